@@ -6,11 +6,21 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
+from corl.deprecation import renamed_members
 from corl.parts import Files, Pictures, Process
 
 __all__ = ["Problem"]
 
 
+@renamed_members(
+    {
+        "episode": "realised_instance",
+        "miniature": "warm_up_instance",
+        "of": "with_sense_of",
+        "starts": "start_count",
+        "tolerated": "tolerance_note",
+    }
+)
 class Problem(Files, Process, Pictures, abc.ABC):
     """A problem family: its name, its sense and its judge; and three optional parts, `Files`, `Process` and `Pictures`.
 
@@ -34,7 +44,7 @@ class Problem(Files, Process, Pictures, abc.ABC):
     def evaluate(self, instance: Any, solution: Any) -> float:
         """Return the objective value of `solution` in the user's sense. Raises Infeasible with the first violated constraint."""
 
-    def tolerated(self, instance: Any, solution: Any) -> str:
+    def tolerance_note(self, instance: Any, solution: Any) -> str:
         """Return what an accepted solution violates within the tolerances of `evaluate`, and by how much; "" if nothing."""
         return ""
 
@@ -42,7 +52,7 @@ class Problem(Files, Process, Pictures, abc.ABC):
         """Return why an instance has no solution, in one line; "" if a quick check does not prove that it has none."""
         return ""
 
-    def of(self, instance: Any) -> Problem:
+    def with_sense_of(self, instance: Any) -> Problem:
         """Return this problem with the sense of `instance`, if some are minimised and others maximised; otherwise itself."""
         return self
 
@@ -54,7 +64,7 @@ class Problem(Files, Process, Pictures, abc.ABC):
         """Return what a feasible solution leaves unserved, and why, for `corl info` and `Result.explain`: name -> one line."""
         return {}
 
-    def miniature(self, instance: Any) -> Any:
+    def warm_up_instance(self, instance: Any) -> Any:
         """Return a small instance of the same kind, whose solving compiles the same kernels; by default `instance` itself."""
         return instance
 

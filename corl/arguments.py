@@ -1,6 +1,6 @@
 """Checks of the arguments of public functions. NumPy's numbers count as numbers; an error is a UsageError of one line.
 
-In each function `of` names the argument in the message (`client 'Ada': service`), and `value` is the argument.
+In each function `of` is the name of the argument in messages (`client 'Ada': service`), and `value` is the argument.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Time limits for long work within an action: lists made once, integer programs, the evaluation of a thousand states.
+"""Time limits for long computations within an action: integer programs, the evaluation of a thousand states.
 
 Policies and oracles are asked for actions and have no clock; their caller may set a limit for everything in a block:
 `time_limited`, or `in_time` with that of a run.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["OutOfTime", "in_time", "program_solved", "seconds_left", "time_limited"]
 
 _HERE = 0.3  # seconds that a program may take in this process
-_LARGE = 20_000  # entries of a program that may not check its limit for over a second
+_LARGE = 20_000  # entries from which a program may run for over a second without checking its limit
 
 
 class OutOfTime(Exception):
@@ -116,5 +116,5 @@ def _within(seconds: float, program: Callable[..., Any], arguments: tuple[Any, .
     options = {**keywords.get("options", {}), "time_limit": seconds}
     found = program(*arguments, **keywords | {"options": options})
     if found.status == 1 or (found.x is None and time.monotonic() - begun > 0.5 * seconds):
-        return None  # a limit that is met in presolve has no status of its own
+        return None  # a time limit reached during presolve has no separate status
     return found

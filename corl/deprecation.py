@@ -1,17 +1,20 @@
-"""Deprecation: renamed public names work for one more version, with a warning."""
+"""Deprecation: renamed public names work for one more version, with a warning that says the new name."""
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["renamed"]
+__all__ = ["renamed", "renamed_members"]
+
+_Class = TypeVar("_Class", bound=type[Any])
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a module's `__getattr__` that resolves old names, with a DeprecationWarning that says the new one.
+    """Return a module's `__getattr__` that resolves old names, with a DeprecationWarning.
 
         if not TYPE_CHECKING:  # to a type checker, an old name is an error
             __getattr__ = renamed(__name__, {"Old": "New"})
@@ -24,8 +27,50 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     def resolve(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        message = f"{module}.{name} is now called {names[name]}; the old name will be removed in the next version"
-        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        _warn(f"{module}.{name}", names[name])
         return getattr(sys.modules[module], names[name])
 
     return resolve
+
+
+def renamed_members(names: Mapping[str, str]) -> Callable[[_Class], _Class]:
+    """Return a decorator of a class with renamed members, old name -> new name.
+
+    The old name of a member resolves to the new one, and a subclass that defines a member by its old name overrides the new one;
+    both with a DeprecationWarning.
+    """
+
+    def decorate(cls: _Class) -> _Class:
+        base: type[Any] = cls
+
+        def adopt(subclass: type[Any], /, **keywords: Any) -> None:
+            super(base, subclass).__init_subclass__(**keywords)
+            for old, new in names.items():
+                given = inspect.getattr_static(subclass, old)
+                if not isinstance(given, _Alias):
+                    _warn(f"{subclass.__name__}.{old}", new)
+                    setattr(subclass, new, given)
+
+        for old, new in names.items():
+            setattr(cls, old, _Alias(f"{cls.__name__}.{old}", new))
+        base.__init_subclass__ = classmethod(adopt)  # type: ignore[assignment]
+        return cls
+
+    return decorate
+
+
+class _Alias:
+    """The old name of a class's member."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = old, new
+
+    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+        _warn(self.old, self.new)
+        return getattr(owner if instance is None else instance, self.new)
+
+
+def _warn(old: str, new: str) -> None:
+    """Warn, at the caller of this function's caller."""
+    message = f"{old} is now called {new}; the old name will be removed in the next version"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)

@@ -36,7 +36,7 @@ def load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
         loaded = entry.load()
         loaded = loaded() if create else loaded
         if not isinstance(loaded, kind):
-            raise TypeError(f"it is no {kind.__name__}")
+            raise TypeError(f"it is not a {kind.__name__}")
         return loaded
     except (Exception, SystemExit) as error:  # a plug-in's module may raise anything
         where = f"{entry.group} entry point {entry.name} = {entry.value}{distribution_of(entry.dist)}"
@@ -57,7 +57,7 @@ def _entries(group: str) -> list[EntryPoint]:
 
 
 def distribution_of(distribution: Distribution | None) -> str:
-    """Such as " of the distribution corl-extra", where its name is known."""
+    """Return words such as " of the distribution corl-extra"; "" if its name is unknown."""
     try:
         return f" of the distribution {distribution.name}" if distribution is not None else ""
     except Exception:  # its metadata may be damaged too

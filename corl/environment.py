@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl import hooks
+from corl.deprecation import renamed_members
 from corl.errors import UsageError
 from corl.jit import kernel
 
 __all__ = ["Environment", "View"]
 
 
+@renamed_members({"seen": "derived"})
 class View:
     """R states in which a decision is made: created once per decision and shared by all that observe the states.
 
@@ -38,7 +40,7 @@ class View:
         """Create a view; `observe` is the environment's function of rows and actions that returns the arrays."""
         self.environment, self.rows, self.actions, self._observe = environment, rows, actions, observe
         self._arrays: Mapping[str, NDArray[Any]] | None = None
-        self._seen: dict[Hashable, Mapping[str, NDArray[Any]]] = {}
+        self._derived: dict[Hashable, Mapping[str, NDArray[Any]]] = {}
 
     @property
     def arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -47,11 +49,11 @@ class View:
             self._arrays = self._observe(self.rows, self.actions)
         return self._arrays
 
-    def seen(self, key: Hashable, look: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
-        """Return `look` of this view, arrays with a leading axis R; computed once for each `key`."""
-        if key not in self._seen:
-            self._seen[key] = look(self)
-        return self._seen[key]
+    def derived(self, key: Hashable, compute: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        """Return `compute` of this view, arrays with a leading axis R; computed once for each `key`."""
+        if key not in self._derived:
+            self._derived[key] = compute(self)
+        return self._derived[key]
 
     def part(self, chosen: slice) -> View:
         """Return a view of some of the states; they are observed together with the others."""
@@ -69,8 +71,8 @@ class _Part(View):
     def arrays(self) -> Mapping[str, NDArray[Any]]:
         return {name: array[self._chosen] for name, array in self._whole.arrays.items()}
 
-    def seen(self, key: Hashable, look: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
-        return {name: array[self._chosen] for name, array in self._whole.seen(key, look).items()}
+    def derived(self, key: Hashable, compute: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        return {name: array[self._chosen] for name, array in self._whole.derived(key, compute).items()}
 
 
 class Environment(abc.ABC):

@@ -14,7 +14,7 @@ _LONGEST = 700  # characters of a message on the command line
 
 
 class CorlError(Exception):
-    """The base class; `exit_code` is what the CLI ends with."""
+    """The base class of corl's errors; `exit_code` is that of the command line."""
 
     exit_code = 1
 
@@ -45,7 +45,7 @@ class InputError(CorlError):
 
 
 def _cut(text: str, longest: int) -> str:
-    """Return a long text without its middle: the beginning is the most informative part."""
+    """Return a long text without a part near its end: the beginning is most informative."""
     end = longest // 4
     return text if len(text) <= longest else f"{text[: longest - end - 3]}...{text[-end:]}"
 
@@ -61,10 +61,10 @@ def kind_of(value: object) -> str:
     return "nothing" if value is None else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
-def unknown(what: str, name: str, names: Iterable[str], also: Iterable[str] = ()) -> str:
-    """Return the message for an unknown name: the nearest known one, and all of them; `also`: other names that may be meant."""
+def unknown(what: str, name: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
+    """Return the message for an unknown name: the most similar name, also among `others`, and all known names."""
     names = list(names)
-    return f"{what} {name!r}{hint(name, [*names, *also])}; there are: {', '.join(names) or 'none'}"
+    return f"{what} {name!r}{hint(name, [*names, *others])}; there are: {', '.join(names) or 'none'}"
 
 
 def hint(name: str, names: Iterable[str]) -> str:
@@ -95,7 +95,7 @@ def shown(value: object, longest: int = 60) -> str:
     """Return a value as text for a message: its repr on one line, cut if it is long."""
     try:
         words = " ".join(repr(value.item() if getattr(value, "ndim", None) == 0 else value).split())  # type: ignore[attr-defined]
-    except Exception:  # a repr of somebody else's code
+    except Exception:  # the repr of foreign code may raise anything
         words = f"<{kind_of(value)}>"
     return words if len(words) <= longest else f"{words[: longest - 3]}..."
 

@@ -3,9 +3,9 @@
     CLIENT = Object({"demand": Number(0, LARGEST)}, {"name": String(), "window": Array(Number(), 2, 2)})
     INSTANCE = Object({"clients": Array(CLIENT, 1)}, {"problem": Constant("vrp"), "name": String()})
 
-A reader is given a value with its kind (`corl.files.json_instances.Field`), and asks for it as what it is: `number()`,
-`entries()`. Keys, ranges and lengths are those of the kind; what one field asks of another the reader says itself. So what a
-schema refuses, the reader refuses; the reader refuses more.
+A reader receives a value with its kind (`corl.files.json_instances.Field`) and converts it: `number()`, `entries()`. Keys, ranges
+and lengths are checked by the kind, dependencies between fields by the reader itself. So a reader refuses everything that the
+schema refuses, and more.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = [
 
 Schema: TypeAlias = dict[str, Any]
 LARGEST = 2**53
-"""Integers up to this size are floats, too; a bound that is no nearer says nothing."""
+"""Integers up to this size are exact as floats; bounds of at least this size are not mentioned in messages and schemas."""
 
 
 class Kind(abc.ABC):
     """The description of accepted values."""
 
     words: str
-    """In a message, after "accepted: "."""
+    """The accepted values in words, for messages: they follow "accepted: "."""
 
     @property
     @abc.abstractmethod
@@ -50,13 +50,13 @@ class Kind(abc.ABC):
 
     @cached_property
     def entries(self) -> Kind:
-        """The kind of a list's entries, if all have one kind."""
+        """The kind of a list's entries."""
         inside = [kind.of for kind in self.alternatives if isinstance(kind, Array)]
         return inside[0] if len(inside) == 1 else Either(*inside)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """The alternatives that are lists with a kind for each place."""
+        """The alternatives that are lists with a separate kind for each entry."""
         return tuple(kind for kind in self.alternatives if isinstance(kind, Row))
 
     @cached_property
@@ -73,7 +73,7 @@ class Kind(abc.ABC):
 
 @dataclass(frozen=True)
 class Number(Kind):
-    """A finite number in low..high; `above` and `below` are bounds that are no values themselves."""
+    """A finite number in low..high, greater than `above` and less than `below`."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -142,7 +142,7 @@ class String(Kind):
 
 @dataclass(frozen=True)
 class Flag(Kind):
-    """True or false."""
+    """A boolean."""
 
     words = "true or false"
 
@@ -156,7 +156,7 @@ class Flag(Kind):
 
 @dataclass(frozen=True)
 class Null(Kind):
-    """Nothing. A key with this value counts as absent."""
+    """Null. A key with this value counts as absent."""
 
     words = "null"
 
@@ -184,7 +184,7 @@ class Anything(Kind):
 
 @dataclass(frozen=True)
 class Choice(Kind):
-    """One of some words."""
+    """One of the given words."""
 
     of: Collection[str]
 
@@ -241,7 +241,7 @@ class Array(Kind):
 
 @dataclass(frozen=True, init=False)
 class Row(Kind):
-    """A list with a value of each of these kinds, in this order."""
+    """A list of fixed length, with a separate kind for each entry."""
 
     of: tuple[Kind, ...]
 
@@ -278,12 +278,12 @@ class Table(Kind):
 
 @dataclass(frozen=True)
 class Object(Kind):
-    """An object with these keys alone, unless it is `open` to others; an optional key that is null counts as absent."""
+    """An object with these keys, and others only if it is `open`; an optional key that is null counts as absent."""
 
     required: Mapping[str, Kind]
     optional: Mapping[str, Kind] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Keys that files of others may have, and what is unsupported in that case."""
+    """Keys of other programs' files -> what they stand for, which is not supported."""
     open: bool = False
 
     @cached_property
@@ -306,8 +306,8 @@ class Object(Kind):
     def fits(self, value: Any) -> bool:
         if not isinstance(value, dict) or (not self.open and not value.keys() <= self.keys.keys()):
             return False
-        there = {key for key in self.optional if value.get(key) is not None} | self.required.keys()
-        return all(key in value and self.keys[key].fits(value[key]) for key in there)
+        given_keys = {key for key in self.optional if value.get(key) is not None} | self.required.keys()
+        return all(key in value and self.keys[key].fits(value[key]) for key in given_keys)
 
 
 @dataclass(frozen=True, init=False)
@@ -363,7 +363,7 @@ def document(title: str, kind: Kind) -> Schema:
 
 
 def generator_call(problem: str, generators: Collection[str]) -> Object:
-    """Return the kind of a generator call in place of its result (corl.files.json_instances.generated)."""
+    """Return the kind of a generator call that replaces an instance (corl.files.json_instances.generated)."""
     optional = {"problem": Constant(problem), "name": String(), "comment": String(), "parameters": Table(Anything())}
     return Object({"generator": Choice(tuple(generators))}, optional)
 

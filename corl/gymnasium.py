@@ -1,8 +1,8 @@
 """Every problem's environment as one of Gymnasium's, for agents from elsewhere (from a checkout: `pip install ".[gymnasium]"`).
 
     env = corl.gymnasium.make("knapsack", instances)
-    seen, info = env.reset(seed=0)
-    seen, reward, over, _, info = env.step(0)        # the first of the actions listed; info["action_mask"] says which there are
+    observation, info = env.reset(seed=0)
+    observation, reward, over, _, info = env.step(0)    # the first listed action; info["action_mask"] marks all
 
 An agent's policy solves instances as ours do: `corl.policy.RulePolicy` gives its logits to every solver and search.
 """
@@ -21,11 +21,11 @@ from corl import registry
 from corl.adapter import Problem
 from corl.environment import Environment
 from corl.errors import UsageError, kind_of, unknown
-from corl.networks.tokens import seen_through
+from corl.networks.tokens import fitting_features
 
 __all__ = ["Gym", "make"]
 
-_Seen: TypeAlias = dict[str, NDArray[Any]]
+_Observation: TypeAlias = dict[str, NDArray[Any]]
 
 
 def make(
@@ -56,17 +56,18 @@ def make(
     if other := [instance for instance in instances if not isinstance(instance, kind)]:
         raise UsageError(f"instances: {kind_of(other[0])} is no instance of {adapter.name}; accepted: {kind.__name__}")
     pool = adapter.environment(instances, 1, width, environment)
-    return Gym(pool, adapter.features[seen_through(adapter, features, pool.observe([0]))[0]])
+    return Gym(pool, adapter.features[fitting_features(adapter, features, pool.observe([0]))[0]])
 
 
-class Gym(gymnasium.Env[_Seen, np.int64]):
+class Gym(gymnasium.Env[_Observation, np.int64]):
     """An Environment with one row, observed through a problem's features.
 
     An observation has the Tokens of the state: "x" float32 [T, F], "mask" int8 [T] and, if the features have them, "pairs"
     float32 [T, T, P]. An action is a slot, 0 .. K - 1, of those that `Environment.actions` lists; info["action_mask"], int8 [K],
     marks the valid ones, and an empty slot counts as slot modulo the number of actions, so that agents without support for
-    masks can play. Rewards are the environment's; the base in the info of the reset and the rewards add up to the objective value
-    of info["solution"], which the last step returns (its negative when minimising), in the `Problem.episode` of its "key".
+    masks can play. Rewards are the environment's. The base in the info of the reset and the rewards add up to the objective value
+    of info["solution"], which the last step returns (its negative when minimising), for the `Problem.realised_instance` of the
+    "key" in the info of the reset.
     """
 
     instances: list[Any]
@@ -82,10 +83,10 @@ class Gym(gymnasium.Env[_Seen, np.int64]):
         self._begun(self._numbers[0])
         tokens = features(environment.observe([0])).arrays()
         self.action_space = spaces.Discrete(environment.width)
-        self._seen = {name: _space(tokens[name]) for name in ("x", "mask", "pairs") if name in tokens}
-        self.observation_space: spaces.Space[_Seen] = spaces.Dict(self._seen)  # type: ignore[assignment]
+        self._spaces = {name: _space(tokens[name]) for name in ("x", "mask", "pairs") if name in tokens}
+        self.observation_space: spaces.Space[_Observation] = spaces.Dict(self._spaces)  # type: ignore[assignment]
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Seen, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Observation, dict[str, Any]]:
         """Begin an episode of one of `instances`, drawn at random, or of number options["instance"]. Raises UsageError."""
         super().reset(seed=seed)
         drawn, key = int(self.np_random.integers(len(self.instances))), self.np_random.integers(0, 2**63, dtype=np.uint64)
@@ -93,29 +94,29 @@ class Gym(gymnasium.Env[_Seen, np.int64]):
         if which not in range(len(self.instances)):
             raise UsageError(f"instance: {which!r} is not accepted; it takes a number below {len(self.instances)}")
         base = self._environment.reset([0], [self._numbers[which]], [key])[0]
-        return self._look(), self._info() | {"base": float(base), "key": int(key)}
+        return self._observe(), self._info() | {"base": float(base), "key": int(key)}
 
-    def step(self, action: np.int64 | int) -> tuple[_Seen, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[_Observation, float, bool, bool, dict[str, Any]]:
         """Take the action in a slot. An episode without further decisions is over: another step raises UsageError."""
         if not self._slots.size:
             raise UsageError("the episode is over; call reset")
         reward = self._environment.step([0], [0], [self._slots[int(action) % self._slots.size]])[0]
-        seen = self._look()
+        observation = self._observe()
         over = not self._slots.size
         ended = {"solution": self._environment.solution(0)} if over else {}
-        return seen, float(reward), over, False, self._info() | ended
+        return observation, float(reward), over, False, self._info() | ended
 
     def _begun(self, which: int) -> bool:
         """Begin an episode of instance `which`; return whether it has a decision to make."""
         self._environment.reset([0], [which])
         return bool(self._environment.actions([0])[0, 0] >= 0)
 
-    def _look(self) -> _Seen:
+    def _observe(self) -> _Observation:
         """Return the current observation, and store the listed actions."""
         listed = self._environment.actions([0])[0]
         self._slots = listed[listed >= 0]
-        seen = self._features(self._environment.observe([0])).arrays()
-        return {name: seen[name][0].astype(space.dtype) for name, space in self._seen.items()}
+        arrays = self._features(self._environment.observe([0])).arrays()
+        return {name: arrays[name][0].astype(space.dtype) for name, space in self._spaces.items()}
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": (np.arange(self._environment.width) < self._slots.size).astype(np.int8)}

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-__all__ = ["Interruptible", "heard", "interruptible", "keeping"]
+__all__ = ["Interruptible", "has_results", "interrupt_count", "interruptible"]
 
-_heard = 0
+_count = 0
 _open: list[Interruptible] = []
 
 
@@ -23,26 +23,26 @@ class Interruptible(Protocol):
         """Ask it to end."""
 
 
-def heard() -> int:
-    """Return the number of Ctrl-C's in blocks of `interruptible`, including those that came too late to end anything."""
-    return _heard
+def interrupt_count() -> int:
+    """Return how often Ctrl-C was pressed in blocks of `interruptible`, including too late to end anything."""
+    return _count
 
 
-def keeping() -> bool:
-    """Return whether a current block may have results to be kept."""
+def has_results() -> bool:
+    """Return whether a current block of `interruptible` may have results that must be kept."""
     return any(getattr(each, "begun", True) for each in _open)
 
 
 @contextlib.contextmanager
 def interruptible(run: Interruptible) -> Iterator[None]:
-    """Run the block; Ctrl-C in it asks `run` to stop, and a second one raises KeyboardInterrupt. Main thread only."""
+    """Run the block: Ctrl-C asks `run` to stop, and a second one raises KeyboardInterrupt. In the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, frame: Any) -> None:
-        global _heard
-        _heard += 1
+        global _count
+        _count += 1
         if run.interrupted:
             raise KeyboardInterrupt
         run.interrupt()

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 import numba
 from numba.core import event
 
-from corl.compilation import announcing, cache, claims, parts, signals
+from corl.compilation import announcing, bitcode_only, cache, locks, signals
 
 __all__ = ["kernel"]
 
@@ -57,9 +57,9 @@ def kernel(
         if nogil:
             options["nogil"] = True
         compiled: Any = numba.njit(**options)(function)
-        if (kept := cache.of(function)) is not None:
+        if (kept := cache.kernel_cache(function)) is not None:
             compiled._cache = kept
-        parts.spare(compiled)
+        bitcode_only.install(compiled)
         compiled.compile = _unbroken(compiled.compile)
         return cast(Callable[_P, _R], compiled)
 
@@ -75,7 +75,7 @@ def _unbroken(compile: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(compile)
     def compiled(*arguments: Any) -> Any:
-        with signals.held(), claims.released(), _garbage_kept():
+        with signals.held(), locks.released(), _garbage_kept():
             return compile(*arguments)
 
     return compiled

@@ -27,7 +27,7 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
         with reading(path):
             adapter = adapter or registry.recognise(path)
             data = _read(adapter, path)
-            return adapter.of(data), data
+            return adapter.with_sense_of(data), data
     if adapter is None:
         if isinstance(instance, Mapping) and isinstance(instance.get("problem"), str):
             return load(instance, instance["problem"])
@@ -36,13 +36,13 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
             return load(instance, found)
         if found is None:
             names = ", ".join(registry.problems())
-            raise UsageError(f"say which problem {kind_of(instance)} stands for: problem= one of {names}")
-        return found.of(instance), instance
+            raise UsageError(f"{kind_of(instance)} does not determine the problem; give problem=, one of {names}")
+        return found.with_sense_of(instance), instance
     try:
         data = instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)
     except RecursionError:
         raise InputError(f"{kind_of(instance)} that is nested too deeply, or in itself") from None
-    return adapter.of(data), data
+    return adapter.with_sense_of(data), data
 
 
 def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> Any:
@@ -64,8 +64,8 @@ def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **para
     Args:
         problem: A name, or a Problem.
         kind: One of the problem's generators (`corl list problems`); "" for its first.
-        seed: Of the random numbers, from 0.
-        **parameters: Those of the generator.
+        seed: The seed of the random numbers, from 0.
+        **parameters: The parameters of the generator.
 
     Raises:
         UsageError: The generator does not take a parameter or its value.

@@ -3,18 +3,17 @@
     @dataclass(frozen=True)
     class Annealing(Solver):
         begin: Literal["greedy", "random"] = option("greedy", "The first solution.")
-        moves: int = option(0, "Moves of a round; 0: automatic.", low=100, also=0, scale="log")
+        moves: int = option(0, "Moves of a round; 0: automatic.", low=100, special=0, scale="log")
         hot: float = option(1.0, "First temperature.", above=0, scale="log")
         cold: float = option(0.01, "Last temperature, at most `hot`.", above=0, scale="log")
 
-        def __post_init__(self) -> None:  # only where options depend on each other
+        def __post_init__(self) -> None:  # only if options depend on each other
             super().__post_init__()
             if self.cold > self.hot:
                 raise UsageError(f"option cold is {self.cold}; accepted: a number up to hot, {self.hot}")
 
-The help says what an option does and what its special values mean; type, range and default are added where it is shown
-(`corl list solvers --verbose`, `corl solve FILE --solver NAME --help`). Ranges are checked when an object is made, by `build` or
-directly.
+The help says what an option does and what its special values mean. Type, range and default are added by the commands that show it
+(`corl list solvers --verbose`, `corl solve FILE --solver NAME --help`). Ranges are checked when an object is created.
 """
 
 from __future__ import annotations
@@ -27,16 +26,18 @@ import math
 import numbers
 import types
 import typing
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from corl.deprecation import renamed
 from corl.errors import UsageError, unknown
 from corl.fields import Number
 
 __all__ = [
-    "Declared", "Options", "Row", "arguments", "build", "call", "changed", "declarations", "defaults",
-    "option", "option_table", "parse_pairs", "values",
+    "OptionSpec", "Options", "Row", "arguments", "build", "call", "declarations", "defaults",
+    "option", "option_table", "parse_pairs", "values", "with_default",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -51,12 +52,12 @@ _hints = functools.lru_cache(maxsize=512)(typing.get_type_hints)
 
 
 @dataclass(frozen=True)
-class Declared:
-    """The declaration of an option beside its type and default; empty for a plain field."""
+class OptionSpec:
+    """The declaration of an option, besides its type and default; without entries for a plain field."""
 
     help: str = ""
     range: Number = _ANY
-    also: object = None
+    special: object = None
     choices: Iterable[str] | Callable[[], Iterable[str]] = ()
     scale: Literal["linear", "log"] = "linear"
     accepted: str = ""
@@ -68,7 +69,7 @@ class Declared:
 
     def holds(self, value: Any) -> bool:
         """Return whether the range and the choices admit a value of the option's type."""
-        if value is None or (self.also is not None and value == self.also):
+        if value is None or (self.special is not None and value == self.special):
             return True
         if isinstance(value, tuple):
             return all(map(self.holds, value))
@@ -85,10 +86,11 @@ def option(
     high: float | None = None,
     above: float | None = None,
     below: float | None = None,
-    also: object = None,
+    special: object = None,
     choices: Iterable[str] | Callable[[], Iterable[str]] = (),
     scale: Literal["linear", "log"] = "linear",
     accepted: str = "",
+    also: object = None,
 ) -> _T:
     """Return the default of a dataclass field that is an option; its annotation is the option's type.
 
@@ -99,22 +101,26 @@ def option(
         high: The greatest value.
         above: An exclusive lower bound.
         below: An exclusive upper bound.
-        also: A value accepted outside the range, such as 0 if it means "automatic".
+        special: A value accepted outside the range, such as 0 if it means "automatic".
         choices: The accepted texts, or a function that returns them; a Literal as annotation needs none.
         scale: "log" if results change with the factor, not the difference, of values: tuning then draws on a logarithmic scale.
         accepted: The accepted values in words, if the type and the range do not suffice.
+        also: The old name of `special`; deprecated.
     """
+    if also is not None:
+        warnings.warn("option(also=...) is now called special; also will be removed", DeprecationWarning, stacklevel=2)
+        special = also
     bounds = {"low": low, "high": high, "above": above, "below": below}
-    known = Declared(
+    known = OptionSpec(
         " ".join(help.split()), Number(**{name: bound for name, bound in bounds.items() if bound is not None}),
-        also, choices, scale, accepted,
+        special, choices, scale, accepted,
     )  # fmt: skip
     field: Any = dataclasses.field(default=default, metadata={"option": known})
     return field  # type: ignore[no-any-return]
 
 
-def changed(kind: type[Any], name: str, default: _T) -> _T:
-    """Return the field of an option of another class, of which this one is a special case, with another default."""
+def with_default(kind: type[Any], name: str, default: _T) -> _T:
+    """Return the default of a field that is an option of a base class, with another default."""
     field: Any = dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)
     return field  # type: ignore[no-any-return]
 
@@ -127,13 +133,13 @@ class Options:
             if known is not None:
                 value = getattr(self, name)
                 found = _converted(name, hint, known, value)
-                if not _equal(found, value):  # a text, where it should be what the text means
+                if not _equal(found, value):  # a text, such as "10" for a number
                     raise _refusal(name, hint, known, value)
                 if hasattr(value, "dtype") or isinstance(value, tuple):  # NumPy's numbers as Python's
                     object.__setattr__(self, name, found)
 
 
-def declarations(cls: type) -> dict[str, tuple[Any, Declared | None]]:
+def declarations(cls: type) -> dict[str, tuple[Any, OptionSpec | None]]:
     """Return for every option of a class by name its type and its declaration (None for a plain field)."""
     if not dataclasses.is_dataclass(cls):
         return {}
@@ -158,14 +164,14 @@ def parse_pairs(pairs: list[str]) -> dict[str, str]:
     return result
 
 
-def build(cls: type[_T], options: Mapping[str, Any], also: Iterable[str] = ()) -> _T:
-    """Return `cls(**options)`, with texts converted to the fields' types. Raises UsageError for unknown names, listing the known
-    ones.
+def build(cls: type[_T], options: Mapping[str, Any], others: Iterable[str] = ()) -> _T:
+    """Return `cls(**options)`, with texts converted to the fields' types.
 
-    `also` has the names of the caller's own arguments, which a misspelt option may stand for.
+    Raises UsageError for an unknown name, listing the known ones and suggesting a similar one, also among `others`, the caller's
+    own arguments.
     """
     needed = [row.name for row in option_table(cls) if row.default == "required"]
-    return cls(**_arguments(cls.__name__, declarations(cls), needed, options, also))
+    return cls(**_arguments(cls.__name__, declarations(cls), needed, options, others))
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
@@ -179,7 +185,7 @@ def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: 
     """Return `options` as values of the types of a function's parameters, with the errors of `build`; `needed` are required."""
     hints = typing.get_type_hints(function)
     names = inspect.signature(function).parameters
-    known = {name: (hints.get(name, object), Declared(range=Number(0)) if name == "seed" else None) for name in names}
+    known = {name: (hints.get(name, object), OptionSpec(range=Number(0)) if name == "seed" else None) for name in names}
     return _arguments(getattr(function, "__name__", "function"), known, needed, options)
 
 
@@ -214,7 +220,7 @@ def option_table(cls: type) -> list[Row]:
     """Return a row for every option of a solver or a recipe."""
     fields = {field.name: field for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
     return [
-        Row(name, _name(hint), _default(fields[name]), _accepted(hint, known or Declared()), known.help if known else "")
+        Row(name, _name(hint), _default(fields[name]), _accepted(hint, known or OptionSpec()), known.help if known else "")
         for name, (hint, known) in declarations(cls).items()
     ]
 
@@ -229,15 +235,15 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 def _arguments(
     owner: str,
-    known: Mapping[str, tuple[Any, Declared | None]],
+    known: Mapping[str, tuple[Any, OptionSpec | None]],
     needed: Iterable[str],
     options: Mapping[str, Any],
-    also: Iterable[str] = (),
+    others: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return the options as values of their types. Raises UsageError for unknown names, wrong values and missing options."""
     for name in options:
         if name not in known:
-            raise UsageError(unknown(f"{owner} has no option", name, known, also))
+            raise UsageError(unknown(f"{owner} has no option", name, known, others))
     values = {name: _converted(name, *known[name], value) for name, value in options.items()}
     for name in needed:
         if name not in values:
@@ -245,9 +251,9 @@ def _arguments(
     return values
 
 
-def _converted(name: str, hint: Any, known: Declared | None, given: Any) -> Any:
+def _converted(name: str, hint: Any, known: OptionSpec | None, given: Any) -> Any:
     """Return `given`, a text or a value, as a value of the option's type and in its range."""
-    known = known or Declared()
+    known = known or OptionSpec()
     shown = given
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         if known.holds(shown := _read(hint, given)):
@@ -263,11 +269,11 @@ def _equal(found: Any, value: Any) -> bool:
         return False
 
 
-def _refusal(name: str, hint: Any, known: Declared, given: Any) -> UsageError:
+def _refusal(name: str, hint: Any, known: OptionSpec, given: Any) -> UsageError:
     if isinstance(given, numbers.Number):
         shown = str(given)
     else:
-        shown = repr(given) if isinstance(given, _PLAIN) else f"of type {type(given).__name__}"  # whose repr may be many lines
+        shown = repr(given) if isinstance(given, _PLAIN) else f"of type {type(given).__name__}"  # its repr may have many lines
     shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."
     return UsageError(f"option {name} is {shown}; accepted: {_accepted(hint, known)}")
 
@@ -280,7 +286,7 @@ def _read(hint: Any, given: Any) -> Any:
     hints, text = _parts(hint), str(given)
     if type(None) in hints and (given is None or text.lower() == "none"):
         return None
-    if any(_is_object(kind) and isinstance(given, kind) for kind in hints[1:]):  # str | Policy: a name, or the thing itself
+    if any(_is_object(kind) and isinstance(given, kind) for kind in hints[1:]):  # str | Policy: a name, or the object itself
         return given
     hint = next(part for part in hints if part is not type(None))
     if typing.get_origin(hint) is Literal:
@@ -304,7 +310,7 @@ def _read(hint: Any, given: Any) -> Any:
     raise ValueError
 
 
-def _accepted(hint: Any, known: Declared) -> str:
+def _accepted(hint: Any, known: OptionSpec) -> str:
     """Return the values that an option accepts, in words."""
     if known.accepted:
         return known.accepted
@@ -320,7 +326,7 @@ def _accepted(hint: Any, known: Declared) -> str:
         one, several = _NOUNS.get(item, (_name(item), _name(item)))
         words = (several if many else one) + known.range.limits
     words += "".join(f" or a {_name(kind)}" for kind in hints if _is_object(kind) and kind is not hint)
-    extra = [text for text, there in (("none", type(None) in hints), (str(known.also), known.also is not None)) if there]
+    extra = [text for text, there in (("none", type(None) in hints), (str(known.special), known.special is not None)) if there]
     return ", ".join([*extra, f"or {words}" if extra else words]) + (", separated by commas" if many else "")
 
 
@@ -344,3 +350,7 @@ def _name(hint: Any) -> str:
     if hint is type:
         return "class"
     return "true | false" if hint is bool else getattr(hint, "__name__", None) or str(hint).replace("typing.", "")
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Declared": "OptionSpec", "changed": "with_default"})

@@ -62,11 +62,11 @@ class Files:
 
     def read_solution(self, instance: Any, path: Path) -> Any:
         """Return the Solution in a file of the family's own format."""
-        raise UsageError(f"{self.name} has no solution files of its own; use JSON")
+        raise UsageError(f"{self.name} has no own format of solution files; use JSON")
 
     def write_solution(self, instance: Any, solution: Any, path: Path) -> None:
         """Write a Solution in the family's own format, in the instance file's own ids."""
-        raise UsageError(f"{self.name} has no solution files of its own; use a .json name")
+        raise UsageError(f"{self.name} has no own format of solution files; use a .json name")
 
     def to_json(self, instance: Any, solution: Any) -> Any:
         """Return the solution as JSON values, in the instance file's own ids."""
@@ -119,11 +119,11 @@ class Process:
             raise UsageError(unknown(f"{self.name} has no environment", name, self.environments))
         return name or next(iter(self.environments), "")
 
-    def episode(self, instance: Any, key: int) -> Any:
-        """Return the instance by which the solution of a row is judged that was reset to `instance` with this key.
+    def realised_instance(self, instance: Any, key: int) -> Any:
+        """Return the instance, with its random events, for the solution of a row that was reset to `instance` with this key.
 
-        By `evaluate` of it the objective value is the base value plus the rewards (the negative when minimising). It differs
-        from `instance`, the default, only in problems with random events.
+        Its `evaluate` returns the base value plus the rewards (their negative when minimising). By default `instance` itself:
+        other problems have no random events.
         """
         return instance
 
@@ -135,10 +135,10 @@ class Process:
         Args:
             instance: The instance.
             solution: A feasible solution.
-            key: Of `reset`.
-            name: Of the environment.
+            key: The key of `reset`.
+            name: The name of the environment.
         """
-        raise UsageError(f"{self.name} cannot tell the decisions that lead to a solution")
+        raise UsageError(f"{self.name} does not determine the decisions that lead to a solution")
 
     def policy_solution(self, instance: Any, policy: NamedPolicy) -> Any:
         """Return this policy as a solution, if solutions are policies. Raises InputError for a policy that does not fit."""
@@ -152,7 +152,7 @@ class Process:
         """Return instances with the same solutions and objective values, but other features; the first is `instance`."""
         return [instance]
 
-    def starts(self, instance: Any) -> int:
+    def start_count(self, instance: Any) -> int:
         """Return the number of keys, 0, 1, ..., with which `Environment.reset` begins in different states."""
         return 1
 

@@ -77,7 +77,7 @@ class ModelEvaluator(Evaluator, Protocol):
         """Return the argument of `initial` for R states, and the model's ids of their listed actions, int32 [R, K], then -1."""
         ...
 
-    def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
+    def initial(self, observed: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
         """See LatentNetwork.initial."""
         ...
 
@@ -120,8 +120,9 @@ class Policy(Protocol):
 
 
 class RulePolicy(abc.ABC):
-    """A policy written by hand: a function of the environment's observation. Every solver and search accepts it in place of a
-    network, such as `corl.solve(..., solver="tree-search", policy=MyRule())`.
+    """A policy written by hand, a function of the environment's observation.
+
+    Every solver and search accepts it in place of a network: `corl.solve(..., solver="tree-search", policy=MyRule())`.
     """
 
     problem: str = ""

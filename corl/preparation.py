@@ -1,6 +1,6 @@
 """Preparation of a solver for an instance: several processes compile its kernels, then it prepares by itself.
 
-A process that solves hundreds of small instances does so once for all equivalent ones (`Solver.alike`).
+A process that solves hundreds of small instances does so once for all equivalent ones (`Solver.preparation_size`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Sized
 from typing import Any
 
 from corl import options
-from corl.compilation.ahead import compile_for
+from corl.compilation.precompile import compile_for
 from corl.solver import Solver
 
 __all__ = ["prepare"]
 
-_UNSEEN = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` uses
+_IGNORED = ("name", "comment", "ids", "names")  # fields of instances that no `prepare` uses
 _PLAIN = (str, int, float, tuple, type(None))
 _done: set[tuple[Any, ...]] = set()
 
 
 def prepare(solver: Solver, instance: Any) -> None:
-    """Compile a solver's kernels for an instance and call its `prepare`, unless this process has done so for an equal one."""
+    """Compile a solver's kernels for an instance and call its `prepare`, unless done in this process for an equivalent one."""
     key = _key(solver, instance)
     if key is None or key not in _done:
         compile_for(solver, instance)
@@ -34,10 +34,10 @@ def prepare(solver: Solver, instance: Any) -> None:
 def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
     """Return a key that is equal for two calls with the same effect; None if that is unknown."""
     given = tuple(getattr(solver, name) for name in options.declarations(type(solver)))
-    if not solver.alike or not all(isinstance(each, _PLAIN) for each in given):
+    if not solver.preparation_size or not all(isinstance(each, _PLAIN) for each in given):
         return None
     files = tuple(_content(each) for each in given if isinstance(each, str))
-    return type(solver), given, files, solver.kind(instance), _shape(instance, solver.alike)
+    return type(solver), given, files, solver.kind(instance), _shape(instance, solver.preparation_size)
 
 
 def _content(word: str) -> tuple[int, int] | None:
@@ -52,7 +52,7 @@ def _content(word: str) -> tuple[int, int] | None:
 def _shape(value: Any, most: int) -> Any:
     """Return the types of a dataclass's fields, words, booleans, and sizes and integers up to `most`."""
     if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if field.name not in _UNSEEN]
+        names = [field.name for field in dataclasses.fields(value) if field.name not in _IGNORED]
         return type(value), *(_shape(getattr(value, name), most) for name in names)
     if hasattr(value, "dtype"):
         return str(value.dtype), *(min(size, most) for size in value.shape)

@@ -26,13 +26,13 @@ class Progress:
         ending: bool = False,
         fraction: Callable[[], float] | None = None,
     ) -> None:
-        """Create it.
+        """Create a progress display.
 
         Args:
             line: Returns the text; on a terminal a thread calls it four times a second.
             shown: False: only the lines of `say` appear.
             every: Seconds between two lines if it is no terminal.
-            ending: Whether there is a line at the end, after others.
+            ending: Whether a last line is printed at the end, if there were others.
             fraction: Returns the share that is done, 0..1, shown as a bar on a terminal.
         """
         self._line, self._shown, self._every, self._ending, self._fraction = line, shown, every, ending, fraction

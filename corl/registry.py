@@ -1,4 +1,4 @@
-"""Problems, solvers, recipes and networks by name, found through entry points: ours are declared as those of any other package.
+"""Problems, solvers and recipes by name, found through entry points, which corl declares in the same way as other packages.
 
 Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
 "module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
@@ -29,7 +29,7 @@ __all__ = [
     "choose",
     "chooser",
     "entry_of",
-    "is_guest",
+    "is_uninstalled",
     "names",
     "problem",
     "problem_of",
@@ -40,15 +40,15 @@ __all__ = [
     "working_problems",
 ]
 
-_guests: dict[str, Problem] = {}  # by name: those that are used in this process without being installed
+_uninstalled: dict[str, Problem] = {}  # by name: problems registered by `problem` in this process
 _LETTER = re.compile("[A-Za-z]")
-_HEAD = 4096  # characters of a file that `recognises` sees
+_HEAD = 4096  # characters of a file that `recognises` receives
 _log = logging.getLogger(__name__)
 
 
 def problems() -> list[str]:
     """Return the names of all problems, sorted."""
-    return sorted({*declared("corl.problems"), *_guests})
+    return sorted({*declared("corl.problems"), *_uninstalled})
 
 
 def problem(named: str | Problem) -> Problem:
@@ -58,7 +58,7 @@ def problem(named: str | Problem) -> Problem:
     one.
     """
     if isinstance(named, str):
-        return _guests[named] if named in _guests else _installed(named)
+        return _uninstalled[named] if named in _uninstalled else _installed(named)
     if not isinstance(named, Problem):
         raise UsageError(f"problem: {named!r} is not accepted; it takes a name (corl list problems) or a Problem")
     name: str = getattr(named, "name", "")
@@ -71,14 +71,14 @@ def problem(named: str | Problem) -> Problem:
         raise UsageError(f"problem: {type(named).__name__} needs a name and an instance_type")
     for other in working_problems():
         if other.name != name and getattr(other, "instance_type", None) is kind:
-            raise UsageError(f"problem: {name} has the instance_type of {other.name}, {kind.__name__}; accepted: one of its own")
-    _guests[name] = named
+            raise UsageError(f"problem: {name} has the instance_type of {other.name}, {kind.__name__}; accepted: another class")
+    _uninstalled[name] = named
     return named
 
 
-def is_guest(name: str) -> bool:
+def is_uninstalled(name: str) -> bool:
     """Return whether the problem of that name was registered by `problem` and is not installed."""
-    return name in _guests
+    return name in _uninstalled
 
 
 def working_problems() -> Iterator[Problem]:
@@ -107,10 +107,10 @@ def solvers(problem_name: str) -> list[str]:
 
 
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
-    """Return `name` itself, or for "auto" the choice of the problem's entry point PROBLEM.auto, a function of the last three
-    arguments.
+    """Return `name` itself, or for "auto" the choice of the problem's entry point PROBLEM.auto.
 
-    For a problem without that entry point and with a single solver of its own, "auto" is that solver.
+    That is a function of the last three arguments. If the problem has no such entry point, and a single solver declared for it,
+    "auto" is that solver.
     """
     if name != "auto":
         return name
@@ -137,10 +137,10 @@ def solver(problem_name: str, name: str) -> type[Solver]:
 
 
 def recognise(path: Path) -> Problem:
-    """Return the problem whose files (gzipped or not) look like this one: by the content, then by the ending of the name.
+    """Return the problem of a file (gzipped or not), recognised by its content, then by the ending of its name.
 
-    Of several the one that can read the file, with a warning in the log. Raises InputError if there is none or more than one,
-    OSError if the file cannot be read.
+    If several problems recognise it, the one that can read it is returned, with a warning in the log. Raises InputError if there
+    is none or more than one, OSError if the file cannot be read.
     """
     with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
         head = text.read(_HEAD)
@@ -154,7 +154,7 @@ def recognise(path: Path) -> Problem:
     elif owners:
         found = both if found else owners
     if not found:
-        message = f"not recognised as an instance of any problem; say which it is (--problem): {', '.join(problems())}"
+        message = f"not recognised as an instance of any problem; name it (--problem): {', '.join(problems())}"
         raise InputError(message, file=str(path))
     return found[0] if len(found) == 1 else _only_reader(path, found)
 
@@ -175,14 +175,14 @@ def _only_reader(path: Path, found: list[Problem]) -> Problem:
     readers, names = [problem for problem in found if problem.name not in faults], [problem.name for problem in found]
     if len(readers) > 1:
         names = [problem.name for problem in readers]
-        message = f"can be read as {' or as '.join(names)}; say which it is (--problem {names[0]}, in Python problem=)"
+        message = f"can be read as {' or as '.join(names)}; name the right one (--problem {names[0]}, in Python problem=)"
         raise InputError(message, file=str(path))
     name = readers[0].name if readers else max(faults, key=lambda name: faults[name].line or 0)
     others = " or ".join(other for other in names if other != name)
     if not readers:
         fault, note = faults[name], f"read as {name}; --problem {others} reads it as that"
         raise InputError(f"{fault.reason} ({note})", file=str(path), line=fault.line, field=fault.field)
-    _log.warning("%s: read as %s, because as %s it has a fault; --problem says which it is", path, name, others)
+    _log.warning("%s: read as %s, because as %s it has a fault; --problem chooses the other", path, name, others)
     return readers[0]
 
 

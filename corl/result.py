@@ -55,13 +55,13 @@ class Result:
     data: Any = field(default=None, repr=False)
     """The Instance, for `plot` and `write`; None after `from_json` without one."""
     reason: str = ""
-    """In words, if known: why there is no solution; why nothing is proved of an engine's answer; or what was discarded first.
-    Otherwise empty.
+    """The reason, in words, why there is no solution, why an engine's answer proves nothing, or why a report was discarded; ""
+    if unknown.
     """
 
     tolerated: str = ""
-    """Which constraints the solution violates, and by how much, if it is feasible only within the judge's tolerance (milp: 1e-6);
-    otherwise empty.
+    """The constraints that the solution violates, and by how much, if it is feasible only within the judge's tolerance (milp:
+    1e-6); otherwise "".
     """
     discarded: int = 0
     """The number of false reports (solutions that the judge refused, false claims and bounds) and failures of the solver. Above 0
@@ -96,7 +96,7 @@ class Result:
         values = json_values.from_json(text, field="result")
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
-        lacking: dict[str, Any] = {"reason": "", "tolerated": "", "discarded": 0}  # in files written before these were there
+        lacking: dict[str, Any] = {"reason": "", "tolerated": "", "discarded": 0}  # missing in files of older versions
         values = lacking | values
         for key, kind in _ACCEPTED.items():
             if key not in values:
@@ -113,7 +113,7 @@ class Result:
     def json_schema() -> dict[str, Any]:
         """Return the JSON schema (2020-12) of what `to_json` writes and `from_json` reads."""
         properties = {key: {"description": kind.words, **kind.schema} for key, kind in _ACCEPTED.items()}
-        optional = ("reason", "tolerated", "discarded")  # files of before they were there
+        optional = ("reason", "tolerated", "discarded")  # missing in files of older versions
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "corl Result",
@@ -167,10 +167,10 @@ class Result:
 
     def facts(self) -> list[tuple[str, str]]:
         """Return how the run went, as names and values to show; unknown values are omitted."""
-        told = [("status", self.status), ("objective", value(self.objective)), ("bound", value(self.bound))]
-        told += [("gap", "" if self.gap is None else f"{100 * self.gap:.3g} %"), ("solver", self.solver)]
-        told += [("ended by", self.limit.replace("_", " ")), ("seconds", f"{self.runtime:.3g}"), ("seed", str(self.seed))]
-        return [(key, each) for key, each in [*told, ("reason", self.reason)] if each not in ("", "-")]
+        rows = [("status", self.status), ("objective", value(self.objective)), ("bound", value(self.bound))]
+        rows += [("gap", "" if self.gap is None else f"{100 * self.gap:.3g} %"), ("solver", self.solver)]
+        rows += [("ended by", self.limit.replace("_", " ")), ("seconds", f"{self.runtime:.3g}"), ("seed", str(self.seed))]
+        return [(key, each) for key, each in [*rows, ("reason", self.reason)] if each not in ("", "-")]
 
     def show(self, path: str | os.PathLike[str] | None = None) -> None:
         """Write `page` to a file, or without a path open it in the browser."""

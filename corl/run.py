@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from corl.adapter import Problem
+from corl.deprecation import renamed_members
 from corl.errors import Infeasible, SolverError
 from corl.judging import judged
 from corl.termination import LIMITS, Limit, Status
@@ -23,8 +24,8 @@ STRICT = "CORL_STRICT"
 """The environment variable under which a false report, or an exception, of a solver ends the run as a SolverError."""
 _T = TypeVar("_T")
 _CHUNK = 0.03  # seconds of work between two readings of the clock
-_GROWTH = 4  # a chunk is at most this many times the one before, so that one mis-timed chunk cannot overshoot the limit
-_LARGEST = 2**31 - 1  # units in a grant: an int32 for any kernel, even where units take no time
+_GROWTH = 4  # a chunk is at most this many times the previous one, so that one wrong timing cannot overshoot the limit
+_LARGEST = 2**31 - 1  # the most units of a grant, so that kernels may use an int32
 _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
 _ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
 _PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is abandoned
@@ -42,6 +43,7 @@ class Improvement:
     """The incumbent in the problem's own form (None before the first); the run's own copy, which must not be changed."""
 
 
+@renamed_members({"aside": "sub_run"})
 class Run:
     """The argument of `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`.
 
@@ -90,23 +92,22 @@ class Run:
         self._granted_at = 0.0
         self._seconds_per_unit = 0.0
         self._next_report = 0.0
-        self._whole: Run | None = None
+        self._parent: Run | None = None
         self._given: Any = None  # the incumbent before the solver begins
         self._strict = bool(os.environ.get(STRICT))
 
-    def aside(self, reserve: float = 0.0) -> Run:
-        """Return a run for another thread of the solver, or for a part of its work that must leave `reserve` seconds for the
-        rest.
+    def sub_run(self, reserve: float = 0.0) -> Run:
+        """Return a run for another thread of the solver, or for a part of its work that must leave `reserve` seconds.
 
-        It has its own grants, this run's clock and seed, and ends when this run does. Solutions found in it must be reported to
-        this run, in this run's own thread.
+        It has its own grants, shares this run's clock and seed, and ends when this run does. Its solutions must be reported to
+        this run, in this run's thread.
         """
         other = copy.copy(self)
         other._done = other._granted = other._last_grant = 0
         other._seconds_per_unit = 0.0
         if self.time_limit is not None:
             other.time_limit = self.time_limit - reserve
-        other._whole = self
+        other._parent = self
         return other
 
     # ---------------------------------------------------------------- clock and limits
@@ -144,8 +145,8 @@ class Run:
         """The reason that ended the run, one of `corl.termination.LIMITS`; None while it may continue."""
         if self._limit is None and self.time_limit is not None and self.elapsed >= self.time_limit:
             self._limit = "time_limit"
-        if self._limit is None and self._whole is not None:
-            self._limit = self._whole.limit
+        if self._limit is None and self._parent is not None:
+            self._limit = self._parent.limit
         return self._limit
 
     @property
@@ -200,16 +201,14 @@ class Run:
     def _measure(self, now: float) -> None:
         """Update the estimated seconds per unit of work from the last grant (the slower of it and a running mean)."""
         if self._granted:
-            seen = max(now - self._granted_at, 1e-9) / self._granted
+            latest = max(now - self._granted_at, 1e-9) / self._granted
             mean = self._seconds_per_unit
-            self._seconds_per_unit = max(seen, 0.7 * mean + 0.3 * seen) if mean else seen
+            self._seconds_per_unit = max(latest, 0.7 * mean + 0.3 * latest) if mean else latest
 
     # ---------------------------------------------------------------- reports of the solver
     @property
     def report_due(self) -> bool:
-        """Whether enough time has passed for another intermediate report (evaluation, copy, callback): they may take 2 % of the
-        time.
-        """
+        """Whether another intermediate report is due: reports (evaluation, copy, callback) may take 2 % of the time."""
         return self.elapsed >= self._next_report
 
     def report(self, solution: Any, objective: float | None = None) -> bool:
@@ -230,11 +229,11 @@ class Run:
         except Infeasible as error:
             return self.discard(f"the solver reported an infeasible solution: {error}", error)
         if not math.isfinite(value):
-            return self.discard(f"the solver reported a solution that is worth {value!r}")
+            return self.discard(f"the solver reported a solution with objective value {value!r}")
         if objective is not None and not agrees(value, objective):
-            return self.discard(f"the solver claimed {objective!r} for a solution that is worth {value!r}")
+            return self.discard(f"the solver claimed {objective!r} for a solution with objective value {value!r}")
         if self.infeasible:
-            self.discard("the solver reported a solution of an instance that it called infeasible")
+            self.discard("the solver reported a solution of an instance that it had reported as infeasible")
             self.infeasible, self.reason = False, ""
             self._resume("infeasible")
         better = self.objective is None or self.problem.better(value, self.objective)
@@ -250,8 +249,8 @@ class Run:
         """Count a false report of the solver; return False. Raises SolverError instead if CORL_STRICT is set."""
         if self._strict:
             raise SolverError(refusal) from cause
-        if self._whole is not None:
-            return self._whole.discard(refusal, cause)
+        if self._parent is not None:
+            return self._parent.discard(refusal, cause)
         self.discarded += 1
         self.refusal = self.refusal or refusal
         if self._on_refusal is not None:
@@ -295,13 +294,13 @@ class Run:
         if agrees(self.objective, self.bound):
             self.bound = self.objective
             return False
-        self.discard(f"the solver's bound {self.bound!r} is contradicted by a solution worth {self.objective!r}")
+        self.discard(f"the solver's bound {self.bound!r} is contradicted by a solution with objective value {self.objective!r}")
         return True
 
     def report_infeasible(self, reason: str = "") -> None:
         """Report a proof that the instance has no solution, with an optional reason; discarded if a solution is known."""
         if self.objective is not None:
-            self.discard("the solver called an instance infeasible that it has a solution of")
+            self.discard("the solver reported an instance as infeasible that has a known solution")
             return
         self.infeasible, self.reason = True, reason
         self.stop("infeasible")
@@ -309,8 +308,8 @@ class Run:
     def report_unbounded(self) -> None:
         """Report a proof that solutions improve without limit; discarded if a bound or infeasibility is known."""
         if self.bound is not None or self.infeasible:
-            known = "called infeasible" if self.infeasible else "has a bound of"
-            self.discard(f"the solver called an instance unbounded that it {known}")
+            known = "an infeasible instance" if self.infeasible else "an instance with a known bound"
+            self.discard(f"the solver reported {known} as unbounded")
             return
         self.unbounded = True
         self.stop("unbounded")
@@ -335,9 +334,7 @@ class Run:
             self._limit = None
 
     def _improved(self) -> None:
-        """Check a better solution or bound against the other, add it to the trace, end the run if it suffices, and call the
-        callback.
-        """
+        """Process a better solution or bound: compare both, extend the trace, end the run if it suffices, call the callback."""
         now = self.elapsed
         if self._contradicted():  # by a new solution: no earlier bound can be trusted
             self.bound, self.trace = None, [(at, objective, None) for at, objective, _ in self.trace if objective is not None]
@@ -370,13 +367,13 @@ class Run:
         Returns:
             The value that `function` returns; what it raises is raised.
         """
-        box: dict[str, Any] = {}
+        outcome: dict[str, Any] = {}
 
         def work() -> None:
             try:
-                box["value"] = function()
+                outcome["value"] = function()
             except BaseException as error:
-                box["error"] = error
+                outcome["error"] = error
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
@@ -395,6 +392,6 @@ class Run:
                 stop()
                 thread.join(_ASK_EVERY)
             raise
-        if "error" in box:
-            raise box["error"]
-        return box["value"]  # type: ignore[no-any-return]
+        if "error" in outcome:
+            raise outcome["error"]
+        return outcome["value"]  # type: ignore[no-any-return]

@@ -65,8 +65,8 @@ def _root() -> Path:
 
 def _files() -> list[Path]:
     """Return the files of all shipped instances, sorted by folder and name."""
-    there = sorted(_root().glob("*/*.*"))
-    return [path for path in there if path.suffix not in _NO_INSTANCES and not path.name.endswith("reference.csv")]
+    candidates = sorted(_root().glob("*/*.*"))
+    return [path for path in candidates if path.suffix not in _NO_INSTANCES and not path.name.endswith("reference.csv")]
 
 
 def _stem(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from corl.deprecation import renamed_members
 from corl.errors import UsageError
 from corl.options import Options
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Solver"]
 
 
+@renamed_members({"alike": "preparation_size"})
 class Solver(Options, abc.ABC):
     """A frozen dataclass whose fields are the solver's options, declared by `corl.options.option`.
 
@@ -34,10 +36,10 @@ class Solver(Options, abc.ABC):
     """
     own_workers: ClassVar[bool] = False
     """Whether `solve` always uses `run.workers` cores by itself (override `uses_workers` if it depends on the run)."""
-
-    alike: ClassVar[int] = 0
-    """If not 0, `prepare` depends on nothing in an instance but its `kind`, the types of its fields, the booleans and strings in
-    them, and sizes up to this one: a process prepares once for all instances that agree in these (corl.preparation).
+    preparation_size: ClassVar[int] = 0
+    """If not 0, `prepare` depends on nothing in an instance but its `kind`, the types of its fields, their booleans and strings,
+    and their sizes; sizes from this one on count as equal. A process prepares once for all instances that agree in these
+    (corl.preparation).
     """
     requires: ClassVar[tuple[str, ...]] = ()
     """Import names of optional packages that it requires: suites skip it if one is not installed."""
@@ -61,11 +63,10 @@ class Solver(Options, abc.ABC):
         return self.own_workers
 
     def kind(self, instance: Any) -> str:
-        """Return a word for the set of kernels that `prepare` compiles, if it depends on the instance: each kind has its own
-        record.
+        """Return a word for the set of kernels that `prepare` compiles, if it depends on the instance.
 
-        The records are files next to the solver's module, from which several processes compile what is missing
-        (corl.compilation.ahead).
+        Each kind has its own record, in a file next to the solver's module, from which several processes compile missing kernels
+        (corl.compilation.precompile).
         """
         return ""
 
@@ -78,7 +79,7 @@ class Solver(Options, abc.ABC):
             environment: The pool.
             row: The row with the state.
             iterations: The budget, in the solver's own unit.
-            seed: Of the random numbers.
+            seed: The seed of the random numbers.
 
         Returns:
             For each step the optimal actions in its state, int64, the one to take first.

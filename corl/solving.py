@@ -14,7 +14,7 @@ from typing import Any
 
 from corl import options, registry
 from corl.adapter import Problem
-from corl.compilation.ahead import compile_for
+from corl.compilation.precompile import compile_for
 from corl.errors import InputError, SolverError, UsageError, described, hint, missing_package
 from corl.interruption import interruptible
 from corl.judging import judged
@@ -56,13 +56,13 @@ def solve(
         instance: A path, the name of a shipped instance ("tsp/uniform-500"), an Instance, or data that the problem adapts (for
             TSP: coordinates [n, 2 or 3], a square matrix, a networkx graph), with `problem="tsp"`.
         problem: A name, or a Problem, which need not be installed. None: recognised by the content.
-        solver: A name (`corl list solvers`); "auto" takes the one that our benchmarks show best for the size. Or a Solver, with
+        solver: A name (`corl list solvers`); "auto" takes the one that is best for the size in benchmarks. Or a Solver, with
             its options, which need not be installed.
         time_limit: Seconds of wall clock, above 0; None means 10, or no limit if `iterations` is given. The clock starts after
             the solver has imported and compiled; reading the file is not included.
         iterations: A limit in the solver's own unit (`corl list solvers`), from 1; a seed then gives the same bits on a machine.
         target: Stop at an objective value this good or better.
-        seed: Of the random numbers, from 0.
+        seed: The seed of the random numbers, from 0.
         workers: Processes, up to four for each processor; they search with different seeds, and the best solution counts.
         warm_start: A solution to start from: a Result, the return value of a model's `solve`, the path of a solution file, or a
             solution in the problem's own form or its JSON form.
@@ -137,14 +137,14 @@ def _check_call(solver: Any, workers: int, on_improvement: Any) -> None:
 
 
 def _solver(
-    solver: str | Solver, problem: str, data: Any, time_limit: float | None, iterations: int | None, asked: dict[str, Any]
+    solver: str | Solver, problem: str, data: Any, time_limit: float | None, iterations: int | None, given_options: dict[str, Any]
 ) -> tuple[Solver, str]:
     """Return the Solver, and its name in the Result: for "auto" the chosen one, for an object that of its class."""
     if isinstance(solver, str):
         name = registry.choose(problem, solver, data, time_limit, iterations)
-        return options.build(registry.solver(problem, name), asked, _arguments()), name
-    if asked:
-        name = next(iter(asked))
+        return options.build(registry.solver(problem, name), given_options, _arguments()), name
+    if given_options:
+        name = next(iter(given_options))
         raise UsageError(
             f"{name}{hint(name, _arguments())}: a Solver has its options already; give them to {type(solver).__name__}"
         )
@@ -178,7 +178,7 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
             elsewhere = team.prepare()
             search = team.collect
         else:
-            with _blaming(name, run):
+            with _solver_errors(name, run):
                 prepare(method, run.instance)
             elsewhere = {}
             search = partial(_search, method, name, run)
@@ -191,17 +191,17 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
             except SolverError as error:
                 run.fail(error)
         run.finish()
-        _tell_faults(run, name)
+        _warn_of_faults(run, name)
         return _result(run, method, name, setup, versions() | elsewhere)
 
 
 def _search(method: Solver, name: str, run: Run) -> None:
-    with _blaming(name, run):
+    with _solver_errors(name, run):
         method.solve(run.instance, run)
 
 
 @contextlib.contextmanager
-def _blaming(name: str, run: Run) -> Iterator[None]:
+def _solver_errors(name: str, run: Run) -> Iterator[None]:
     """Raise an exception of the solver as a SolverError; one of the caller's `on_improvement` is raised unchanged."""
     try:
         yield
@@ -216,7 +216,7 @@ def _blaming(name: str, run: Run) -> Iterator[None]:
         raise run.callback_error
 
 
-def _tell_faults(run: Run, name: str) -> None:
+def _warn_of_faults(run: Run, name: str) -> None:
     """Warn of false reports, once. Raises SolverError if no solution was verified."""
     if not run.discarded:
         return
@@ -252,5 +252,5 @@ def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str
         data=data,
         reason=run.reason or run.refusal,
         discarded=run.discarded,
-        tolerated=adapter.tolerated(data, run.solution) if verified else "",
+        tolerated=adapter.tolerance_note(data, run.solution) if verified else "",
     )

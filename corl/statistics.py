@@ -22,7 +22,7 @@ FEWEST = 5
 """The least number of instances (or of runs, if the instances are fixed) for which an interval has the stated coverage."""
 
 _RESAMPLES = 2000  # as in Agarwal et al.
-_LARGEST = 10_000_000  # weights held at once (80 MB); more runs than 5,000 get fewer resamples
+_LARGEST = 10_000_000  # the most weights in memory (80 MB); for more than 5,000 runs there are fewer resamples
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class Resampling:
             drawn = (self.weights @ total.T) / (self.weights @ count.T)
         return [self._estimate(*each) for each in zip(centre, drawn.T, known)]
 
-    def interquartile_mean(self, values: NDArray[np.float64], left_out: NDArray[np.bool_] | None = None) -> Estimate:
+    def interquartile_mean(self, values: NDArray[np.float64], excluded: NDArray[np.bool_] | None = None) -> Estimate:
         """Return the interquartile mean, a NaN counted as worst (+inf), with its interval; without the runs `left_out`."""
         flat = np.where(np.isnan(values), np.inf, values)[self.slots]
-        counted = np.ones(len(flat), bool) if left_out is None else ~left_out[self.slots]
+        counted = np.ones(len(flat), bool) if excluded is None else ~excluded[self.slots]
         if not counted.any():
             return Estimate(None)
         order = np.argsort(flat, kind="stable")
@@ -150,10 +150,10 @@ def interquartile_mean(values: NDArray[np.float64]) -> float:
 
 def _middle_mean(ordered: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the interquartile means [resamples] of weighted values: ordered [n] ascending, weights [resamples, n]."""
-    upto = np.cumsum(weights, axis=1)
-    total = upto[:, -1:].copy()
-    np.clip(upto, total / 4, 3 * total / 4, out=upto)
-    middle = np.diff(upto, axis=1, prepend=total / 4)
+    cumulative = np.cumsum(weights, axis=1)
+    total = cumulative[:, -1:].copy()
+    np.clip(cumulative, total / 4, 3 * total / 4, out=cumulative)
+    middle = np.diff(cumulative, axis=1, prepend=total / 4)
     finite = np.isfinite(ordered)
     infinite = middle[:, ~finite].sum(axis=1) > 0
     with np.errstate(invalid="ignore", divide="ignore"):

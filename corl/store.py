@@ -115,13 +115,13 @@ class Store:
 
     def _write_ahead(self) -> None:
         """Turn on SQLite's write-ahead log. SQLite's own waiting does not cover two processes that request it at once."""
-        end = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _PATIENCE
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError:
-                if time.monotonic() > end:
+                if time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""How a run ends: what limit ended it, and what is known of its solution by then."""
+"""The limits that end a run, and the statuses of its solution."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ STATUSES: Mapping[Status, str] = {
     "optimal": "the solution is the best, as the bound proves (to 1e-9 of its value)",
     "feasible": "there is a solution; whether it is the best is not known",
     "infeasible": "proven: there is no solution",
-    "unbounded": "proven: no solution is the best, there are better ones without end; one may have been found",
+    "unbounded": "proven: solutions improve without limit; one may have been found",
     "no_solution": "none was found, and it is not proven that there is none",
 }
-"""Every value of `Result.status`, and what it says."""
+"""Every value of `Result.status`, with its meaning."""
 LIMITS: Mapping[Limit, str] = {
-    "time_limit": "the time was up",
-    "iterations": "the iterations were done",
-    "target": "the objective asked for was reached",
+    "time_limit": "the time limit was reached",
+    "iterations": "all iterations were done",
+    "target": "the target was reached",
     "optimal": "the solution was proven to be the best",
     "infeasible": "it was proven that there is no solution",
     "unbounded": "it was proven that there is no best solution",
@@ -29,4 +29,4 @@ LIMITS: Mapping[Limit, str] = {
     "failed": "the solver failed; what it had found by then is kept",
     "finished": "the solver had nothing left to do",
 }
-"""Every value of `Result.limit`, and what ended the run."""
+"""Every value of `Result.limit`, with its meaning."""

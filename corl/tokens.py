@@ -33,8 +33,7 @@ class Tokens(NamedTuple):
 
 
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], extra: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of Tokens of several parts, concatenated along the rows; parts with fewer slots are padded with empty
-    ones.
+    """Return the arrays of Tokens of several parts, concatenated along the rows; missing slots are padded with empty ones.
 
     `extra` is the number of tokens at the end of each part that belong to no slot; they remain the last.
     """
@@ -62,8 +61,6 @@ def _filled(part: Mapping[str, NDArray[Any]], most: int, extra: int) -> dict[str
 
 
 def sizes_of(tokens: Tokens, slots: int) -> dict[str, int]:
-    """Return the arguments "inputs", "pairs" and "extra" of a network for these tokens, the first `slots` of which belong to
-    slots.
-    """
+    """Return a network's arguments "inputs", "pairs" and "extra" for these tokens, of which the first `slots` belong to slots."""
     pairs = 0 if tokens.pairs is None else tokens.pairs.shape[3]
     return {"inputs": tokens.x.shape[2], "pairs": pairs, "extra": tokens.x.shape[1] - slots}

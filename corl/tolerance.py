@@ -18,13 +18,13 @@ ROUNDING = 1e-6
 this share of the larger one (or 1e-9 absolute): engines stop at such tolerances, and tables are rounded.
 """
 LIMIT = 1e-9
-"""How far a sum of loads, lengths or times may exceed its limit, as a share of it: the rounding of float64 sums, and no more."""
+"""The share by which a sum of loads, lengths or times may exceed its limit: no more than the rounding of float64 sums."""
 FEASIBILITY = 1e-6
-"""How far a solution of a mixed-integer program may exceed a limit, as a share of the large terms in it, as in engines."""
+"""How much a solution of a mixed-integer program may exceed a limit, relative to the large terms in it, as in engines."""
 DIGITS = 1e-14
 """The relative rounding error assumed of a number that is not an integer, from reading or computing it."""
 
-_SMALLEST = 1e-3  # below this size shares mean nothing: differences count in all
+_SMALLEST = 1e-3  # values below this size are compared by absolute differences, with this size as reference
 
 
 def tied(a: Any, b: Any, share: float = TIE) -> Any:
@@ -48,11 +48,11 @@ def reaches(a: Any, b: Any, sense: str) -> Any:
 
 
 def keeps(value: Any, limit: Any, size: Any = 0.0) -> Any:
-    """Return whether a sum is within its limit up to rounding; `size`: of the terms added and subtracted, if `value` is less."""
+    """Return whether a sum is within its limit up to rounding; `size`: that of its terms, if `value` is smaller."""
     return (value <= limit + LIMIT * abs(value)) | (value <= limit + LIMIT * size)
 
 
 def _close(a: Any, b: Any, share: float) -> Any:
-    apart = abs(a - b)
-    near = (apart <= share * abs(a)) | (apart <= share * abs(b)) | (apart <= share * _SMALLEST)
-    return (a == b) | (apart < math.inf) & near
+    difference = abs(a - b)
+    near = (difference <= share * abs(a)) | (difference <= share * abs(b)) | (difference <= share * _SMALLEST)
+    return (a == b) | (difference < math.inf) & near

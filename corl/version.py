@@ -7,7 +7,7 @@ import sys
 __all__ = ["DISTRIBUTION", "__version__", "versions"]
 
 __version__ = "0.1.0"
-DISTRIBUTION = "corl-solvers"  # what pip knows the package by
+DISTRIBUTION = "corl-solvers"  # the name of the package for pip
 _ENGINES = ("numpy", "scipy", "numba", "torch", "ortools", "pyscipopt", "pyvrp", "fast_tsp")
 
 

@@ -1,4 +1,4 @@
-"""Warm starts: the argument `solve(warm_start=...)`, a solution in any form that `solve` returned, in the problem's own form."""
+"""Warm starts: the argument `solve(warm_start=...)`, in any form that `solve` returns, converted to the problem's own form."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
         UsageError: It is no solution of the instance.
         InputError: A bad file.
     """
-    result = given if isinstance(given, Result) else getattr(given, "result", None)  # of a plan in a model's names
+    result = given if isinstance(given, Result) else getattr(given, "result", None)  # the solution of a model has it as `result`
     if isinstance(result, Result):
         if result.problem != adapter.name:
             raise UsageError(f"warm_start: a Result of {result.problem}, not of {adapter.name}")
@@ -50,8 +50,9 @@ def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
 
 
 def _forms(adapter: Problem, data: Any, result: Result) -> list[Callable[[], Any]]:
-    """Return readings of a Result's solution as one of `data`: of the same instance, or of another one by the file's ids and
-    names.
+    """Return readings of a Result's solution as one of `data`.
+
+    The Result may be of the same instance, or of another one with the same ids and names.
     """
     if result.data is None:
         return [lambda: adapter.from_json(data, result.solution)]
@@ -73,11 +74,11 @@ def _first_valid(adapter: Problem, data: Any, forms: list[Callable[[], Any]]) ->
         try:
             solution = form()
             adapter.evaluate(data, solution)
-        except Exception as error:  # also of a judge that meets what is no solution
+        except Exception as error:  # a judge may raise anything for a malformed solution
             refusals.append(error)
         else:
             return solution
-    told = next((error for error in refusals if isinstance(error, CorlError)), None)
-    if told is not None:
-        raise UsageError(f"warm_start: {told}") from told
+    refusal = next((error for error in refusals if isinstance(error, CorlError)), None)
+    if refusal is not None:
+        raise UsageError(f"warm_start: {refusal}") from refusal
     raise UsageError(f"warm_start: no solution of {adapter.name}: {described(refusals[0])}") from refusals[0]

@@ -1,4 +1,4 @@
-"""Record which kernels solvers compile in `prepare`, for the processes that compile them ahead (corl.compilation.ahead).
+"""Record which kernels solvers compile in `prepare`, for the processes that compile them ahead (corl.compilation.precompile).
 
     python -P tests/record_kernels.py                        # of every solver that `auto` takes and that has kernels
     python -P tests/record_kernels.py tsp.eax vrp            # of this one, and of all of a problem
@@ -19,7 +19,7 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 
 from corl import registry
-from corl.compilation import ahead, parts, signatures
+from corl.compilation import bitcode_only, precompile, signatures
 
 TESTS = Path(__file__).resolve().parent
 WRAPPER, BYTES_A_SECOND = 20_000, 78_000
@@ -59,7 +59,7 @@ def prepared(problem_name: str, short: str, kind: str) -> dict[str, Any]:
     for kernel in kernels():
         function = kernel.py_func
         for types, result in kernel.overloads.items():
-            if parts.is_whole(result):
+            if bitcode_only.is_whole(result):
                 size = kernel._cache.size(types, kernel.targetctx.codegen())
                 seconds = round(max(0.1, (size - WRAPPER) / BYTES_A_SECOND), 1)
                 texts = [signatures.written(each, classes) for each in types]
@@ -82,7 +82,7 @@ def record(problem_name: str, short: str) -> None:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         entries.append(json.loads(done.stdout.splitlines()[-1]))
     cls = registry.solver(problem_name, short)
-    file = ahead.record_file(cls)
+    file = precompile.record_file(cls)
     found = defaultdict(list, json.loads(file.read_text(encoding="utf-8")) if file.exists() else {})
     found[cls.__name__] = entries
     file.write_text(text(found), encoding="utf-8")

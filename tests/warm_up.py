@@ -110,7 +110,7 @@ def compile_problem(problem: Problem) -> None:
 def warm_up() -> None:
     """Compile for all problems: what default solvers need as `corl warm-up` does it, the rest in a process for each problem.
 
-    Processes that need the same kernel wait for the first of them (corl.compilation.claims).
+    Processes that need the same kernel wait for the first of them (corl.compilation.locks).
     """
 
     def run(name: str) -> str:

@@ -22,19 +22,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("suite", metavar="SUITE", help="a TOML file, or a shipped suite such as tsp/smoke")
     add("--solvers", metavar="A,B", help="labels of the suite, or further solvers by name; default: the suite's")
-    add("--time-limits", metavar="S,S", help="seconds; default: the suite's")
-    add("--seeds", metavar="N", type=int, help="how many; default: the suite's")
-    add("--jobs", metavar="N", type=int, help="runs side by side, each on processors of its own; default 1, or all that Ray has")
+    add("--time-limits", metavar="S,S", help="time limits in seconds; default: the suite's")
+    add("--seeds", metavar="N", type=int, help="number of seeds; default: the suite's")
+    add(
+        "--jobs",
+        metavar="N",
+        type=int,
+        help="runs at a time, each on its own processors; default 1, or as many as the Ray cluster runs",
+    )
     add(
         "--store",
         metavar="FILE",
         type=Path,
-        help="where finished runs are kept; default: tsp-smoke.db for tsp/smoke, mine.db for mine.toml, here",
+        help="file that keeps finished runs; default, in this folder: tsp-smoke.db for tsp/smoke, mine.db for mine.toml",
     )
-    add("--resume", action="store_true", help="add what is missing to a store that has runs of the suite")
-    add("--export", metavar="FILE", nargs="?", const="", help="headline rows as CSV; default: results/ beside the suite")
+    add("--resume", action="store_true", help="do the missing runs of a store that has runs of the suite")
+    add(
+        "--export",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        help="write the main results as CSV; default: in results/ beside the suite",
+    )
     add("--executor", choices=["local", "ray"], default="local", help="where runs start; ray needs the package ray")
-    add("--address", metavar="HOST:PORT", help="of the Ray cluster; default: the one that Ray finds")
+    add("--address", metavar="HOST:PORT", help="address of the Ray cluster; default: the one that Ray finds")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -66,7 +77,7 @@ def execute(args: argparse.Namespace) -> int:
         try:
             run_suite(suite, todo, store, _supervisor(args), board.listener, _command())
         except KeyboardInterrupt:
-            progress.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume goes on from there")
+            progress.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume continues from there")
             return 130
         if target is not None:
             export(store, suite.name, target)

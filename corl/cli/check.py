@@ -18,7 +18,7 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
     parser.add_argument("solution", metavar="SOLUTION", help="JSON (a result, or the solution alone) or the problem's own format")
-    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
+    parser.add_argument("--problem", metavar="NAME", help="the problem, if the content does not determine it")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
 
 
@@ -28,7 +28,7 @@ def execute(args: argparse.Namespace) -> int:
 
     problem, instance = load(args.file, args.problem)
     claimed = None
-    try:  # a reader may see that it is none, as where a buffer has no offset
+    try:  # a reader may already find it infeasible, such as a buffer without an offset
         solution, claimed = read_solution(problem, instance, Path(args.solution))
         objective = judge(problem, instance, solution, Path(args.solution))
     except Infeasible as error:
@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> int:
     text = f"feasible, objective {value(objective)}"
     if not fits:
         text += f"; the file claims {value(claimed)}"
-    if tolerated := problem.tolerated(instance, solution):
+    if tolerated := problem.tolerance_note(instance, solution):
         text += f"; {tolerated}"
     found = {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if fits else "wrong claim"}
     _say(args, found | {"tolerated": tolerated}, text)

@@ -12,10 +12,18 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("store", metavar="STORE", help="a file made by corl bench")
     parser.add_argument("a", metavar="A", help="a solver's name in the benchmark")
-    parser.add_argument("b", metavar="B", help="another's")
-    parser.add_argument("--suite", metavar="NAME", help="default: the only one that has both")
-    parser.add_argument("--time-limit", metavar="SECONDS", type=float, help="default: the longest that both have")
-    parser.add_argument("--tolerance", metavar="SHARE", type=float, default=TIE, help="nearer is a tie; default %(default)g")
+    parser.add_argument("b", metavar="B", help="another solver's name")
+    parser.add_argument("--suite", metavar="NAME", help="the suite; default: the only one with runs of both")
+    parser.add_argument(
+        "--time-limit", metavar="SECONDS", type=float, help="the time limit to compare at; default: the longest with runs of both"
+    )
+    parser.add_argument(
+        "--tolerance",
+        metavar="SHARE",
+        type=float,
+        default=TIE,
+        help="relative difference up to which two values are a tie; default %(default)g",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -1,4 +1,4 @@
-"""`corl completion SHELL`: a script that the shell reads; it is static, so that a tab costs no start of Python."""
+"""`corl completion SHELL`: print a static completion script, so that no completion has to start Python."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _commands() -> dict[str, tuple[str, list[_Word]]]:
-    """Of each command what it is for and the words that may follow it."""
+    """Return for each command its purpose and the words that may follow it."""
     from corl.cli.main import COMMANDS, parser_of
 
     whole = parser_of(list(COMMANDS))
@@ -33,12 +33,12 @@ def _commands() -> dict[str, tuple[str, list[_Word]]]:
 
 
 class _Word(NamedTuple):
-    """An option, or a word that a command takes in the place of a file."""
+    """An option, or a word that a command accepts as an argument."""
 
     text: str
     about: str = ""
     after: Sequence[str] = ()
-    """Words that may follow it; none, and it `takes` something: a file."""
+    """Words that may follow it; if there are none and it `takes` a value, a file name follows."""
     takes: bool = False
 
 
@@ -55,7 +55,7 @@ def _words(command: argparse.ArgumentParser) -> list[_Word]:
 
 
 def _names(action: Any) -> list[str]:
-    """What the registry knows for an option or an argument that is called after it."""
+    """Return the registered names for an option or an argument called problem, solver or recipe."""
     from corl import registry
     from corl.learning.recipe import recipe_names
 
@@ -107,13 +107,13 @@ def _fish(commands: dict[str, tuple[str, list[_Word]]]) -> str:
     lines = ["# corl: completion for fish"]
     for name, (text, words) in commands.items():
         lines.append(f"complete -c corl -n __fish_use_subcommand -f -a {name} -d {_quoted(text)}")
-        seen = f"-n '__fish_seen_subcommand_from {name}'"
+        condition = f"-n '__fish_seen_subcommand_from {name}'"
         for word in words:
             if word.text.startswith("--"):
                 after = f" -x -a {_quoted(' '.join(word.after))}" if word.after else " -r" if word.takes else ""
-                lines.append(f"complete -c corl {seen} -l {word.text[2:]}{after} -d {_quoted(word.about)}")
+                lines.append(f"complete -c corl {condition} -l {word.text[2:]}{after} -d {_quoted(word.about)}")
             else:
-                lines.append(f"complete -c corl {seen} -a {word.text}")
+                lines.append(f"complete -c corl {condition} -a {word.text}")
     return "\n".join(lines) + "\n"
 
 

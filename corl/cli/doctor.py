@@ -1,4 +1,4 @@
-"""`corl doctor`: what this installation is, and what it lacks."""
+"""`corl doctor`: the facts of this installation, and what it lacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corl.version import DISTRIBUTION, __version__
 __all__ = ["arguments", "examine", "execute"]
 
 _REQUIREMENT = re.compile(r"^([\w.-]+).*?(?:extra == [\"'](\w+)[\"'])?$")
-_OWN_EXTRAS = ("test", "docs")  # of those who work on corl itself
+_DEVELOPERS = ("test", "docs")  # extras for work on corl itself
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,20 +56,20 @@ def examine() -> dict[str, Any]:
 
 
 def _packages() -> tuple[list[str], dict[str, str], dict[str, str]]:
-    """What is required and not there; versions of what is required; of each extra what is there, or how to install it."""
+    """Return the missing required packages, the versions of all required ones, and the state of each extra."""
     required: dict[str, str] = {}
     extras: dict[str, dict[str, str]] = {}
     for line in metadata.requires(DISTRIBUTION) or []:
         name, extra = _REQUIREMENT.match(line).groups()  # type: ignore[union-attr]
-        if name != DISTRIBUTION and extra not in _OWN_EXTRAS:
+        if name != DISTRIBUTION and extra not in _DEVELOPERS:
             (extras.setdefault(extra, {}) if extra else required)[name] = _version(name)
     missing = [name for name, version in required.items() if not version]
-    told = {}
+    described = {}
     for extra, names in extras.items():
         whole = all(names.values())
         versions = ", ".join(f"{name} {version or 'missing'}" for name, version in names.items())
-        told[extra] = versions if whole else f"{versions}; pip install '{DISTRIBUTION}[{extra}]'"
-    return missing, {name: version or "missing" for name, version in required.items()}, told
+        described[extra] = versions if whole else f"{versions}; pip install '{DISTRIBUTION}[{extra}]'"
+    return missing, {name: version or "missing" for name, version in required.items()}, described
 
 
 def _version(name: str) -> str:
@@ -86,7 +86,7 @@ def _processors() -> str:
 
 
 def _plugins() -> list[str]:
-    """What other packages have declared and does not load, a line each."""
+    """Return the entry points of other packages that cannot be loaded, one line each."""
     failed = []
     for group in ("corl.problems", "corl.solvers", "corl.recipes", "corl.defaults", "corl.networks"):
         for entry in metadata.entry_points(group=group):
@@ -110,19 +110,19 @@ def _cache() -> str:
 
 
 def _compiled() -> dict[str, str]:
-    """Of the kernels that a problem's solvers need: whether all are kept, or how long the first call compiles."""
+    """Return for each problem whether the kernels of its solvers are cached, or how long the first call compiles."""
     from corl import registry
-    from corl.compilation import ahead
+    from corl.compilation import precompile
 
-    told = {}
+    described = {}
     for problem in registry.working_problems():
         solvers = {registry.solver(problem.name, short) for short in registry.solvers(problem.name)}
-        records = [record for solver in solvers for record in ahead.recorded(solver)]
-        jobs = ahead.missing(records)
+        records = [record for solver in solvers for record in precompile.recorded(solver)]
+        jobs = precompile.missing(records)
         seconds = sum(job.seconds for job in jobs)
         if records:
-            told[problem.name] = f"{len(jobs)} kernels missing, {seconds:.0f} s of a core; corl warm-up" if jobs else "all"
-    return told
+            described[problem.name] = f"{len(jobs)} kernels missing, {seconds:.0f} s of a core; corl warm-up" if jobs else "all"
+    return described
 
 
 def _lines(fact: Any) -> list[str]:

@@ -19,10 +19,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("problem", metavar="PROBLEM", help="a name (corl list problems)")
     add("kind", metavar="KIND", nargs="?", help="the generator (corl list problems); default: the first")
-    add("--size", metavar="N", type=int, help="the generator's size (of bandits: arms), short for --option size=N")
-    add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the generator; an unknown KEY lists them")
-    add("--output", metavar="FILE", type=Path, help="default: standard output")
+    add("--size", metavar="N", type=int, help="the generator's size (for bandits: the number of arms); short for --option size=N")
+    add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help="option of the generator; an unknown KEY lists them")
+    add("--output", metavar="FILE", type=Path, help="the file to write; default: standard output")
 
 
 def execute(args: argparse.Namespace) -> int:

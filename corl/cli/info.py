@@ -10,8 +10,10 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
-    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="a solution: its objective, what it leaves out and why")
-    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
+    parser.add_argument(
+        "solution", metavar="SOLUTION", nargs="?", help="a solution file; prints its objective, what is left unserved and why"
+    )
+    parser.add_argument("--problem", metavar="NAME", help="the problem, if the content does not determine it")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

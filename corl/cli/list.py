@@ -20,9 +20,9 @@ _log = logging.getLogger(__name__)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=list(_ROWS), help="solvers come with their options, instances with reference values")
-    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="of this problem only")
-    parser.add_argument("--verbose", action="store_true", help="say what each option of a solver or a recipe does and accepts")
+    parser.add_argument("what", choices=list(_ROWS), help="what to list")
+    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="list those of this problem only")
+    parser.add_argument("--verbose", action="store_true", help="explain each option of a solver or a recipe, and what it accepts")
     parser.add_argument("--json", action="store_true", help="print a list as JSON")
 
 
@@ -53,7 +53,7 @@ def _solvers(names: list[str]) -> list[dict[str, Any]]:
         for name in registry.solvers(problem):
             try:
                 solver = registry.solver(problem, name)
-            except UsageError as error:  # somebody's broken plug-in hides none of the others
+            except UsageError as error:  # a broken plug-in must not hide the other solvers
                 _log.warning("%s", error)
                 continue
             facts = {"title": solver.title, "iteration": solver.iteration, "options": _options(solver)}

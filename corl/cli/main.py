@@ -24,20 +24,20 @@ __all__ = ["COMMANDS", "fail", "main", "one_line", "parser_of"]
 COMMANDS = {
     "solve": "solve instance files",
     "check": "evaluate a solution file, independently of any solver",
-    "generate": "make a random instance",
+    "generate": "generate a random instance",
     "trace": "turn a PyTorch model into an instance of memory mapping",
     "list": "list problems, solvers, recipes, shipped instances or suites",
     "plot": "draw an instance or a solution",
-    "view": "make a page of an instance or a solution: a picture to look into, tables, the run",
-    "doctor": "look at this installation: versions, processors, what is compiled, what is missing",
-    "completion": "print what completes corl's commands and options in a shell",
-    "warm-up": "compile ahead, once for this machine, what solvers need",
-    "info": "facts about an instance file",
+    "view": "write a web page of an instance or a solution: an interactive picture, tables, the run",
+    "doctor": "examine this installation: versions, processors, compiled kernels, missing packages",
+    "completion": "print a script with which a shell completes corl's commands and options",
+    "warm-up": "compile the kernels of the solvers in advance, once for this machine",
+    "info": "print facts about an instance file",
     "schema": "print the JSON schema of a problem's instances or solutions, or of results",
     "train": "train a network by a recipe",
     "bench": "compare solvers over instances, seeds and time limits",
-    "report": "show what a benchmark's store holds, as a page, tables or JSON",
-    "compare": "the verdict between two solvers of a benchmark",
+    "report": "show the results in a benchmark's store, as a page, tables or JSON",
+    "compare": "compare two solvers of a benchmark",
 }
 
 _EPILOG = """exit codes: 0 feasible or optimal, 1 internal error, 2 usage, 3 bad input, 4 infeasible, unbounded or nothing
@@ -47,7 +47,7 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Run one command and return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     _open_streams()
     try:
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.filename is not None:
             return fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
         _drop_output()
-        if isinstance(error, OSError) and error.errno in _FULL:  # the disk behind standard output
+        if isinstance(error, OSError) and error.errno in _FULL:  # the disk that standard output is written to
             return fail(f"standard output cannot be written: {error.strerror}", 1)
         return fail(f"internal error: {described(error)} (CORL_DEBUG=1 shows where)", 1)
 
@@ -86,13 +86,13 @@ def one_line(text: object) -> str:
 
 
 def fail(message: object, code: int) -> int:
-    """Print an error as one line of a length that can be read; returns `code`."""
+    """Print an error as one line of readable length; return `code`."""
     print(f"corl: {shortened(one_line(message))}", file=sys.stderr)
     return code
 
 
 def _open_streams() -> None:
-    """Closed standard streams become empty ones, and a character that the terminal lacks is escaped, not an exception."""
+    """Replace closed standard streams by empty ones, and escape characters that the terminal lacks."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -100,7 +100,7 @@ def _open_streams() -> None:
 
 
 def _drop_output() -> None:
-    """What is still buffered for standard output cannot be written; the interpreter must not try again at its end."""
+    """Discard the buffered standard output, which cannot be written: the interpreter would try again at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -114,7 +114,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.Action):
-    """--help, and below the usual text what a command's `more_help` says of the arguments before it."""
+    """--help: the usual text, followed by the result of the command's `more_help` for the arguments before it."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *given: object) -> None:
         more = self.const(namespace) if self.const else ""
@@ -123,7 +123,7 @@ class _Help(argparse.Action):
 
 
 def parser_of(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser; only the sub-command that is asked for is imported."""
+    """Return the parser; only the module of the requested sub-command is imported."""
     parser = _Parser(
         prog="corl",
         description="Good solutions to hard combinatorial problems.",
@@ -145,7 +145,7 @@ def parser_of(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """A batch system's SIGTERM counts as Ctrl-C: the incumbent is kept and written."""
+    """Treat SIGTERM, which batch systems send, as Ctrl-C: the incumbent is kept and written."""
 
     def handle(number: int, frame: Any) -> None:
         interrupt = signal.getsignal(signal.SIGINT)
@@ -165,7 +165,7 @@ def _terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _log_shown() -> Iterator[None]:
-    """The package's log on stderr, a line each: warnings (a worker that died, a plug-in that fails to load), what is compiled."""
+    """Print the package's log on stderr, one line per record: warnings (of a worker that died, say), and compilations."""
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

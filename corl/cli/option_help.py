@@ -17,7 +17,7 @@ _WIDEST = 110  # columns of a text on a wide terminal
 
 
 def option_lines(rows: Iterable[Row], indent: str) -> list[str]:
-    """Return each option with its default and what is accepted, and below it the help."""
+    """Return lines for each option: its name, default and accepted values, then its help."""
     wrapper = textwrap.TextWrapper(min(shutil.get_terminal_size().columns, _WIDEST), break_on_hyphens=False)
     wrapper.subsequent_indent, lines = indent + "    ", []
     for row in rows:
@@ -30,13 +30,13 @@ def option_lines(rows: Iterable[Row], indent: str) -> list[str]:
 def described(what: str, problem: str | None, name: str) -> str:
     """Return the options of a "solver" or a "recipe" for --help; of all with that name if the problem is not known."""
     names, find = (registry.solvers, registry.solver) if what == "solver" else (recipe_names, recipe_class)
-    asked = [problem] if problem else [other.name for other in registry.working_problems() if name in names(other.name)]
-    if not asked:
-        every = {one for other in registry.problems() for one in names(other)}
+    owners = [problem] if problem else [other.name for other in registry.working_problems() if name in names(other.name)]
+    if not owners:
+        every = {owner for other in registry.problems() for owner in names(other)}
         raise UsageError(unknown(f"no {what} is called", name, sorted(every)))
     kinds: dict[type, list[str]] = {}
-    for one in asked:
-        kinds.setdefault(find(one, name), []).append(one)
+    for owner in owners:
+        kinds.setdefault(find(owner, name), []).append(owner)
     text = ""
     for kind, problems in kinds.items():
         lines = option_lines(option_table(kind), "  ") or ["  none"]

@@ -10,9 +10,11 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
-    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="without it the instance alone is drawn")
-    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
-    parser.add_argument("--output", metavar="IMAGE", type=Path, help=".png, .svg or .pdf; default: FILE's name + .png, here")
+    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="a solution file; default: draw the instance alone")
+    parser.add_argument("--problem", metavar="NAME", help="the problem, if the content does not determine it")
+    parser.add_argument(
+        "--output", metavar="IMAGE", type=Path, help="a .png, .svg or .pdf file; default: FILE's name with .png, in this folder"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -14,11 +14,11 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("store", metavar="STORE", help="a file made by corl bench")
     kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--html", metavar="FILE", type=Path, help="write the page: one file, no network")
+    kind.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page: one file that needs no network")
     kind.add_argument("--markdown", action="store_true", help="print Markdown (default)")
     kind.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument("--figures", metavar="FOLDER", type=Path, help="also write the figures there, as PNG and SVG")
-    parser.add_argument("--suite", metavar="NAME", help="of this suite alone")
+    parser.add_argument("--suite", metavar="NAME", help="report this suite only")
 
 
 def execute(args: argparse.Namespace) -> int:

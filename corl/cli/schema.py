@@ -10,8 +10,8 @@ _KINDS = ("instance", "solution")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a problem; or result, for what corl solve --json prints")
-    parser.add_argument("kind", choices=_KINDS, nargs="?", default="instance", help="of what (instance)")
+    parser.add_argument("name", metavar="NAME", help="a problem; or result, the output of corl solve --json")
+    parser.add_argument("kind", choices=_KINDS, nargs="?", default="instance", help="which schema; default: instance")
 
 
 def execute(args: argparse.Namespace) -> int:

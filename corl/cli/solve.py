@@ -17,7 +17,7 @@ from corl.cli.option_help import described
 from corl.errors import CorlError, UsageError
 from corl.files.drawing import check_name
 from corl.files.opening import plain_name, replacing
-from corl.interruption import heard, interruptible
+from corl.interruption import interrupt_count, interruptible
 from corl.loading import load, name_of
 from corl.progress import Progress
 from corl.result import Result, relative_gap
@@ -26,9 +26,12 @@ from corl.termination import LIMITS, STATUSES
 
 __all__ = ["arguments", "execute", "more_help"]
 
-_WORDS: dict[str, Mapping[Any, str]] = {"status, what is known": STATUSES, "limit, what ended the run": LIMITS}
-_LINE_EVERY = 1.0  # seconds between two lines of progress where stderr is no terminal
-_KEEP_EVERY = 2.0  # seconds between two copies of the incumbent into --output while the search goes on
+_WORDS: dict[str, Mapping[Any, str]] = {
+    "status, the knowledge of the solution": STATUSES,
+    "limit, the reason that ended the run": LIMITS,
+}
+_LINE_EVERY = 1.0  # seconds between two lines of progress if stderr is no terminal
+_KEEP_EVERY = 2.0  # seconds between two copies of the incumbent into --output during the search
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,16 +39,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog, parser.formatter_class = "\n".join(words), argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help="instance files, read by content, or shipped ones by name: tsp/uniform-500")
-    add("--problem", metavar="NAME", help="the problem, where the content does not say (corl list problems)")
-    add("--solver", metavar="NAME", default="auto", help="corl list solvers; default: auto, the best for the size")
-    option_help = "of the solver; FILE --solver NAME --help lists them; repeatable"
+    add("--problem", metavar="NAME", help="the problem, if the content does not determine it (corl list problems)")
+    add(
+        "--solver",
+        metavar="NAME",
+        default="auto",
+        help="a solver (corl list solvers); default: auto, the best for the instance's size",
+    )
+    option_help = "option of the solver; FILE --solver NAME --help lists them; repeatable"
     add("--option", metavar="KEY=VALUE", action="append", default=[], help=option_help)
     add("--time-limit", metavar="S", type=float, help="seconds of wall clock; default 10, or none with --iterations")
-    add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same bits")
+    add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; a seed then always gives the same result")
     add("--target", metavar="X", type=float, help="stop at an objective this good or better")
-    add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
+    add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
     add("--warm-start", metavar="FILE", type=Path, help="a solution to start from: JSON or the problem's own format")
-    add("--workers", metavar="N", type=int, default=1, help="processes, each with its own seed, at most four a processor")
+    add(
+        "--workers",
+        metavar="N",
+        type=int,
+        default=1,
+        help="processes, each with its own seed; at most four per processor; default 1",
+    )
     add("--output", metavar="FILE", type=Path, help="solution file (.json, or the problem's own); a folder for several FILEs")
     add("--plot", metavar="FILE", type=Path, help="picture of the solution (.png, .svg, .pdf); a folder for several FILEs")
     add("--json", action="store_true", help="print each result as one line of JSON on stdout")
@@ -79,7 +93,7 @@ def execute(args: argparse.Namespace) -> int:
 def _check_targets(args: argparse.Namespace) -> None:
     """Check before a long run that the results can be written to their targets."""
     if args.warm_start is not None and len(args.files) > 1:
-        raise UsageError("--warm-start: it starts one instance; with several FILEs, call corl once for each")
+        raise UsageError("--warm-start: a solution is for one instance; with several FILEs, call corl once for each")
     for target in (args.output, args.plot):
         if target is None:
             continue
@@ -108,13 +122,13 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
         raise UsageError(f"{output}: a solution of {problem.name} is written to {', '.join([*problem.suffixes, '.json'])}")
     keeper = _Keeper(problem, instance, output)
     shown = args.progress or sys.stderr.isatty()
-    telling, before = _Telling(), heard()
+    output_guard, before = _Output(), interrupt_count()
     incumbent = _Incumbent(one_line(name_of(instance)), args.time_limit)
-    with interruptible(telling):
-        with _stdout_kept(), Progress(incumbent.line, shown=shown, every=_LINE_EVERY, ending=True) as progress:
+    with interruptible(output_guard):
+        with _stdout_reserved(), Progress(incumbent.line, shown=shown, every=_LINE_EVERY, ending=True) as progress:
 
             def follow(news: Improvement) -> None:
-                telling.begun = True
+                output_guard.begun = True
                 incumbent.update(news)
                 progress.update()
                 keeper.update(news)
@@ -132,9 +146,9 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 on_improvement=follow,
                 **chosen,
             )
-            telling.begun = True
-        telling.tell(result, args, output, plot)
-    if result.limit == "interrupted" or heard() > before:
+            output_guard.begun = True
+        output_guard.write_all(result, args, output, plot)
+    if result.limit == "interrupted" or interrupt_count() > before:
         return 130
     return 0 if result.status in ("optimal", "feasible") else 4
 
@@ -153,8 +167,8 @@ def _chosen(pairs: list[str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _stdout_kept() -> Iterator[None]:
-    """Standard output is for results: what a solver or an engine prints meanwhile goes to standard error."""
+def _stdout_reserved() -> Iterator[None]:
+    """Redirect to standard error what a solver or an engine prints; standard output is for results alone."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -166,28 +180,28 @@ def _stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
-class _Telling:
-    """Printing and writing a result, which Ctrl-C does not end: that comes when it may, the second one at once."""
+class _Output:
+    """The printing and writing of a result, which the first Ctrl-C does not interrupt; the second one does."""
 
-    begun = interrupted = False  # begun: something was found that is to be told
+    begun = interrupted = False  # begun: there is a result to print
 
     def interrupt(self) -> None:
         if not self.begun:
             raise KeyboardInterrupt
         self.interrupted = True
 
-    def tell(self, result: Result, args: argparse.Namespace, output: Path | None, plot: Path | None) -> None:
-        """What cannot be printed or written keeps nothing else from being written."""
+    def write_all(self, result: Result, args: argparse.Namespace, output: Path | None, plot: Path | None) -> None:
+        """Print the result and write its files; if one of these fails, the others are still done."""
         with contextlib.ExitStack() as later:
             for path, write in ((plot, "plot"), (output, "write")):
                 if path is not None and result.solution is not None:
-                    later.callback(self._write, path, getattr(result, write), said=not args.json)
+                    later.callback(self._write, path, getattr(result, write), announced=not args.json)
             print(result.to_json() if args.json else _text(result, args.solver), flush=True)
 
     @staticmethod
-    def _write(path: Path, write: Callable[[Path], object], *, said: bool) -> None:
+    def _write(path: Path, write: Callable[[Path], object], *, announced: bool) -> None:
         write(path)
-        if said:
+        if announced:
             print(f"  written    {one_line(path)}", flush=True)
 
 
@@ -213,7 +227,7 @@ class _Incumbent:
 
 
 class _Keeper:
-    """Copies the incumbent into an --output file of the problem's own format, so that a killed process loses little."""
+    """Copies the incumbent into an --output file of the problem's own format, so that little is lost if the process is killed."""
 
     def __init__(self, problem: Problem, instance: Any, output: Path | None) -> None:
         self.problem, self.instance = problem, instance
@@ -242,7 +256,7 @@ def _text(result: Result, asked: str) -> str:
     name = f"{result.solver} (chosen by {asked})" if result.solver != asked else result.solver
     lines = [f"{one_line(result.instance)}  {result.problem}"]
     if result.status == "unbounded":
-        lines.append("  unbounded  no solution is the best: there are better ones without end")
+        lines.append("  unbounded  there is no best solution: solutions improve without limit")
     if result.objective is not None:
         lines.append(f"  objective  {value(result.objective)}  {result.status.replace('unbounded', 'feasible')}, verified")
     elif result.status != "unbounded":

@@ -15,8 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--problem", metavar="NAME", default="memory", help="memory (the default) or memory-static: the lifetimes of its tensors")
     add("--batch", metavar="N", type=int, help="batch size; default 1")
     add("--dtype", metavar="TYPE", help="float32, float16 or bfloat16")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help="of the tracer; an unknown KEY lists them")
-    add("--output", metavar="FILE", type=Path, help="default: standard output")
+    add("--option", metavar="KEY=VALUE", action="append", default=[], help="option of the tracer; an unknown KEY lists them")
+    add("--output", metavar="FILE", type=Path, help="the file to write; default: standard output")
 
 
 def execute(args: argparse.Namespace) -> int:

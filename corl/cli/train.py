@@ -12,7 +12,7 @@ from corl.cli.main import one_line
 from corl.cli.option_help import described
 from corl.errors import UsageError
 from corl.formatting import value
-from corl.interruption import heard
+from corl.interruption import interrupt_count
 from corl.learning import branches, snapshots
 from corl.learning.session import Training
 from corl.learning.training import train
@@ -20,28 +20,35 @@ from corl.progress import Progress
 
 __all__ = ["arguments", "execute", "more_help"]
 
-_LINE_EVERY = 5.0  # seconds between two lines where stderr is no terminal
+_LINE_EVERY = 5.0  # seconds between two lines if stderr is no terminal
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("problem", metavar="PROBLEM", help="corl list problems")
-    add("--recipe", metavar="NAME", help="what to train and how (corl list recipes); needed unless the problem has a usual one")
-    add("--instances", metavar="FOLDER", help="train on the files there: short for --option instances=FOLDER")
-    option_help = "of the recipe; PROBLEM --recipe NAME --help lists them; repeatable"
+    add("problem", metavar="PROBLEM", help="a problem (corl list problems)")
+    add("--recipe", metavar="NAME", help="training recipe (corl list recipes); required unless the problem has a usual one")
+    add("--instances", metavar="FOLDER", help="train on the files in a folder; short for --option instances=FOLDER")
+    option_help = "option of the recipe; PROBLEM --recipe NAME --help lists them; repeatable"
     add("--option", metavar="KEY=VALUE", action="append", default=[], help=option_help)
-    add("--time-limit", metavar="S", type=float, help="seconds of wall clock; schedules run towards it")
-    add("--steps", metavar="N", type=int, help="limit in steps; then the same seed gives the same bits")
-    add("--seed", metavar="N", type=int, default=0, help="of the random numbers; default 0")
-    add("--device", metavar="NAME", default="auto", help="cpu, cuda or auto, the GPU where there is one; default auto")
-    add("--workers", metavar="N", type=int, default=1, help="processes making data, four a processor at most; 0: none; default 1")
-    add("--executor", choices=["processes", "ray"], default="processes", help="what runs them; ray: actors of a Ray cluster")
-    add("--threads", metavar="N", type=int, default=1, help="of torch on a CPU; default 1")
+    add(
+        "--time-limit", metavar="S", type=float, help="seconds of wall clock, to which the schedules of learning rates are fitted"
+    )
+    add("--steps", metavar="N", type=int, help="limit in steps; without --time-limit a seed always gives the same result")
+    add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
+    add("--device", metavar="NAME", default="auto", help="cpu, cuda, or auto: the GPU if there is one; default auto")
+    add("--workers", metavar="N", type=int, default=1, help="processes that make data, at most four per processor; default 1")
+    add(
+        "--executor",
+        choices=["processes", "ray"],
+        default="processes",
+        help="what runs the workers; ray: actors of a Ray cluster",
+    )
+    add("--threads", metavar="N", type=int, default=1, help="threads of torch on a CPU; default 1")
     add("--output", metavar="FILE", type=Path, help="the checkpoint to write; default PROBLEM-NAME.safetensors")
-    add("--resume", action="store_true", help="go on from the snapshot beside --output, where there is one")
+    add("--resume", action="store_true", help="continue from the snapshot beside --output, if there is one")
     add("--save-every", metavar="S", type=float, default=180.0, help="seconds between two snapshots; default 180")
-    add("--store", metavar="FILE", type=Path, help="benchmark store that the curves go to (corl report shows them)")
-    add("--name", metavar="NAME", default="", help='of the run in the store; default "PROBLEM NAME seed N"')
+    add("--store", metavar="FILE", type=Path, help="benchmark store to write the curves to (corl report shows them)")
+    add("--name", metavar="NAME", default="", help='name of the run in the store; default "PROBLEM NAME seed N"')
     add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
 
 
@@ -59,12 +66,12 @@ def execute(args: argparse.Namespace) -> int:
     output = args.output or Path(f"{args.problem}-{recipe}.safetensors")
     _check_output(output)
     asked = options.parse_pairs(args.option) | ({} if args.instances is None else {"instances": args.instances})
-    options.build(recipe_class(args.problem, recipe), asked)  # before anything else is looked at
+    options.build(recipe_class(args.problem, recipe), asked)  # so that a wrong option is the first error
     limit = args.time_limit
     if limit is None and args.steps is None:
         limit = recipe_class(args.problem, recipe).usual_time
     shown = args.progress or sys.stderr.isatty()
-    before = heard()
+    before = interrupt_count()
     current: Training | None = None
 
     def line() -> str:
@@ -105,8 +112,8 @@ def execute(args: argparse.Namespace) -> int:
     for warning in training.warnings:
         print(f"  warning    {warning}")
     if training.limit == "interrupted":
-        print(f"  snapshot   {one_line(snapshots.path_of(output))}; --resume goes on from it")
-    return 130 if training.limit == "interrupted" or heard() > before else 0
+        print(f"  snapshot   {one_line(snapshots.path_of(output))}; --resume continues from it")
+    return 130 if training.limit == "interrupted" or interrupt_count() > before else 0
 
 
 def _check_output(output: Path) -> None:

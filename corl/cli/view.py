@@ -14,9 +14,11 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
-    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="a result in JSON shows its run too; default: none")
-    parser.add_argument("--problem", metavar="NAME", help="the problem, where the content does not say")
-    parser.add_argument("--output", metavar="PAGE", type=Path, help="default: FILE's name + .html, here")
+    parser.add_argument(
+        "solution", metavar="SOLUTION", nargs="?", help="a solution file; of a result in JSON the page also shows the run"
+    )
+    parser.add_argument("--problem", metavar="NAME", help="the problem, if the content does not determine it")
+    parser.add_argument("--output", metavar="PAGE", type=Path, help="the page; default: FILE's name with .html, in this folder")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -20,20 +20,24 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="names (corl list problems); default: all")
-    parser.add_argument("--all", action="store_true", help="for all solvers, not only those that auto takes")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="also prepare every solver for generated instances, which compiles kernels without a record",
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
     from corl import registry
-    from corl.compilation import ahead
+    from corl.compilation import precompile
 
     begun = time.perf_counter()
     problems = [registry.problem(name) for name in args.problems or registry.problems()]
     solvers = {registry.solver(problem.name, short) for problem in problems for short in registry.solvers(problem.name)}
-    records = [record for solver in solvers for record in ahead.recorded(solver)]
-    ahead.compile_ahead(records, lambda count, seconds: _say(f"{count} kernels to compile, about {seconds:.0f} s"))
-    if left := len(ahead.missing(records)):
-        return fail(f"{left} kernels are not kept: the cache folder cannot be written, or a kernel fails", 1)
+    records = [record for solver in solvers for record in precompile.recorded(solver)]
+    precompile.compile_ahead(records, lambda count, seconds: _say(f"{count} kernels to compile, about {seconds:.0f} s"))
+    if count := len(precompile.missing(records)):
+        return fail(f"{count} kernels cannot be cached: the cache folder is not writable, or a kernel fails to compile", 1)
     if args.all:
         for problem in problems:
             _prepare_all(problem)
@@ -42,7 +46,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _prepare_all(problem: Problem) -> None:
-    """Prepare every solver of a problem for the kinds of instance that its generators make; says which cannot be."""
+    """Prepare every solver of a problem for instances of its generators; report those that do not accept one."""
     from corl import registry
     from corl.preparation import prepare
 
@@ -51,16 +55,16 @@ def _prepare_all(problem: Problem) -> None:
     for short in registry.solvers(problem.name):
         _say(f"{problem.name}.{short}")
         solver = registry.solver(problem.name, short)()
-        left_out = set()
+        skipped = set()
         for instance in instances:
             try:
                 if reason := solver.accepts(instance):
-                    left_out.add(f"  left out because {reason}")
+                    skipped.add(f"  skipped, because {reason}")
                 else:
                     prepare(solver, instance)
             except CorlError as error:
-                left_out.add(f"  left out: {error}")
-        for reason in sorted(left_out):
+                skipped.add(f"  skipped: {error}")
+        for reason in sorted(skipped):
             _say(reason)
 
 

@@ -1,7 +1,7 @@
 """Announcements of compilations that take noticeable time: a logging record, or a line on standard error.
 
-The record has level INFO, from the logger "corl.compilation", and goes to every handler, as if that level had
-been chosen; if there is no handler, the line is printed. `logging.getLogger("corl").setLevel(logging.WARNING)` silences both.
+The record has level INFO, from the logger "corl.compilation", and goes to every handler even if no level was set; if there is no
+handler, the line is printed. `logging.getLogger("corl").setLevel(logging.WARNING)` silences both.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from numba.core import event
 
 from corl.compilation.cache import Cache
 
-__all__ = ["NOTICED", "Watch", "announce", "told"]
+__all__ = ["NOTICED", "Watch", "announce", "announced_by_caller"]
 
 NOTICED = 1.0  # seconds of compilation that are announced
 _log = logging.getLogger("corl.compilation")
-_said = False
+_announced = False
 
 
 def announce(text: str) -> None:
-    """Announce that kernels are compiled, unless the user has silenced it."""
-    global _said
-    _said = True
+    """Announce that kernels are compiled, unless the user has silenced such records."""
+    global _announced
+    _announced = True
     chosen = _log.level or logging.getLogger("corl").level or logging.INFO
     if max(chosen, _log.manager.disable + 1) > logging.INFO or _log.disabled:
         return
     record = _log.makeRecord(_log.name, logging.INFO, __file__, 0, text, (), None)
-    if _heard():
+    if _has_handler():
         _log.handle(record)
     elif sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):  # closed
             print(f"corl: {text}", file=sys.stderr, flush=True)
 
 
-def _heard() -> bool:
+def _has_handler() -> bool:
     """Return whether some handler takes records of level INFO."""
     logger: logging.Logger | None = _log
     while logger is not None:
@@ -49,14 +49,14 @@ def _heard() -> bool:
 
 
 @contextlib.contextmanager
-def told() -> Iterator[None]:
-    """Run a block whose caller announces its compilations itself."""
-    global _said
-    before, _said = _said, True
+def announced_by_caller() -> Iterator[None]:
+    """Run the block without announcements; its caller announces the compilations."""
+    global _announced
+    before, _announced = _announced, True
     try:
         yield
     finally:
-        _said = before
+        _announced = before
 
 
 class Watch(event.Listener):
@@ -70,17 +70,17 @@ class Watch(event.Listener):
             if self._open == 0:
                 self._begun = time.perf_counter()
             self._open += 1
-            self._look()
+            self._check()
 
     def on_end(self, found: event.Event) -> None:
         if _is_ours(found):
-            self._look()
+            self._check()
             self._open -= 1
             if self._open == 0:
                 self._spent += time.perf_counter() - self._begun
 
-    def _look(self) -> None:
-        if not _said and self._spent + time.perf_counter() - self._begun >= NOTICED:
+    def _check(self) -> None:
+        if not _announced and self._spent + time.perf_counter() - self._begun >= NOTICED:
             announce("compiling kernels once for this machine")
 
 

@@ -32,30 +32,30 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from corl.compilation import claims, signals
+from corl.compilation import locks, signals
 
-__all__ = ["Cache", "bare", "cache_folder", "of", "package_folder"]
+__all__ = ["Cache", "bare", "cache_folder", "kernel_cache", "package_folder"]
 
 _KEPT = 6  # digests of a module kept on disk, the latest used ones
 _IN_USE = 3600.0  # seconds after its start that a process may still add to its folder
 _HOOKS = "corl.hooks"
-_ASIDE = {f"corl.compilation.{name}" for name in ("announcing", "claims", "signals")}  # their edits change no machine code
-# Imports of a module's first level: what a kernel calls is a global of its module. Those for type checkers alone are indented.
+_IGNORED = {f"corl.compilation.{name}" for name in ("announcing", "locks", "signals")}  # their edits change no machine code
+# Imports at the top level of a module, as kernels call globals of their module; those for type checkers alone are indented.
 _IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)
 _SEAL = hashlib.sha256().digest_size  # bytes that a file begins with
-_UNKEPT = "kernels cannot be kept ({}): they are compiled in every process"
+_UNKEPT = "kernels cannot be cached ({}): they are compiled in every process"
 _log = logging.getLogger(__name__)
 _ATTACHES = re.compile(r"^@attach\(", re.MULTILINE)
 
 
-def of(function: Callable[..., Any]) -> Any:
+def kernel_cache(function: Callable[..., Any]) -> Any:
     """Return numba's cache of a kernel; None if there can be none (`_module_folder`): it is then compiled in every process."""
     folder = _module_folder(function.__module__)
     return None if folder is None else Cache(function)
 
 
 def bare(cache: Any) -> Any:
-    """Return the cache of the same kernel without wrapper and machine code (corl.compilation.parts)."""
+    """Return the cache of the same kernel without wrapper and machine code (corl.compilation.bitcode_only)."""
     return _BareCache(cache) if isinstance(cache, Cache) else cache
 
 
@@ -140,7 +140,7 @@ class _File(caching.IndexDataCacheFile):
         if not _is_private(path):
             raise OSError
         if content[:_SEAL] != _seal(name, content[_SEAL:]):
-            _warn(f"{path.parents[2]} has damaged files: what they held is compiled again")
+            _warn(f"{path.parents[2]} has damaged files: their kernels are compiled again")
             raise OSError
         return pickle.loads(content[_SEAL:])
 
@@ -173,10 +173,10 @@ class Cache(caching.FunctionCache):
         self._cache_file = _File(self._cache_path, self._file_name, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the stored code; if there is none, the caller has the claim to compile it, until `claims.released` ends."""
+        """Return the stored code; if there is none, claim its compilation, until the block of `locks.released` ends."""
         found = self.find(sig, target_context)
         if found is None:
-            claims.take(self._folder, self._claim(sig), signals.deliver)
+            locks.take(self._folder, self._claim(sig), signals.deliver)
             found = self.find(sig, target_context)
         return found
 
@@ -196,19 +196,19 @@ class Cache(caching.FunctionCache):
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            if os.access(self._folder, os.W_OK):  # not one that is there to be read
+            if os.access(self._folder, os.W_OK):  # otherwise it is meant to be read only
                 _warn(f"{self._folder.parents[2]}: {_UNKEPT.format(error.strerror)}")
 
     def is_claimed(self, sig: Any) -> bool:
         """Return whether another process compiles for this signature."""
-        return claims.taken(self._folder, self._claim(sig))
+        return locks.taken(self._folder, self._claim(sig))
 
     def _claim(self, sig: Any) -> str:
         return f"{self._file_name} {sig}"
 
 
 class _BareCache(Cache):
-    """The cache of a bare kernel (parts.py), in separate files; a whole one serves as well."""
+    """The cache of a bare kernel (bitcode_only.py), in separate files; a whole one serves as well."""
 
     def __init__(self, whole: Cache) -> None:
         super().__init__(whole._py_func, ".bare")
@@ -223,7 +223,7 @@ class _BareCache(Cache):
 def _locked(path: Path) -> Iterator[None]:
     try:
         import fcntl
-    except ImportError:  # Windows: of two that write at once the last one wins, and the other's kernel is compiled again
+    except ImportError:  # Windows: if two write at once, the last one's entry remains, and the other's kernel is compiled again
         yield
         return
     with open(path, "w") as file:
@@ -249,13 +249,13 @@ def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
             with tempfile.TemporaryFile(dir=folder):  # as numba tries it
                 pass
             os.utime(folder)
-            with contextlib.suppress(OSError):  # another process is at it
+            with contextlib.suppress(OSError):  # another process is pruning
                 _prune(folder.parent)
         except OSError as error:
             if not folder.is_dir():
                 _warn(f"{root}: {_UNKEPT.format(error.strerror)}")
                 raise
-            # else filled by somebody else; it can be read
+            # else the folder exists already and can be read
         return folder if all(map(_is_private, levels)) else None
     except (OSError, RuntimeError):  # RuntimeError: Path.home() of a user who has none
         return None
@@ -313,7 +313,7 @@ def _reached(module: str) -> list[Path]:
     waiting = [module] if package == "corl" else list(_modules(package))
     while waiting:
         name = waiting.pop()
-        file = None if name in reached or name in _ASIDE else _file_of(name, package)
+        file = None if name in reached or name in _IGNORED else _file_of(name, package)
         if file is None:
             continue
         reached[name] = file

@@ -16,13 +16,13 @@ __all__ = ["deliver", "held", "stuck"]
 _Handler: TypeAlias = Callable[[int, FrameType | None], Any]
 
 _holding = False
-_passed = 0  # safe points so far: ends of blocks, and calls of `deliver`
-_waiting: dict[int, FrameType | None] = {}  # by number: a signal that comes several times waits once, as in the system
+_passed = 0  # the number of safe points so far: ends of blocks, and calls of `deliver`
+_waiting: dict[int, FrameType | None] = {}  # by number: a repeated signal waits once, as in the operating system
 
 
 @dataclass(frozen=True)
 class _StandIn:
-    """The replacement of a handler while signals are held; a caller that keeps it for longer has the handler itself."""
+    """The replacement of a handler while signals are held; at other times it calls the handler."""
 
     handler: _Handler
 
@@ -98,7 +98,7 @@ def _let_go() -> None:
             while isinstance(handler := signal.getsignal(number), _StandIn):
                 try:
                     signal.signal(number, handler.handler)
-                except BaseException as error:  # of a handler that is back already: a signal has come just now
+                except BaseException as error:  # of a handler that was restored already: a signal has just arrived
                     raised.callback(_raise, error)
         _holding = False
         for waiting in reversed(_waiting.items()):
@@ -110,7 +110,7 @@ def _call(number: int, frame: FrameType | None) -> None:
     handler = signal.getsignal(number)
     if callable(handler):
         handler(number, frame)
-    else:  # another handler has put the system's own action there
+    else:  # another handler has restored the system's own action
         signal.raise_signal(number)
 
 

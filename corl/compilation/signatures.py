@@ -1,4 +1,4 @@
-"""The signatures of kernels as JSON: the content of solvers' `.kernels.json` files (corl.compilation.ahead)."""
+"""The signatures of kernels as JSON: the content of solvers' `.kernels.json` files (corl.compilation.precompile)."""
 
 # mypy: allow-untyped-calls
 # numba's own functions have no types.
@@ -26,9 +26,9 @@ def written(type_: Any, classes: dict[str, Any]) -> Any:
     if isinstance(type_, _NAMED):
         cls = type_.instance_class
         body = [f"{cls.__module__}:{cls.__qualname__}", *(written(field, classes) for field in type_.types)]
-        alike = [name for name, other in classes.items() if name.partition(" ")[0] == cls.__name__ and other == body]
-        if alike:
-            return alike[0]
+        equal = [name for name, other in classes.items() if name.partition(" ")[0] == cls.__name__ and other == body]
+        if equal:
+            return equal[0]
         count = sum(name.partition(" ")[0] == cls.__name__ for name in classes)
         name = f"{cls.__name__} {count + 1}" if count else cls.__name__
         classes[name] = body

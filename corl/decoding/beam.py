@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.decoding.decode import Decoded, Entries
+from corl.decoding.decode import Decoded, StartStates
 from corl.decoding.evaluator import CountedEvaluator, log_softmax
 from corl.environment import Environment
 from corl.errors import UsageError
@@ -18,19 +18,19 @@ __all__ = ["Beam", "Frontier", "best_of_each", "chunks", "free_rows", "needs_row
 
 @dataclass(frozen=True)
 class Beam(Options):
-    """At each depth the `width` best partial solutions are continued; finished ones are recorded and keep their place.
+    """At each depth the `width` best partial solutions are continued; finished ones are recorded and stay in the beam.
 
-    The best are those of highest probability. With `nat` they are those of highest estimate: the rewards so far, plus the value
+    The best are those of highest probability; with `nat`, those of highest estimate: the rewards so far, plus the value
     of the state, plus `nat` times the logarithm of the last action's probability, which estimates its relative return if the
     policy is soft-optimal (Haarnoja, Tang, Abbeel and Levine, ICML 2017).
     """
 
     width: int = option(16, "States of each entry; 1 is greedy.", low=1)
     nat: float = option(
-        0.0, "What a factor e of probability is worth, as a share of the estimate at the start; 0: probability alone.", low=0
+        0.0, "The weight of a factor e of probability, as a share of the estimate at the start; 0: probability alone.", low=0
     )
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         cut = False
         if self.nat and not evaluator.policy.has_value:
@@ -39,7 +39,7 @@ class Beam(Options):
             cut |= self._search(evaluator, part, found)
         found.exhausted = not cut
 
-    def _search(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> bool:
+    def _search(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> bool:
         """Search from the entries; return whether anything was cut off."""
         environment, cut = evaluator.environment, False
         beam = Frontier.roots(environment, entries)
@@ -51,18 +51,18 @@ class Beam(Options):
             live = np.flatnonzero(~beam.over)
             if not live.size:
                 return cut
-            gained, worth = np.full(actions.shape, -np.inf), beam.log_probability
+            gained, base = np.full(actions.shape, -np.inf), beam.log_probability
             if self.nat:
                 logits, values = evaluator.evaluate(environment.view(beam.row[live], actions[live]))
                 gained[live] = log_softmax(np.where(actions[live] >= 0, logits.astype(np.float64), -np.inf))
-                worth = beam.total.copy()
-                worth[live] += values
-                unit = unit if len(unit) else np.maximum(self.nat * np.abs(worth), 1e-12)
-                worth /= unit[beam.entry]
+                base = beam.total.copy()
+                base[live] += values
+                unit = unit if len(unit) else np.maximum(self.nat * np.abs(base), 1e-12)
+                base /= unit[beam.entry]
             else:
                 gained[live] = evaluator.log_probabilities(beam.row[live], actions[live])
             gained[beam.over, 0] = 0.0
-            scores = (worth[:, None] + gained).ravel()
+            scores = (base[:, None] + gained).ravel()
             kept = best_of_each(np.repeat(beam.entry, actions.shape[1]), scores, self.width)
             cut |= len(kept) < np.isfinite(scores).sum()
             parent, slot = np.divmod(kept, actions.shape[1])
@@ -75,8 +75,8 @@ def needs_rows(evaluator: CountedEvaluator, rows: int, what: str) -> None:
         raise UsageError(f"{what} needs a pool of {rows} rows; this one has {evaluator.environment.rows}")
 
 
-def chunks(evaluator: CountedEvaluator, entries: Entries, rows: int, what: str) -> list[Entries]:
-    """Return the entries in parts for which the pool has `rows` rows each. Raises UsageError if one entry does not fit."""
+def chunks(evaluator: CountedEvaluator, entries: StartStates, rows: int, what: str) -> list[StartStates]:
+    """Return the entries in parts for which the pool has rows, `rows` for each entry. Raises UsageError if one does not fit."""
     needs_rows(evaluator, rows, what)
     every = evaluator.environment.rows // rows
     return [entries.part(slice(begin, begin + every)) for begin in range(0, len(entries.number), every)]
@@ -87,7 +87,7 @@ class Frontier:
     """M states, each on its own row, sorted by entry."""
 
     entry: NDArray[np.int64]
-    """[M] indices into the Entries being decoded."""
+    """[M] indices into the StartStates being decoded."""
     row: NDArray[np.int64]
     """[M] rows of the pool."""
     total: NDArray[np.float64]
@@ -100,7 +100,7 @@ class Frontier:
     """[M] whether the episode has ended."""
 
     @classmethod
-    def roots(cls, environment: Environment, entries: Entries) -> Frontier:
+    def roots(cls, environment: Environment, entries: StartStates) -> Frontier:
         """Create the initial states, on the first rows of the pool."""
         count = len(entries.number)
         rows = np.arange(count)
@@ -125,7 +125,7 @@ class Frontier:
         """Return the frontier of the children of some states.
 
         Args:
-            environment: Whose rows are stepped.
+            environment: The pool whose rows are stepped.
             parent: Integers [N], indices of states, sorted by entry.
             action: Integers [N]; -1 keeps a finished parent as it is.
             gained: Float64 [N], the log probabilities of the actions.
@@ -135,7 +135,7 @@ class Frontier:
         place = self._places(environment, parent) if rows is None else rows
         total = self.total[parent]
         steps, source = action >= 0, self.row[parent]
-        for moved in (steps & (place != source), steps & (place == source)):  # copies first, while the parents are there
+        for moved in (steps & (place != source), steps & (place == source)):  # copies first, before parents are overwritten
             if moved.any():
                 total[moved] += environment.step(source[moved], place[moved], action[moved])
         history = np.concatenate([self.history[parent], action[:, None].astype(np.int32)], axis=1)
@@ -150,7 +150,7 @@ class Frontier:
         place[others] = free_rows(environment, place[first], int(others.sum()))
         return place
 
-    def record(self, environment: Environment, entries: Entries, chosen: NDArray, found: Decoded) -> None:
+    def record(self, environment: Environment, entries: StartStates, chosen: NDArray, found: Decoded) -> None:
         """Add the solutions of the states `chosen`, whose episodes are over, to `found`."""
         for i in chosen:
             taken = self.history[i]

@@ -14,10 +14,10 @@ from corl.decoding.noise import stream_keys
 from corl.environment import Environment
 from corl.errors import UsageError
 
-__all__ = ["Decoded", "Decoder", "Entries", "decode"]
+__all__ = ["Decoded", "Decoder", "StartStates", "decode"]
 
 
-class Entries(NamedTuple):
+class StartStates(NamedTuple):
     """E initial states to decode from."""
 
     number: NDArray[np.int64]
@@ -29,10 +29,10 @@ class Entries(NamedTuple):
     streams: NDArray[np.uint64]
     """[E] keys of a sampler's own noise."""
 
-    def part(self, chosen: NDArray[Any] | slice) -> Entries:
+    def part(self, chosen: NDArray[Any] | slice) -> StartStates:
         """Return some of the entries."""
         keys = None if self.keys is None else self.keys[chosen]
-        return Entries(self.number[chosen], self.which[chosen], keys, self.streams[chosen])
+        return StartStates(self.number[chosen], self.which[chosen], keys, self.streams[chosen])
 
     def reset(self, environment: Environment, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Set `rows` [E] to these initial states; return the base values, float64 [E]."""
@@ -73,9 +73,7 @@ class Decoded:
             self.on_solution(self.entry[-1], self.total[-1], self.solutions[-1])
 
     def best(self, entries: int) -> NDArray[np.int64]:
-        """Return for each of `entries` entries the index in these lists of its best solution (the first of equals), int64; -1 if
-        none.
-        """
+        """Return the index of each entry's best solution (the first of equals) in these lists, int64 [entries]; -1 if none."""
         found = np.full(entries, -1, np.int64)
         for i, (entry, total) in enumerate(zip(self.entry, self.total)):
             if found[entry] < 0 or total > self.total[found[entry]]:
@@ -84,9 +82,9 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    """The interface of Greedy, Sampling, Beam, WithoutReplacement: frozen dataclasses of their options."""
+    """The interface of Greedy, Sampling, Beam and WithoutReplacement, which are frozen dataclasses of their options."""
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Add solutions of each entry to `found`. Raises Stopped."""
         ...
 
@@ -108,8 +106,9 @@ def decode(
         which: Integers [E], indices of instances.
         keys: uint64 [E], keys of `Environment.reset` (for tours the start city), with which an instance may be decoded from
             several starts.
-        seed: Of the decoder's noise. An entry's noise depends on the seed, its instance, its key and the number of equal pairs
-            before it, never on the other entries, so that a batch gives what each entry gives alone (if the policy does).
+        seed: The seed of the decoder's noise. The noise of an entry depends on the seed, its instance, its key and the number of
+            earlier entries with both equal, but not on other entries: a batch has the results of single entries (if the policy
+            has).
         found: Solutions to add to; None: a new object.
 
     Returns:
@@ -126,7 +125,7 @@ def decode(
     keyed = np.zeros(len(instances), np.uint64) if starts is None else starts
     streams = stream_keys(seed, instances, keyed, _repeats(instances, keyed))
     try:
-        decoder.run(evaluator, Entries(np.arange(len(instances)), instances, starts, streams), found)
+        decoder.run(evaluator, StartStates(np.arange(len(instances)), instances, starts, streams), found)
     except Stopped:
         found.complete = False
     return found
@@ -134,9 +133,9 @@ def decode(
 
 def _repeats(instances: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return the number of earlier entries with the same instance and key, int64 [E]."""
-    seen: dict[tuple[int, int], int] = {}
+    counts: dict[tuple[int, int], int] = {}
     repeats = np.zeros(len(instances), np.int64)
     for i, pair in enumerate(zip(instances.tolist(), keys.tolist())):
-        repeats[i] = seen.get(pair, 0)
-        seen[pair] = int(repeats[i]) + 1
+        repeats[i] = counts.get(pair, 0)
+        counts[pair] = int(repeats[i]) + 1
     return repeats

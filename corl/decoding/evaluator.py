@@ -44,8 +44,8 @@ class CountedEvaluator:
             policy: Evaluates its states.
             most: The greatest number of rows in one network call.
             ask: Called with the number of rows before each network call; False ends the decoding (`Stopped`).
-            left: For policies that play whole episodes by themselves: returns how many more rows `ask` would grant. What was
-                played is reported to `ask` afterwards.
+            left: For policies that play whole episodes by themselves: returns how many more rows `ask` would grant. The rows
+                played are reported to `ask` afterwards.
             stop: For these policies: called about every 10 ms; True ends the decoding.
         """
         if most < 1:
@@ -94,13 +94,13 @@ class CountedEvaluator:
         Raises:
             Stopped: The budget was refused.
         """
-        there = actions >= 0
-        logits = np.where(there, 0.0, -np.inf)
-        asked = np.flatnonzero(there.sum(axis=1) > 1)
-        if asked.size:
-            given, _ = self.evaluate(self.environment.view(rows[asked], actions[asked]))
-            divisor = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)[asked, None]
-            logits[asked] = np.where(there[asked], given.astype(np.float64) / divisor, -np.inf)
+        listed = actions >= 0
+        logits = np.where(listed, 0.0, -np.inf)
+        choosing = np.flatnonzero(listed.sum(axis=1) > 1)
+        if choosing.size:
+            computed, _ = self.evaluate(self.environment.view(rows[choosing], actions[choosing]))
+            divisor = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)[choosing, None]
+            logits[choosing] = np.where(listed[choosing], computed.astype(np.float64) / divisor, -np.inf)
         return log_softmax(logits)
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
@@ -110,11 +110,11 @@ class CountedEvaluator:
         for begin in range(0, count, self.most):
             part = slice(begin, min(count, begin + self.most))
             self.spend(part.stop - begin)
-            shown = view if count <= self.most else self.environment.view(view.rows[part], view.actions[part])
-            given, value = self.evaluator.evaluate(shown)
-            if given.shape != logits[part].shape:
-                raise UsageError(f"the policy gave logits of shape {given.shape}, not {logits[part].shape}")
-            logits[part], values[part] = given, value
+            view_part = view if count <= self.most else self.environment.view(view.rows[part], view.actions[part])
+            computed, value = self.evaluator.evaluate(view_part)
+            if computed.shape != logits[part].shape:
+                raise UsageError(f"the policy gave logits of shape {computed.shape}, not {logits[part].shape}")
+            logits[part], values[part] = computed, value
         return logits, values
 
     def spend(self, rows: int) -> None:

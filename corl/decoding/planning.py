@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.decoding.beam import chunks
-from corl.decoding.decode import Decoded, Entries
+from corl.decoding.decode import Decoded, StartStates
 from corl.decoding.evaluator import CountedEvaluator
 from corl.decoding.noise import stream_keys
-from corl.decoding.play import Turn, play
+from corl.decoding.play import DecisionStep, play
 from corl.decoding.rollouts import roll_out
 from corl.environment import Environment, View
 from corl.errors import UsageError
@@ -49,10 +49,9 @@ class _TreeSearch(Protocol):
 
 @dataclass(frozen=True)
 class Planning:
-    """Planning as in AlphaZero: searches in the environment itself, all trees at once. A single legal action is taken without a
-    search.
+    """Planning as in AlphaZero: searches in the environment itself, all trees at once.
 
-    `Decoded.log_probability` is that of the searches' improved policies.
+    A single legal action is taken without a search. `Decoded.log_probability` is that of the searches' improved policies.
     """
 
     search: _TreeSearch
@@ -65,14 +64,15 @@ class Planning:
         """The rows of a pool for each tree: the root's, one per simulation, and with rollouts `leaves` more."""
         return rows_needed(1, self.search.simulations) + (self.search.leaves if self.rollouts else 0)
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use `rows` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         for part in chunks(evaluator, entries, self.rows, f"a search of {self.search.simulations} simulations"):
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
-        """Return a chooser that searches from rows below `trees`; the following rows, up to `trees` * `rows` in all, are
-        overwritten.
+        """Return a chooser that searches from rows below `trees`.
+
+        The rows after these, up to `trees` * `rows` in all, are overwritten.
         """
         model = SimulatorModel(evaluator.environment, evaluator, first=trees)
         if self.rollouts:
@@ -87,7 +87,7 @@ class LearnedPlanning:
     search: _TreeSearch
     rows: ClassVar[int] = 1
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each entry."""
         for part in chunks(evaluator, entries, self.rows, "a search"):
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
@@ -98,8 +98,8 @@ class LearnedPlanning:
         model = LearnedModel(counted)
 
         def choose(rows: NDArray[np.int64], actions: NDArray[np.int32], keys: NDArray[np.uint64]) -> Chosen:
-            seen, slots = counted.model.root(evaluator.environment.view(rows, actions))
-            return _searched(self.search, model, (seen, slots), actions, slots, keys)
+            observed, slots = counted.model.root(evaluator.environment.view(rows, actions))
+            return _searched(self.search, model, (observed, slots), actions, slots, keys)
 
         return choose
 
@@ -114,20 +114,20 @@ def _searched(
         return Chosen(slots, np.log(result.policy[np.arange(len(slots)), slots]))
 
 
-def _play(choose_by: Chooser, environment: Environment, entries: Entries, found: Decoded) -> None:
+def _play(choose_by: Chooser, environment: Environment, entries: StartStates, found: Decoded) -> None:
     """Play each entry on its own row, 0, 1, ...; a single legal action is taken without a search."""
     rows = np.arange(len(entries.number))
     totals, log_probabilities = entries.reset(environment, rows), np.zeros(len(rows))
 
-    def choose(turn: Turn) -> NDArray[np.int32]:
-        slots = np.zeros(len(turn.rows), np.int64)
-        (searched,) = np.nonzero((turn.actions >= 0).sum(axis=1) > 1)
+    def choose(decision: DecisionStep) -> NDArray[np.int32]:
+        slots = np.zeros(len(decision.rows), np.int64)
+        (searched,) = np.nonzero((decision.actions >= 0).sum(axis=1) > 1)
         if searched.size:
-            episode = turn.episode[searched]
-            keys = stream_keys(entries.streams[episode], turn.number)
-            slots[searched], more = choose_by(turn.rows[searched], turn.actions[searched], keys)
-            log_probabilities[episode] += more
-        return turn.taken(slots)
+            episode = decision.episode[searched]
+            keys = stream_keys(entries.streams[episode], decision.number)
+            slots[searched], gained = choose_by(decision.rows[searched], decision.actions[searched], keys)
+            log_probabilities[episode] += gained
+        return decision.taken(slots)
 
     played = play(environment, rows, totals, choose)
     for row in rows:
@@ -144,15 +144,15 @@ class _RolloutModel(SimulatorModel):
         self._scratch = np.arange(rows_needed(trees, simulations), evaluator.environment.rows)
 
     def root(self, roots: ArrayLike | View, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root. Rollouts from the roots do not use the keys of the true episodes either."""
-        true = getattr(self._evaluator.environment.state, "key", None)
-        if true is None:
+        """See Model.root. Rollouts from the roots use other keys than the true episodes, too."""
+        episode_keys = getattr(self._evaluator.environment.state, "key", None)
+        if episode_keys is None:
             return super().root(roots, nodes, keys)
         rows = roots.rows if isinstance(roots, View) else roots
-        before = true[rows].copy()
-        true[rows] = stream_keys(keys, 0)
+        before = episode_keys[rows].copy()
+        episode_keys[rows] = stream_keys(keys, 0)
         found = super().root(roots, nodes, keys)
-        true[rows] = before
+        episode_keys[rows] = before
         return found
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
@@ -171,9 +171,9 @@ class _CountedModel:
         self.evaluator, self.model = evaluator, evaluator.evaluator
         self.slots = self.model.slots
 
-    def initial(self, seen: Mapping[str, NDArray[Any]]) -> tuple[Any, Any, Any]:
-        self.evaluator.spend(len(next(iter(seen.values()))))
-        return self.model.initial(seen)
+    def initial(self, observed: Mapping[str, NDArray[Any]]) -> tuple[Any, Any, Any]:
+        self.evaluator.spend(len(next(iter(observed.values()))))
+        return self.model.initial(observed)
 
     def recurrent(self, latent: Any, actions: Any) -> tuple[Any, Any, Any, Any]:
         self.evaluator.spend(len(actions))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deprecation import renamed
 from corl.environment import Environment, View
 
-__all__ = ["Played", "Turn", "play"]
+__all__ = ["DecisionStep", "Played", "play"]
 
 
-class Turn(NamedTuple):
+class DecisionStep(NamedTuple):
     """R states in which an action is to be chosen."""
 
     episode: NDArray[np.int64]
@@ -55,7 +56,7 @@ def play(
     environment: Environment,
     rows: NDArray[np.int64],
     totals: NDArray[np.float64],
-    choose: Callable[[Turn], NDArray[np.integer]],
+    choose: Callable[[DecisionStep], NDArray[np.integer]],
     into: NDArray[np.int64] | None = None,
     most: NDArray[np.int64] | None = None,
 ) -> Played:
@@ -78,15 +79,19 @@ def play(
         if most is not None:
             live = live[most[live] >= len(taken)]
         offered = environment.actions(at[live])
-        going = offered[:, 0] >= 0
-        live, offered = live[going], offered[going]
+        unfinished = offered[:, 0] >= 0
+        live, offered = live[unfinished], offered[unfinished]
         if not live.size:
             return Played(at, totals, np.concatenate(taken, axis=1), np.concatenate(given, axis=1))
-        chosen = choose(Turn(live, len(taken) - 1, environment.view(at[live], offered)))
-        there = at[live] if into is None else into[live]
-        rewards = environment.step(at[live], there, chosen)
-        at[live] = there
+        chosen = choose(DecisionStep(live, len(taken) - 1, environment.view(at[live], offered)))
+        targets = at[live] if into is None else into[live]
+        rewards = environment.step(at[live], targets, chosen)
+        at[live] = targets
         totals[live] += rewards
         taken.append(np.full((len(rows), 1), -1, np.int32))
         given.append(np.zeros((len(rows), 1)))
         taken[-1][live, 0], given[-1][live, 0] = chosen, rewards
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Turn": "DecisionStep"})

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["play_rows"]
 
-_MOST = 4096  # actions of one call of a kernel, where nobody asks for the time
+_MOST = 4096  # actions of one call of a kernel without a `stop`
 
 
 def play_rows(
@@ -28,7 +28,7 @@ def play_rows(
             that it takes. It returns their number, less than n only if the episode is over, and the sum of the rewards.
         chunk: The greatest n, about 10 ms of work, if `stop` is given.
     """
-    hot = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
+    temperatures = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
     random = np.zeros((len(rows), 1), np.uint64) if random is None else random
     rewards, parts = np.zeros(len(rows)), list[NDArray[np.int32]]()
     for i, row in enumerate(rows.tolist()):
@@ -36,7 +36,7 @@ def play_rows(
         left = most
         while left > 0 and not (stop is not None and stop()):
             out = np.empty(min(left, _MOST if stop is None else chunk), np.int32)
-            count, reward = advance(row, hot[i], random[i], out)
+            count, reward = advance(row, temperatures[i], random[i], out)
             taken.append(out[:count])
             rewards[i] += reward
             left -= count

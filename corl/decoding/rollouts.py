@@ -9,23 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl import hooks
-from corl.decoding.decode import Decoded, Entries
+from corl.decoding.decode import Decoded, StartStates
 from corl.decoding.evaluator import CountedEvaluator
 from corl.decoding.noise import gumbels, stream_keys
-from corl.decoding.play import Turn, play
+from corl.decoding.play import DecisionStep, play
 from corl.jit import kernel
 from corl.options import Options, option
 
 __all__ = ["Greedy", "Sampling", "play_listed", "roll_out"]
 
-_GOLDEN = 0.6180339887498949  # its multiples, modulo 1, are spread evenly however many there are
+_GOLDEN = 0.6180339887498949  # its multiples modulo 1 are spread evenly, whatever their number
 
 
 @dataclass(frozen=True)
 class Greedy:
     """The most probable action at every step, the first listed of equals; played by the policy itself if it can."""
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each entry."""
         every = max(1, evaluator.environment.rows)
         for begin in range(0, len(entries.number), every):
@@ -37,16 +37,16 @@ class Greedy:
 class Sampling(Options):
     """Independent samples of the policy, the best of which counts; played by the policy itself if it can."""
 
-    samples: int = option(16, "For each entry.", low=1)
-    temperature: float = option(1.0, "Logits are divided by it; below 1 samples are more alike.", above=0, scale="log")
+    samples: int = option(16, "Samples of each entry.", low=1)
+    temperature: float = option(1.0, "Logits are divided by it; below 1 samples are less diverse.", above=0, scale="log")
     spread: float = option(
         1.0,
-        "Temperatures of an entry's samples lie between `temperature` and so many times that, evenly on a logarithmic scale.",
+        "Temperatures of an entry's samples range from `temperature` to this many times that, evenly on a logarithmic scale.",
         above=0,
         scale="log",
     )
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each sample; as many samples are drawn at a time as the pool has rows."""
         samples = len(entries.number) * self.samples
         for begin in range(0, samples, evaluator.environment.rows):
@@ -60,7 +60,7 @@ class Sampling(Options):
 
 def _play(
     evaluator: CountedEvaluator,
-    entries: Entries,
+    entries: StartStates,
     streams: NDArray[np.uint64] | None,
     temperature: NDArray[np.float64],
     found: Decoded,
@@ -69,9 +69,9 @@ def _play(
     together = len(entries.number) if evaluator.player is None else max(1, evaluator.player.together)
     for begin in range(0, len(entries.number), together):
         part = slice(begin, begin + together)
-        some, keys, hot = entries.part(part), None if streams is None else streams[part], temperature[part]
-        rows = np.arange(len(some.number))
-        totals = some.reset(evaluator.environment, rows)
+        entries_part, keys, hot = entries.part(part), None if streams is None else streams[part], temperature[part]
+        rows = np.arange(len(entries_part.number))
+        totals = entries_part.reset(evaluator.environment, rows)
         if evaluator.player is None:
             rows, totals, log_probabilities, actions = roll_out(evaluator, rows, totals, keys, 1.0 if keys is None else hot)
         else:
@@ -79,7 +79,7 @@ def _play(
             totals, log_probabilities = totals + rewards, np.full(len(rows), np.nan)
         for i, row in enumerate(rows):
             taken = actions[i]
-            found.add(evaluator.environment, int(row), some.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
+            found.add(evaluator.environment, int(row), entries_part.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
 
 
 def roll_out(
@@ -100,7 +100,7 @@ def roll_out(
         rows: int64 [R], all different.
         totals: float64 [R], the totals before.
         streams: uint64 [R], keys of the noise; None: greedily.
-        temperature: Of all rows, or [R].
+        temperature: [R], or one for all rows.
         into: int64 [R], rows to play on; None: in place (`corl.decoding.play`).
         most: int64 [R], the greatest number of actions of each row; None: no limit.
 
@@ -110,12 +110,12 @@ def roll_out(
     """
     log_probabilities, hot = np.zeros(len(rows)), np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
 
-    def choose(turn: Turn) -> NDArray[np.int32]:
-        scores = evaluator.log_probabilities(turn.rows, turn.actions, hot[turn.episode])
-        noise = 0.0 if streams is None else gumbels(streams[turn.episode], turn.number, scores.shape[1])
+    def choose(decision: DecisionStep) -> NDArray[np.int32]:
+        scores = evaluator.log_probabilities(decision.rows, decision.actions, hot[decision.episode])
+        noise = 0.0 if streams is None else gumbels(streams[decision.episode], decision.number, scores.shape[1])
         slots = (scores + noise).argmax(axis=1)
-        log_probabilities[turn.episode] += scores[np.arange(len(slots)), slots]
-        return turn.taken(slots)
+        log_probabilities[decision.episode] += scores[np.arange(len(slots)), slots]
+        return decision.taken(slots)
 
     played = play(evaluator.environment, rows, totals, choose, into, most)
     return played.rows, played.totals, log_probabilities, played.actions

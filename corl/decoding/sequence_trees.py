@@ -1,4 +1,4 @@
-"""SequenceTrees: the probability that sampling without replacement has not yet used, by the actions of sequences.
+"""SequenceTrees: the probability that is left for sampling without replacement, in a tree of action sequences.
 
 J. Pirnay & D. G. Grimm, Self-improvement for neural combinatorial optimization: sample without replacement, but improve,
 2024 (Gumbeldore), section 3.2: after each round the probability of the sampled sequences is subtracted from all their
@@ -16,7 +16,7 @@ __all__ = ["SequenceTrees"]
 
 
 class SequenceTrees:
-    """Trees for E entries; nodes are numbered over all of them. K slots."""
+    """Trees for E entries with K slots; the nodes of all trees are numbered consecutively."""
 
     def __init__(self, entries: int, width: int) -> None:
         self.roots = np.full(entries, -1, np.int64)
@@ -72,12 +72,12 @@ class SequenceTrees:
     def remaining(self, entry: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the remaining log probability of each entry, float64; 0 (everything) before its root is visited."""
         roots, left = self.roots[entry], np.zeros(len(entry))
-        seen = roots >= 0
-        left[seen] = np.logaddexp.reduce(self.left[roots[seen]], axis=1)
+        has_root = roots >= 0
+        left[has_root] = np.logaddexp.reduce(self.left[roots[has_root]], axis=1)
         return left
 
     def _reserve(self, count: int) -> None:
-        """Make room for `count` nodes."""
+        """Enlarge the arrays for at least `count` nodes."""
         if count <= len(self.parent):
             return
         most = max(count, 2 * len(self.parent))

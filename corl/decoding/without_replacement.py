@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.decoding.beam import Frontier, best_of_each, chunks
-from corl.decoding.decode import Decoded, Entries
+from corl.decoding.decode import Decoded, StartStates
 from corl.decoding.evaluator import CountedEvaluator
 from corl.decoding.noise import gumbels, stream_keys
 from corl.decoding.sequence_trees import SequenceTrees
@@ -27,11 +27,11 @@ __all__ = ["Sampler", "WithoutReplacement"]
 class WithoutReplacement(Options):
     """`rounds` rounds of `width` samples each, all different; one round is a stochastic beam search."""
 
-    width: int = option(16, "Samples of a round for each entry.", low=1)
-    rounds: int = option(1, "It ends earlier where every sequence was sampled.", low=1)
+    width: int = option(16, "Samples of each entry per round.", low=1)
+    rounds: int = option(1, "The greatest number of rounds; fewer if all sequences are sampled before.", low=1)
     temperature: float = option(1.0, "Logits are divided by it.", above=0, scale="log")
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
         exhausted = True
         for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
@@ -47,7 +47,7 @@ class WithoutReplacement(Options):
 class Sampler:
     """Samples entries without replacement, round after round."""
 
-    def __init__(self, evaluator: CountedEvaluator, entries: Entries, temperature: float = 1.0) -> None:
+    def __init__(self, evaluator: CountedEvaluator, entries: StartStates, temperature: float = 1.0) -> None:
         self.evaluator, self.entries, self.temperature = evaluator, entries, temperature
         self.trees = SequenceTrees(len(entries.number), evaluator.environment.width)
         self.left = np.arange(len(entries.number))
@@ -60,8 +60,9 @@ class Sampler:
         return not self.left.size
 
     def round(self, width: int, found: Decoded) -> None:
-        """Sample `width` further sequences of each entry (or all remaining ones), by one stochastic beam search over the
-        remaining probability. The pool needs `width` rows for each.
+        """Sample `width` further sequences of each entry, or all remaining ones.
+
+        One stochastic beam search over the remaining probability; the pool needs `width` rows for each entry.
         """
         environment, entries = self.evaluator.environment, self.entries.part(self.left)
         beam = _Beam(Frontier.roots(environment, entries), self.trees, self.left)
@@ -71,12 +72,12 @@ class Sampler:
             live = np.flatnonzero(~beam.states.over)
             if not live.size:
                 break
-            beam.look(self.evaluator, actions, live, self.temperature)
+            beam.evaluate(self.evaluator, actions, live, self.temperature)
             beam.perturb(live, streams, time)
             beam.advance(environment, actions, width)
             time += 1
         beam.states.record(environment, entries, np.arange(len(beam.states.entry)), found)
-        sampled = beam.parent >= 0  # of an episode without any step there is nothing to spend
+        sampled = beam.parent >= 0  # an episode without any step has no sequence to spend
         self.trees.spend(beam.parent[sampled], beam.slot[sampled])
         self.left = self.left[self.trees.remaining(self.left) > -np.inf]
         self.rounds += 1
@@ -91,7 +92,7 @@ class _Beam:
         self.mass = trees.remaining(left)
         """[M] phi: the remaining log probability of the state."""
         self.perturbed = self.mass.copy()
-        """[M] G: phi + Gumbel noise, the largest G of all leaves below; at the root any number will do."""
+        """[M] G: phi + Gumbel noise, the largest G of all leaves below; at the root the number does not matter."""
         self.node = trees.roots[left]
         """[M] the state's node; -1 before its first visit."""
         self.parent = np.full(count, -1, np.int64)
@@ -101,7 +102,9 @@ class _Beam:
         self.scores = np.empty((0, 0))
         self.given = np.empty((0, 0))
 
-    def look(self, evaluator: CountedEvaluator, actions: NDArray[np.int32], live: NDArray[np.int64], temperature: float) -> None:
+    def evaluate(
+        self, evaluator: CountedEvaluator, actions: NDArray[np.int32], live: NDArray[np.int64], temperature: float
+    ) -> None:
         """Evaluate the unfinished states that have no node yet, and store the log probabilities in the tree."""
         new = live[self.node[live] < 0]
         if new.size:
@@ -109,10 +112,10 @@ class _Beam:
             self.node[new] = self.trees.extend(self.parent[new], self.slot[new], self.mass[new], given)
 
     def perturb(self, live: NDArray[np.int64], streams: NDArray[np.uint64], time: int) -> None:
-        """Draw Gumbel noise for the children of unfinished states, given that the largest is the parent's G (Kool et al.,
-        appendix B.3).
+        """Draw Gumbel noise for the children of unfinished states, such that the largest is the parent's G.
 
-        A finished state is its own child. Sets scores and log probabilities [M, K]; -inf for absent children.
+        See appendix B.3 of Kool et al. A finished state is its own child. Sets scores and log probabilities [M, K]; -inf for
+        absent children.
         """
         entry, width = self.states.entry, self.trees.left.shape[1]
         self.scores = np.full((len(entry), width), -np.inf)
@@ -133,11 +136,11 @@ class _Beam:
         count = actions.shape[1]
         kept = best_of_each(np.repeat(self.states.entry, count), self.scores.ravel(), width)
         parent, slot = np.divmod(kept, count)
-        stays = self.states.over[parent]
+        finished = self.states.over[parent]
         self.states = self.states.advance(environment, parent, actions[parent, slot], self.given[parent, slot])
         self.perturbed = self.scores[parent, slot]
-        came, node = self.parent[parent], self.node[parent]
-        held = np.maximum(node, 0)
-        self.mass = np.where(stays, self.mass[parent], self.trees.left[held, slot])
-        self.parent, self.slot = np.where(stays, came, node), np.where(stays, self.slot[parent], slot)
-        self.node = np.where(stays, -1, self.trees.child[held, slot]).astype(np.int64)
+        parent_node, node = self.parent[parent], self.node[parent]
+        known_node = np.maximum(node, 0)
+        self.mass = np.where(finished, self.mass[parent], self.trees.left[known_node, slot])
+        self.parent, self.slot = np.where(finished, parent_node, node), np.where(finished, self.slot[parent], slot)
+        self.node = np.where(finished, -1, self.trees.child[known_node, slot]).astype(np.int64)

@@ -22,7 +22,7 @@ _MARGIN = 0.96  # share of the figure's width that a title may take: its extent 
 
 
 def check_name(path: Path) -> None:
-    """Raise UsageError for a name that is not an image's; it needs no matplotlib, so that it can be checked before a long run."""
+    """Raise UsageError for a name that is not an image's; it does not import matplotlib, and can be called before a long run."""
     if path.suffix.lower() not in _ENDINGS:
         raise UsageError(f"{path}: an image's name ends in one of {', '.join(_ENDINGS)}")
 
@@ -42,7 +42,7 @@ def save(problem: Problem, instance: Any, solution: Any, path: Path) -> None:
 
 
 def draw(problem: Problem, instance: Any, solution: Any, axes: Axes | None = None) -> Axes:
-    """Draw `solution` on `axes`, or on new ones of the backend that the user has chosen; returns them."""
+    """Draw `solution` on `axes`, or on new ones of matplotlib's current backend; return the axes."""
     if axes is None:
         from matplotlib import pyplot
 
@@ -52,7 +52,7 @@ def draw(problem: Problem, instance: Any, solution: Any, axes: Axes | None = Non
 
 
 def whole_ticks(axes: Axes, which: str = "both") -> None:
-    """Set ticks at whole numbers alone, with thousands separators, on the axes `which` (x, y or both), which count something."""
+    """Restrict ticks to integers, with thousands separators, on the axes `which` (x, y or both)."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     for name in "xy" if which == "both" else which:
@@ -62,7 +62,7 @@ def whole_ticks(axes: Axes, which: str = "both") -> None:
 
 
 def write_ids(axes: Axes, xy: Any, ids: Iterable[object]) -> None:
-    """Write each node's id beside its place, xy [n, 2], if they are few enough to be read."""
+    """Write each node's id beside its position, xy [n, 2], if there are at most _NUMBERED."""
     from matplotlib.patheffects import withStroke
 
     texts = list(map(str, ids))
@@ -72,7 +72,7 @@ def write_ids(axes: Axes, xy: Any, ids: Iterable[object]) -> None:
 
 
 def note(axes: Axes, text: str) -> None:
-    """Write a small line below a picture without axes that says how to read it."""
+    """Write a small explanatory line below a picture without axes."""
     axes.text(0.5, -0.01, text, transform=axes.transAxes, ha="center", va="top", fontsize="x-small", color="#57606a")
 
 
@@ -90,7 +90,7 @@ def _fit_titles(figure: Figure) -> None:
 
 
 def _halved(text: str) -> str:
-    """Return the text with a line end after the comma or colon nearest its middle; unchanged if it has one, or no such place."""
+    """Return the text with a line end after the comma or colon nearest its middle, if it has one and is a single line."""
     places = [k + 1 for k in range(len(text) - 1) if text[k] in ",:" and text[k + 1] == " "]
     if "\n" in text or not places:
         return text

@@ -20,8 +20,8 @@ once, as kinds (corl.fields), from which the JSON schema comes as well.
             pairs = facts["operations"].integers(None, 2)         # int64 [any length, 2]
             ...
 
-What depends on other fields is given with the call, and then counts instead of what is declared. A fault that the reader finds
-itself is raised as `job.error("...; accepted: ...")`. A key that is null is as good as missing.
+Ranges and lengths that depend on other fields are arguments of the call, and replace the declared ones. The reader raises other
+faults as `job.error("...; accepted: ...")`. A key with the value null counts as missing.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _K = TypeVar("_K", bound=Kind)
 _N = TypeVar("_N", bound=Number)
 _ANYTHING = fields.Anything()
 _STEP = re.compile(r"[^.\[\]]+|\[\d+\]")  # of a place such as jobs[3].operations[2].machine
-_BETWEEN = re.compile(r"[\s,:]*")  # what may stand before a key or a value of a JSON text
+_BETWEEN = re.compile(r"[\s,:]*")  # the characters that may precede a key or a value of a JSON text
 
 
 def read_object(text: Text, read: Callable[[Field], _T]) -> _T:
-    """What `read` makes of the JSON object in a text. Its InputErrors get the file, and the line of their field."""
+    """Return `read` of the JSON object in a text; its InputErrors get the file, and the line of their field."""
     try:
         value = from_json(text.content, file=text.file)
     except InputError as error:
@@ -69,7 +69,7 @@ def read_object(text: Text, read: Callable[[Field], _T]) -> _T:
 
 
 def plain(value: Any) -> Any:
-    """What users hold in Python as JSON would have it: arrays and tuples as lists, NumPy's numbers as Python's, at any depth."""
+    """Return a Python value as JSON would represent it: arrays and tuples as lists, NumPy's numbers as Python's, at any depth."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
@@ -80,13 +80,13 @@ def plain(value: Any) -> Any:
 
 
 def heading(record: Record, problem: str, name: str = "") -> tuple[str, str]:
-    """Return the name of an instance (`name` where the record has none) and its comment; refuses a record of another problem."""
+    """Return the name of an instance (`name` if the record has none) and its comment. Raises InputError for another problem."""
     record.get("problem", problem).choice((problem,))
     return record.get("name", "").text() or name, record.get("comment", "").text()
 
 
 def generated(field: Field, generators: Mapping[str, Callable[..., Any]], problem: str, name: str = "") -> Any:
-    """The instance that a call of a generator makes: {"problem":, "name":, "comment":, "generator":, "parameters": {...}}."""
+    """Return the instance of a generator call: {"problem":, "name":, "comment":, "generator":, "parameters": {...}}."""
     record = field.record(fields.generator_call(problem, generators))
     name, comment = heading(record, problem, name)
     kind, parameters = record["generator"].choice(), record.get("parameters", {})
@@ -100,26 +100,26 @@ def generated(field: Field, generators: Mapping[str, Callable[..., Any]], proble
 
 
 class Field:
-    """A value of a JSON text, its place there and its kind; the methods return it as what they are called, or raise InputError.
+    """A value of a JSON text with its place and its kind; each method returns it as the type in its name, or raises InputError.
 
-    What they are not told (a range, a length, keys) is as the kind declares it.
+    A range, a length or keys that a method is not given are those that the kind declares.
     """
 
     __slots__ = ("_step", "_where", "kind", "value")
     value: Any
-    """None where it is missing."""
+    """None if it is missing."""
     kind: Kind
-    """What is declared of it."""
+    """The declared kind of the value."""
 
     def __init__(
         self, value: Any, where: str | Field | Record = "", step: int | str | None = None, kind: Kind = _ANYTHING
     ) -> None:
-        """`where`: its place, or with `step`, a key or a number in a list, what it is an entry of."""
+        """Create a field; `where`: its place, or with `step` (a key, or an index of a list) the value that it is an entry of."""
         self.value, self._where, self._step, self.kind = value, where, step, kind
 
     @property
     def place(self) -> str:
-        """Such as `jobs[3].operations[2].machine`; empty for the whole. (It is put together where an error needs it.)"""
+        """Such as `jobs[3].operations[2].machine`; "" for the whole text. (It is built only for errors.)"""
         base = self._where if isinstance(self._where, str) else self._where.place
         if self._step is None:
             return base
@@ -132,7 +132,7 @@ class Field:
         return InputError(message, field=self.place or None)
 
     def record(self, kind: fields.Object | None = None) -> Record:
-        """Return an object with the keys of that kind, or of the kind declared, alone."""
+        """Return an object, which may have only the keys of `kind`, or of the declared kind."""
         kind = kind or self._declared(fields.Object) or fields.Object({})
         keys = kind.keys
         if not isinstance(self.value, dict):
@@ -165,19 +165,19 @@ class Field:
         return next((each for each in self.kind.alternatives if type(each) is kind), None)
 
     def text(self) -> str:
-        """Return a text, perhaps an empty one."""
+        """Return a text, which may be empty."""
         if not isinstance(self.value, str):
             raise self._refusal("a text")
         return self.value
 
     def flag(self) -> bool:
-        """True or false."""
+        """Return a boolean."""
         if not isinstance(self.value, bool):
             raise self._refusal("true or false")
         return self.value
 
     def choice(self, accepted: Collection[str] | None = None) -> str:
-        """One of some words."""
+        """Return one of the accepted words."""
         if accepted is None:
             declared = self._declared(fields.Choice)
             accepted = declared.of if declared else ()
@@ -200,7 +200,7 @@ class Field:
         return float(self.value)
 
     def _within(self, value: float, kind: type[Number], low: float | None, high: float | None) -> bool:
-        """Return whether a number is in the range given, or in the one declared."""
+        """Return whether a number is in the given range, or in the declared one."""
         if low is not None and high is not None:
             return low <= value <= high
         declared = self.kind if type(self.kind) is kind and low is None and high is None else self._range(kind, low, high)
@@ -208,21 +208,21 @@ class Field:
         return declared.holds(value)
 
     def _range(self, kind: type[_N], low: float | None, high: float | None) -> _N:
-        """What is accepted of a number: the range given, else the one declared, else any."""
+        """Return the accepted kind of number: in the given range, else the declared kind, else any number."""
         if low is None and high is None:
             return self._declared(kind) or kind()
         return _ranged(kind, low, high)
 
     def numbers(self, *shape: int | None, low: float | None = None, high: float | None = None) -> NDArray[np.float64]:
-        """Nested lists of finite numbers in low..high as float64 of a shape; None stands for any length from 1."""
+        """Return nested lists of finite numbers in low..high as float64 of this shape; None: any length from 1."""
         return self._array(Field.number, np.float64, shape, self._inside(Number, len(shape), low, high))
 
     def integers(self, *shape: int | None, low: int | None = None, high: int | None = None) -> NDArray[np.int64]:
-        """Nested lists of integers in low..high as int64 of a shape; None stands for any length from 1."""
+        """Return nested lists of integers in low..high as int64 of this shape; None: any length from 1."""
         return self._array(Field.integer, np.int64, shape, self._inside(Integer, len(shape), low, high))
 
     def _inside(self, kind: type[_N], depth: int, low: float | None, high: float | None) -> _N:
-        """As `_range`, of the numbers within so many levels of lists."""
+        """Return the accepted kind of the numbers within `depth` levels of lists, as `_range`."""
         if low is None and high is None:
             return _inside(self.kind, depth, kind) or kind()
         return _ranged(kind, low, high)
@@ -271,12 +271,12 @@ class Record:
     __slots__ = ("_kinds", "_where", "values")
 
     def __init__(self, values: Mapping[str, Any], where: str | Field = "", kinds: Mapping[str, Kind] | None = None) -> None:
-        """`where`: its place, or the field that it is the value of. kinds: by key what is declared of the values."""
+        """Create a record; `where`: its place, or the field whose value it is; `kinds`: key -> declared kind."""
         self.values, self._where, self._kinds = values, where, kinds or {}
 
     @property
     def place(self) -> str:
-        """As that of a Field."""
+        """See Field.place."""
         return self._where if isinstance(self._where, str) else self._where.place
 
     def __contains__(self, key: str) -> bool:
@@ -311,14 +311,14 @@ def _inside(kind: Kind, depth: int, wanted: type[_N]) -> _N | None:
 
 
 def _shown(value: Any) -> str:
-    """Return a value of the file as it may stand in a message of one line."""
+    """Return a value of the file as text for a message of one line."""
     if isinstance(value, (list, dict)):
         return f"a list of {len(value):,}" if isinstance(value, list) else "an object"
     return quoted(value) if isinstance(value, str) else json.dumps(value, default=repr)[:40]
 
 
 def _line(text: Text, place: str) -> int | None:
-    """Return the line where the value at a place begins, or the innermost part of it that is there; None if none is."""
+    """Return the line of the value at a place, or of the innermost enclosing value that exists; None if there is none."""
     at, found = _between(text.content, 0), None
     for step in _STEP.findall(place):
         entry = _entry(text.content, at, step)
@@ -329,7 +329,7 @@ def _line(text: Text, place: str) -> int | None:
 
 
 def _entry(content: str, at: int, step: str) -> int | None:
-    """Where the entry `step`, a key or "[3]", of the object or list that begins at a position has its value; None without one."""
+    """Return the position of the value of entry `step` (a key, or "[3]") of the object or list at a position; None if missing."""
     decoder, found, keyed = json.JSONDecoder(), None, content[at] == "{"
     if not keyed and content[at] != "[":
         return None
@@ -340,7 +340,7 @@ def _entry(content: str, at: int, step: str) -> int | None:
             key, at = decoder.raw_decode(content, at)
             at = _between(content, at)
         if key == step:
-            found = at  # of a key that is given twice, the last counts
+            found = at  # of a repeated key the last one counts
         at, count = _between(content, decoder.raw_decode(content, at)[1]), count + 1
     return found
 

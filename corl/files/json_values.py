@@ -12,7 +12,7 @@ from corl.errors import InputError
 
 __all__ = ["FLAT", "dumps", "from_json", "is_number", "to_json"]
 
-_DEEPEST = 100  # levels of lists and objects in JSON: readers may recurse, and say in a line what they do not accept
+_DEEPEST = 100  # levels of lists and objects in JSON, so that readers may recurse
 FLAT = frozenset((int, float, str, bool, type(None)))
 """The types of JSON values other than lists and objects."""
 

@@ -17,7 +17,7 @@ from corl.errors import InputError
 
 __all__ = ["opened", "plain_name", "reading", "replacing", "writing"]
 
-_GZIP = b"\x1f\x8b"  # what every gzip file begins with (RFC 1952)
+_GZIP = b"\x1f\x8b"  # the first bytes of every gzip file (RFC 1952)
 
 
 @contextlib.contextmanager
@@ -29,7 +29,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
-    except ValueError as error:  # what NumPy's and Python's own readers raise, in problems that are built on them
+    except ValueError as error:  # raised by NumPy's and Python's own readers
         raise InputError(f"cannot be read: {error}", file=str(path)) from error
 
 
@@ -69,9 +69,9 @@ def writing(path: str | Path) -> Iterator[TextIO]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a path to write to, of the same name; the written file replaces `path` at the end, whole or not at all.
 
-    It has the mode of the file it replaces; a new file has the usual mode (whatever its writer gave it).
+    It keeps the mode of the replaced file; a new file gets the default mode, whatever mode its writer set.
     """
-    target = Path(os.path.realpath(path))  # through links, which stay
+    target = Path(os.path.realpath(path))  # links are followed and kept
     try:
         if path.exists() and not path.is_file():  # a pipe, /dev/stdout
             yield path

@@ -1,4 +1,4 @@
-"""Pages of HTML: one self-contained file, no server, nothing loaded from elsewhere, light and dark, all in one style."""
+"""HTML pages in one style, light and dark: self-contained files that load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["render"]
 
 
 def render(package: str, values: Mapping[str, Any], filters: Mapping[str, Callable[..., str]] | None = None) -> str:
-    """Return the page that the template `page.html` of a package renders from values; `version` is added, corl's.
+    """Return the page that the template `page.html` of a package renders from values and corl's `version`.
 
     The template extends "page", which is beside this file and documents its blocks.
     """

@@ -1,4 +1,4 @@
-"""Solutions in files: read, and judged apart from any solver."""
+"""Solutions in files: read, and judged independently of any solver."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def judge(problem: Problem, instance: Any, solution: Any, path: Path) -> float:
         return float(problem.evaluate(instance, solution))
     except CorlError:
         raise
-    except Exception as error:  # a judge that meets what is no solution
+    except Exception as error:  # a judge that cannot handle a malformed solution
         raise InputError(f"no solution of {problem.name}: {described(error)}", file=str(path)) from error

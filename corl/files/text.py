@@ -1,4 +1,4 @@
-"""Text with line numbers, shared by the parsers of all problem families, so that every error names its place."""
+"""Text with line numbers for the parsers of all problem families: every error names its line."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 LARGEST_FILE = 2**30
 """Bytes of the largest text file that is read; a matrix of 15,000 cities or 20 million coordinate lines."""
 _DENSE, _SMALL = 100, 2**26
-"""Limits of a gzipped file's content: this many times its size, or this many bytes. Instances shrink to a third or a tenth."""
+"""Limits of a gzipped file's content: this many times its size, or this many bytes. Instances compress to a third or a tenth."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)  # D: as Fortran writes numbers
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)  # D: Fortran's exponent
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _LINE = re.compile(r"\S[^\n]*+")  # of a line that is not blank, what begins with its first character
 _BLANK, _LINE_END = re.compile(r"\s"), re.compile(r"\n")
@@ -36,7 +36,7 @@ _CHUNK = 2**20  # characters
 
 
 def quoted(token: str, longest: int = 40) -> str:
-    """Return `token` for a one-line message: quoted, escaped, cut."""
+    """Return `token` for a message of one line: quoted, escaped, shortened."""
     return repr(token if len(token) <= longest else token[: longest - 3] + "...")
 
 
@@ -46,7 +46,7 @@ def number_of(token: str) -> float:
 
 
 class Text:
-    """A text file, or a run of whole lines of one, that knows its line numbers.
+    """A text file, or consecutive lines of one, with line numbers.
 
     Lines end with LF, CRLF or CR; a byte-order mark is dropped.
     """
@@ -165,9 +165,9 @@ class Text:
         return [self.number(token, field, line) for token in tokens]
 
     def _chunks(self, cut: re.Pattern[str]) -> Iterator[str]:
-        """The content in pieces of about a megabyte that end where `cut` matches, so that a billion tokens never exist at once.
+        """Yield the content in pieces of about a megabyte that end where `cut` matches, to limit the memory for tokens.
 
-        Raises ValueError on what `float` takes and a file must not hold: 1_000, digits of other scripts.
+        Raises ValueError for numerals that `float` accepts but files must not hold: 1_000, digits of other scripts.
         """
         if "_" in self.content or not self.content.isascii():
             raise ValueError
@@ -181,7 +181,7 @@ class Text:
 
 def _row_values(chunk: str, columns: int) -> NDArray[np.float64]:
     """Return the numbers of a run of lines; ValueError unless every line that is not blank holds `columns`."""
-    if len(chunk) > 2 * _CHUNK:  # a line of a megabyte is no row
+    if len(chunk) > 2 * _CHUNK:  # a line of more than a megabyte is not a row
         raise ValueError
     characters = np.frombuffer(chunk.encode("ascii"), np.uint8)
     blank = characters <= ord(" ")
@@ -229,12 +229,22 @@ _KEYWORD = re.compile(
 def keyword_parts(
     text: Text, accepted: Collection[str], refused: Mapping[str, str], repeatable: Collection[str] = ("COMMENT",)
 ) -> tuple[dict[str, Entry], dict[str, Text]]:
-    """The header and the sections of a file in TSPLIB's style: `KEYWORD : value` lines, and `NAME_SECTION` lines over data.
+    """Return header and sections of a file in TSPLIB's format: `KEYWORD : value` lines, and `NAME_SECTION` lines with data.
 
-    Keywords are in upper case in the result, the values of `repeatable` ones joined by line ends. A section's data runs to
-    the next line that begins with a letter; EOF ends the file. Lines that begin with # are comments. A line `KEYWORD : value`
-    that is not `accepted`, nor close to one that is, is skipped with a warning in the log. Raises InputError on other keywords
-    that are not `accepted`, with the reason for those in `refused`; on keywords given twice; and on data outside a section.
+    A section's data ends before the next line that begins with a letter; EOF ends the file. Lines that begin with # are comments.
+    A header line whose keyword is neither `accepted` nor similar to one that is, is skipped with a warning in the log.
+
+    Args:
+        text: The file.
+        accepted: The accepted keywords, in upper case.
+        refused: Keyword -> the reason why it is not supported.
+        repeatable: Keywords that may be repeated; their values are joined by line ends.
+
+    Returns:
+        Keyword -> Entry, and section -> its data; keywords in upper case.
+
+    Raises:
+        InputError: A refused keyword, another one that is not accepted, a repeated one, or data outside a section.
     """
     if "#" in text.content:
         text = Text(_REMARK.sub("", text.content), text.file, text.first_line)

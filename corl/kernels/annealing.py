@@ -32,10 +32,10 @@ def metropolis(worse: Any, temperature: Any, random: Any) -> Any:
 
 @kernel(inline=True, borrow=True)
 def allowance(temperature: Any, random: Any) -> Any:
-    """Draw by how much a candidate may be worse: to accept what is worse by less than that is Metropolis' rule.
+    """Draw a threshold: accepting candidates that are worse by less than the threshold is Metropolis' rule.
 
-    The threshold is exponentially distributed with mean `temperature`. It can be drawn before the candidate is known, which may
-    then be given up as soon as it is too expensive.
+    It is exponentially distributed with mean `temperature`. As it is drawn before the candidate is known, the evaluation of a
+    candidate can stop as soon as it is too expensive.
 
     Args:
         temperature: at least 0, in the unit of the objective.

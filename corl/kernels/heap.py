@@ -3,8 +3,8 @@
 The names are those of Python's `heapq`. A heap of `count` entries fills keys[:count] and items[:count]; place k has the children
 2 k + 1 and 2 k + 2, and keys[0], items[0] is the first entry. All functions modify both arrays in place, in O(log count) steps.
 
-`by_item` decides between equal keys: with it the lower item comes first, so that the order is the same whatever was done before;
-without it the order depends on the order of insertion. A heap must be given the same value at every call.
+`by_item` decides between equal keys: with it the lower item comes first, and the order of entries is unique; without it the
+order depends on the order of insertion. A heap must be given the same value at every call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from corl.jit import kernel
 
 __all__ = ["heap_pop", "heap_push", "heap_replace"]
 
-_ZERO, _ONE = np.uint64(0), np.uint64(1)  # an index without a sign is never counted from the end, which saves a comparison
+_ZERO, _ONE = np.uint64(0), np.uint64(1)  # an unsigned index needs no check for negative values, which saves a comparison
 
 
 @kernel(inline=True, borrow=True)
@@ -34,7 +34,7 @@ def heap_push(keys: Any, items: Any, count: Any, key: Any, item: Any, by_item: A
         items: integer array [> count], in place.
         count: number of entries before.
         key, item: the new entry.
-        by_item: whether the lower item comes first where keys are equal.
+        by_item: whether the lower item comes first if keys are equal.
 
     Returns:
         The number of entries, count + 1.
@@ -59,7 +59,7 @@ def heap_replace(keys: Any, items: Any, count: Any, key: Any, item: Any, by_item
         items: integer array [>= count], in place.
         count: number of entries, the removed one included.
         key, item: the new entry.
-        by_item: whether the lower item comes first where keys are equal.
+        by_item: whether the lower item comes first if keys are equal.
     """
     k, child, end = _ZERO, _ONE, np.uint64(count)
     while child < end:
@@ -81,7 +81,7 @@ def heap_pop(keys: Any, items: Any, count: Any, by_item: Any) -> Any:
         keys: array [>= count], in place.
         items: integer array [>= count], in place.
         count: number of entries before, at least 1.
-        by_item: whether the lower item comes first where keys are equal.
+        by_item: whether the lower item comes first if keys are equal.
 
     Returns:
         The number of entries, count - 1.

@@ -10,17 +10,17 @@ from corl.jit import kernel
 
 __all__ = ["rotate"]
 
-_ONE = np.uint64(1)  # an index without a sign is never counted from the end: loops over it become vector code
+_ONE = np.uint64(1)  # an unsigned index needs no check for negative values: loops over it are vectorised
 
 
 @kernel(borrow=True)
 def rotate(sequence: Any, source: Any, target: Any) -> None:
-    """Move the element at one place to another one; those between move by one place towards where it was.
+    """Move an element to another place; the elements between move by one place in the opposite direction.
 
     Args:
         sequence: array [n], modified in place.
         source: the place of the element, 0..n - 1.
-        target: the place where it is put, 0..n - 1.
+        target: its new place, 0..n - 1.
     """
     moved, k, last = sequence[source], np.uint64(source), np.uint64(target)
     while k < last:

@@ -1,4 +1,4 @@
-"""The savings algorithm for capacitated routes, and the joining of paths end to end that it is made of.
+"""The savings algorithm for capacitated routes, and its basic step, the joining of two paths at their ends.
 
 G. Clarke and J. Wright, Scheduling of vehicles from a central depot to a number of delivery points, Operations Research 12, 1964.
 
@@ -42,10 +42,10 @@ def merge_routes(
         pairs: integer [>= count, 2], clients, those first whose joining saves most.
         saved: float64 [>= count], by how much the cost falls with each pair.
         count: number of pairs.
-        capacity: of a vehicle.
-        links, degree, far: the routes without the depot, see above; in place. A degree of 2 keeps a node as it is; one of 1
-            without a neighbour leaves it one, as for the position of a vehicle under way.
-        load: float64 [n], for the ends of a route what is loaded on all of it; in place.
+        capacity: the capacity of a vehicle.
+        links, degree, far: the routes without the depot, see above; in place. A node with degree 2 gets no
+            neighbour; a node with degree 1 but no neighbour gets one, such as the position of a vehicle on its way.
+        load: float64 [n], for the ends of a route its total load; in place.
         cost: float64, the cost of the routes before.
 
     Returns:

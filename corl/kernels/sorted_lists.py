@@ -17,7 +17,7 @@ __all__ = ["insert_nearest", "insert_sorted", "sort_keys", "sort_pairs", "too_fa
 
 @kernel(inline=True, borrow=True)
 def insert_sorted(keys: Any, items: Any, count: Any, key: Any, item: Any) -> Any:
-    """Insert an entry after all whose keys are not above its own, so that equal keys stay in the order of insertion.
+    """Insert an entry after all entries with smaller or equal keys: equal keys stay in the order of insertion.
 
     In a full list the last entry is dropped, or nothing happens if the new one would follow it.
 
@@ -51,7 +51,7 @@ def too_far(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any
 
 @kernel(inline=True, borrow=True)
 def insert_nearest(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any:
-    """Insert a node into a list by its length, of equal lengths the lower node first, whatever the order of insertion.
+    """Insert a node into a list sorted by length, then by node, whatever the order of insertion.
 
     In a full list the last entry is dropped, or nothing happens if the new one would follow it.
 
@@ -98,7 +98,7 @@ def sort_pairs(keys: Any, items: Any, count: Any) -> None:
     Args:
         keys: array [>= count], in place.
         items: array [>= count], in place.
-        count: number of pairs; the time is quadratic, except where they are nearly sorted.
+        count: number of pairs; the time is quadratic, but linear for nearly sorted pairs.
     """
     for k in range(1, count):
         key, item, i = keys[k], items[k], k

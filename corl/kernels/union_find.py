@@ -1,7 +1,7 @@
 """Disjoint sets of the integers 0..n - 1 as a forest in an array, by path halving.
 
-`root` [n] leads from each element to another one of its set, at last to the representative, which leads to itself; in the
-beginning root[i] = i. Two sets are joined by root[a] = b for their representatives a and b. R. Tarjan and J. van Leeuwen,
+`root` [n] points from each element to another one of its set, finally to the representative, which points to itself; initially
+root[i] = i. Two sets are joined by root[a] = b for their representatives a and b. R. Tarjan and J. van Leeuwen,
 Worst-case analysis of set union algorithms, Journal of the ACM 31, 1984.
 """
 

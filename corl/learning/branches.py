@@ -1,6 +1,6 @@
-"""Branches: how much the residual branches of a network in training add to their inputs, for its curves.
+"""Branches: the sizes of what the residual branches of a network add to their inputs, for the curves of its training.
 
-A branch that adds next to nothing is a layer that does nothing, however long the training was.
+A layer whose branches add next to nothing has no effect, however long the training was.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["PREFIX", "Branches", "idle_layers"]
 PREFIX = "branch "
 """The prefix of the metrics' names."""
 _EVERY = 50  # steps between two measurements
-_IDLE = 0.01  # share of its input below which a branch counts as nothing
+_IDLE = 0.01  # share of its input below which a branch has no effect
 
 
 class Branches:

@@ -1,4 +1,4 @@
-"""Demonstrations: episodes that follow the solutions of a teacher, labelled with the right action of each state.
+"""Demonstrations: episodes that follow the solutions of a teacher, labelled with the right action in each state.
 
 As in BQ-NCO (Drakulic et al., NeurIPS 2023): the state after any number of a solution's decisions is itself an instance, whose
 solution is the remaining decisions.
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from corl.adapter import Problem
 from corl.decoding import CountedEvaluator
-from corl.decoding.play import Turn
+from corl.decoding.play import DecisionStep
 from corl.decoding.rollouts import roll_out
 from corl.errors import UsageError
 from corl.learning.episodes import Choice, Episodes, random_choice, record
 
 if TYPE_CHECKING:
     from corl.learning.session import Training
-    from corl.networks.policy import Arrays, Policy
+    from corl.networks.policy import Arrays, NetworkPolicy
 
 __all__ = ["Teacher", "check_teacher", "demonstrate", "follow", "lessons", "taught_by", "teacher_plays"]
 
-_NEVER = -2  # the number of no action; -1 is an empty slot
+_NEVER = -2  # not the number of any action; -1 is an empty slot
 _FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
-_LATEST = 0.8  # share of an episode's actions after which it completes the others, at the most
+_LATEST = 0.8  # the greatest share of an episode's actions that the policy plays before the teacher completes it
 
 
 class Teacher(NamedTuple):
@@ -38,7 +38,7 @@ class Teacher(NamedTuple):
     completes: bool = False
     """Whether it completes episodes that the policy began (Solver.complete), instead of solving instances."""
     starts: int = 1
-    """The number of random starts from which each of its solutions is followed, at most `Problem.starts`."""
+    """The number of random starts from which each of its solutions is followed, at most `Problem.start_count`."""
 
 
 def check_teacher(recipe: Any, problem: str) -> None:
@@ -63,7 +63,12 @@ def teacher_plays(recipe: Any, training: Training) -> bool:
 
 
 def demonstrate(
-    policy: Policy, problem: Problem, instances: Sequence[Any], teacher: Teacher, states: int | None, random: np.random.Generator
+    policy: NetworkPolicy,
+    problem: Problem,
+    instances: Sequence[Any],
+    teacher: Teacher,
+    states: int | None,
+    random: np.random.Generator,
 ) -> Episodes:
     """Return labelled episodes of a teacher: of its solutions, or of the policy's episodes that it completed.
 
@@ -79,15 +84,15 @@ def demonstrate(
         return _completed(policy, problem, instances, teacher, states, random)
     seeds = [int(random.integers(2**31)) for _ in instances]
     solutions = taught_by(teacher, problem, instances, seeds)
-    which = [i for i, one in enumerate(instances) for _ in range(min(teacher.starts, problem.starts(one)))]
+    which = [i for i, one in enumerate(instances) for _ in range(min(teacher.starts, problem.start_count(one)))]
     return lessons(policy, problem, [instances[i] for i in which], [solutions[i] for i in which], states, random)
 
 
 def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seeds: Sequence[int]) -> list[Any]:
-    """Return a teacher's solution of each instance, with one of `seeds` for each; None for an instance that it does not solve.
+    """Return a teacher's solution of each instance, with the seed of the same index; None for an instance that it does not solve.
 
-    The solutions are those of `corl.solve`, without its cost per call: the solver is prepared once for all instances and proves
-    no bounds, and the versions of engines are not determined.
+    The solutions are those of `corl.solve`, at less cost per call: the solver is prepared once for all instances and proves no
+    bounds, and the versions of engines are not looked up.
     """
     import corl
     from corl import registry
@@ -110,7 +115,7 @@ def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seed
 
 
 def lessons(
-    policy: Policy,
+    policy: NetworkPolicy,
     problem: Problem,
     instances: Sequence[Any],
     solutions: Sequence[Any],
@@ -122,7 +127,7 @@ def lessons(
     Instances without a solution (None) are played at random; their moves are kept if `states` is None. The other arguments are
     those of `follow`.
     """
-    keys = np.array([int(random.integers(problem.starts(one))) for one in instances], np.uint64)
+    keys = np.array([int(random.integers(problem.start_count(one))) for one in instances], np.uint64)
     plans = [
         np.zeros(0, np.int64) if found is None else np.asarray(problem.decisions(given, found, key, policy.environment))
         for given, found, key in zip(instances, solutions, keys.tolist())
@@ -131,7 +136,7 @@ def lessons(
 
 
 def follow(
-    policy: Policy,
+    policy: NetworkPolicy,
     problem: Problem,
     instances: Sequence[Any],
     plans: Sequence[NDArray[np.integer]],
@@ -162,7 +167,7 @@ def follow(
     kept = np.zeros((len(plans), int(lengths.max(initial=0))), bool)
     for row, (length, begin) in enumerate(zip(lengths, begins or [0] * len(plans))):
         kept[row, begin + random.permutation(length - begin)[: length if states is None else states]] = True
-    anything, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
+    choose_at_random, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
     most = max((plan.shape[1] for plan in plans if plan.ndim > 1), default=1)
     steps = np.full((len(plans), kept.shape[1] + 1, most), _NEVER, np.int64)
     for row, plan in enumerate(plans):
@@ -170,28 +175,28 @@ def follow(
         steps[row, : len(plan), : right.shape[1]] = right
     steps[steps < 0] = _NEVER
 
-    def planned(turn: Turn) -> NDArray[np.int64]:
+    def planned(decision: DecisionStep) -> NDArray[np.int64]:
         """Return the right actions, int64 [R, most], filled up with _NEVER."""
-        wished: NDArray[np.int64] = steps[turn.episode, min(turn.number, kept.shape[1])]
-        return wished
+        right_actions: NDArray[np.int64] = steps[decision.episode, min(decision.number, kept.shape[1])]
+        return right_actions
 
-    def choose(turn: Turn, seen: Arrays) -> Choice:
-        wished = planned(turn)
-        hit, drawn = turn.actions == wished[:, :1], anything(turn, seen)
+    def choose(decision: DecisionStep, observed: Arrays) -> Choice:
+        right_actions = planned(decision)
+        hit, drawn = decision.actions == right_actions[:, :1], choose_at_random(decision, observed)
         listed = hit.any(axis=1)
         slot = np.where(listed, hit.argmax(axis=1), drawn.slot)
         target = np.where(listed[:, None], hit, drawn.policy).astype(np.float32)
         if sets:
-            target = (turn.actions[:, :, None] == wished[:, None, :]).any(axis=2)
-        action = np.where(wished[:, 0] != _NEVER, wished[:, 0], turn.taken(slot))
+            target = (decision.actions[:, :, None] == right_actions[:, None, :]).any(axis=2)
+        action = np.where(right_actions[:, 0] != _NEVER, right_actions[:, 0], decision.taken(slot))
         return Choice(slot, target, np.zeros(len(slot)), action)
 
-    def keep(turn: Turn) -> NDArray[np.bool_]:
-        hit = turn.actions == planned(turn)[:, :1]
-        there: NDArray[np.bool_] = hit.any(axis=1) & ((turn.actions >= 0).sum(axis=1) > 1)
-        if there.any():
-            there[there] = kept[turn.episode[there], turn.number]
-        return there
+    def keep(decision: DecisionStep) -> NDArray[np.bool_]:
+        hit = decision.actions == planned(decision)[:, :1]
+        is_kept: NDArray[np.bool_] = hit.any(axis=1) & ((decision.actions >= 0).sum(axis=1) > 1)
+        if is_kept.any():
+            is_kept[is_kept] = kept[decision.episode[is_kept], decision.number]
+        return is_kept
 
     base = environment.reset(rows, rows, keys)
     episodes = record(policy, environment, rows, base, choose, None if states is None else keep)
@@ -201,19 +206,24 @@ def follow(
 
 
 def _completed(
-    policy: Policy, problem: Problem, instances: Sequence[Any], teacher: Teacher, states: int | None, random: np.random.Generator
+    policy: NetworkPolicy,
+    problem: Problem,
+    instances: Sequence[Any],
+    teacher: Teacher,
+    states: int | None,
+    random: np.random.Generator,
 ) -> Episodes:
-    """Return episodes that the policy begins, sampled at a random temperature, and the teacher completes from a random place.
+    """Return episodes that the policy begins, sampled at a random temperature, and the teacher completes from a random state.
 
     After Tassel, Gebser and Schekotihin (ICAPS 2023); as in DAgger (Ross, Gordon and Bagnell, AISTATS 2011) the policy learns on
     the states that it reaches itself. The first instances are completed from the beginning; their lengths estimate those of the
-    others, which the policy plays only up to the place where the teacher takes over.
+    others, so that the policy need not play those to the end.
     """
     from corl import registry
 
     solver, rows = registry.solver(problem.name, teacher.solver)(), np.arange(len(instances))
     environment = problem.environment(instances, len(rows), name=policy.environment)
-    keys = np.array([int(random.integers(problem.starts(one))) for one in instances], np.uint64)
+    keys = np.array([int(random.integers(problem.start_count(one))) for one in instances], np.uint64)
     streams, temperature = random.integers(2**63, size=len(rows)).astype(np.uint64), 1.0 - random.random()
     base = environment.reset(rows, rows, keys)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.decoding.play import Turn, play
+from corl.decoding.play import DecisionStep, play
 from corl.environment import Environment
 
 if TYPE_CHECKING:
-    from corl.networks.policy import Arrays, Policy
+    from corl.networks.policy import Arrays, NetworkPolicy
 
 __all__ = ["Choice", "Choose", "Episodes", "random_choice", "record"]
 
@@ -30,8 +30,8 @@ class Choice(NamedTuple):
     """[R] the actions themselves, needed if some have no slot."""
 
 
-Choose = Callable[[Turn, "Arrays"], Choice]
-"""Function from the states of a turn, and the network's features of them, to a choice."""
+Choose = Callable[[DecisionStep, "Arrays"], Choice]
+"""Function from the states of a decision, and the network's features of them, to a choice."""
 
 
 class Episodes(NamedTuple):
@@ -41,8 +41,8 @@ class Episodes(NamedTuple):
     """The network's features of each instance as a whole; empty if it has none."""
     which: NDArray[np.int64]
     """[E] the index of an episode's instance in `contexts`."""
-    seen: dict[str, NDArray[Any]]
-    """The features of the states, arrays [M, ...] as `Policy.see` returns them."""
+    observed: dict[str, NDArray[Any]]
+    """The features of the states, arrays [M, ...] as `NetworkPolicy.observe` returns them."""
     moves: dict[str, NDArray[Any]]
     """Name -> array [M, ...]: actions int32 [M, K], as the environment lists them; slot, policy and value as in Choice; reward
     and returns (the sum of this reward and all following ones), float64 [M], in the environment's units."""
@@ -53,12 +53,12 @@ class Episodes(NamedTuple):
 
 
 def record(
-    policy: Policy,
+    policy: NetworkPolicy,
     environment: Environment,
     rows: NDArray[np.int64],
     base: NDArray[np.float64],
     choose: Choose,
-    keep: Callable[[Turn], NDArray[np.bool_]] | None = None,
+    keep: Callable[[DecisionStep], NDArray[np.bool_]] | None = None,
 ) -> Episodes:
     """Play the episodes in the rows of an environment to their ends and return their moves.
 
@@ -68,23 +68,23 @@ def record(
         rows: int64 [E], the rows of the episodes, after `reset`.
         base: float64 [E], the base values that `reset` returned for them.
         choose: Chooses the actions.
-        keep: Function from a turn to bool [R], the states that become moves; by default all. Features are computed of the kept
-            states alone, and `choose` receives these.
+        keep: Function from a decision to bool [R], the states that become moves; by default all. Features are computed of the
+            kept states alone, and `choose` receives these.
     """
-    seen: list[Arrays] = []
+    observed: list[Arrays] = []
     moves: list[dict[str, NDArray[Any]]] = []
 
-    def act(turn: Turn) -> NDArray[np.integer]:
-        kept = np.ones(len(turn.rows), bool) if keep is None else keep(turn)
-        shown = turn.view if kept.all() else environment.view(turn.rows[kept], turn.actions[kept])
-        looked = policy.see(shown) if kept.any() else {}
-        choice = choose(turn, looked)
+    def act(decision: DecisionStep) -> NDArray[np.integer]:
+        kept = np.ones(len(decision.rows), bool) if keep is None else keep(decision)
+        view = decision.view if kept.all() else environment.view(decision.rows[kept], decision.actions[kept])
+        arrays = policy.observe(view) if kept.any() else {}
+        choice = choose(decision, arrays)
         if kept.any():
-            number = np.full(int(kept.sum()), turn.number)
-            told = {"actions": turn.actions, "slot": choice.slot, "policy": choice.policy, "value": choice.value}
-            seen.append(looked)
-            moves.append({"episode": turn.episode[kept], "number": number} | {name: a[kept] for name, a in told.items()})
-        return turn.taken(choice.slot) if choice.action is None else choice.action
+            number = np.full(int(kept.sum()), decision.number)
+            fields = {"actions": decision.actions, "slot": choice.slot, "policy": choice.policy, "value": choice.value}
+            observed.append(arrays)
+            moves.append({"episode": decision.episode[kept], "number": number} | {name: a[kept] for name, a in fields.items()})
+        return decision.taken(choice.slot) if choice.action is None else choice.action
 
     played = play(environment, rows, base, act)
     contexts = [policy.context(environment, number) for number in range(len(environment.instances))]
@@ -94,23 +94,23 @@ def record(
     lengths = np.zeros(len(rows), np.int64)
     if not moves:
         return Episodes(contexts, instances, {}, {}, lengths, played.totals)
-    together = {name: np.concatenate([part[name] for part in moves]) for name in moves[0]}
-    order = np.argsort(together["episode"], kind="stable")
-    episode, number = (together.pop(name)[order] for name in ("episode", "number"))
-    told = {name: array[order] for name, array in together.items()}
+    joined_moves = {name: np.concatenate([part[name] for part in moves]) for name in moves[0]}
+    order = np.argsort(joined_moves["episode"], kind="stable")
+    episode, number = (joined_moves.pop(name)[order] for name in ("episode", "number"))
+    fields = {name: array[order] for name, array in joined_moves.items()}
     returns = np.cumsum(played.rewards[:, ::-1], axis=1)[:, ::-1]
-    told |= {"reward": played.rewards[episode, number], "returns": returns[episode, number]}
-    looked = {name: np.concatenate([part[name] for part in seen])[order] for name in seen[0]}
-    return Episodes(contexts, instances, looked, told, np.bincount(episode, minlength=len(rows)), played.totals)
+    fields |= {"reward": played.rewards[episode, number], "returns": returns[episode, number]}
+    arrays = {name: np.concatenate([part[name] for part in observed])[order] for name in observed[0]}
+    return Episodes(contexts, instances, arrays, fields, np.bincount(episode, minlength=len(rows)), played.totals)
 
 
 def random_choice(random: np.random.Generator) -> Choose:
     """Return a `choose` that draws an action uniformly at random."""
 
-    def choose(turn: Turn, seen: Arrays) -> Choice:
-        there = turn.actions >= 0
-        slot = np.where(there, random.random(there.shape), -1.0).argmax(axis=1)
-        policy = (there / there.sum(axis=1, keepdims=True)).astype(np.float32)
+    def choose(decision: DecisionStep, observed: Arrays) -> Choice:
+        listed = decision.actions >= 0
+        slot = np.where(listed, random.random(listed.shape), -1.0).argmax(axis=1)
+        policy = (listed / listed.sum(axis=1, keepdims=True)).astype(np.float32)
         return Choice(slot, policy, np.zeros(len(slot)))
 
     return choose

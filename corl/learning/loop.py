@@ -4,7 +4,7 @@
 class Mine(PolicyRecipe):
     def train(self, training):
         loop = Loop(self, training)              # instances, network, optimiser, validation
-        loop.manage(replay=replay)               # what a snapshot holds beside the network and the optimiser
+        loop.manage(replay=replay)               # what a snapshot holds besides the network and the optimiser
         loop.run(data, loop.minimise(loss))      # data() -> a batch, curves; loss(batch) -> a tensor, curves
 """
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from corl.learning.episodes import Episodes
     from corl.learning.session import Training
-    from corl.networks.policy import Policy
+    from corl.networks.policy import NetworkPolicy
 
 __all__ = ["Loop", "PolicyRecipe", "nothing_to_learn"]
 
-_PATIENCE = 50  # steps without a state to learn from, at the start of a training, after which it is given up
+_PATIENCE = 50  # steps without a state to learn from after which a training that has not learned anything yet ends
 
 Data: TypeAlias = "tuple[Any, dict[str, float]]"
 """The data of a step, None if there is nothing to learn from; and values for the curves."""
@@ -38,29 +38,31 @@ Data: TypeAlias = "tuple[Any, dict[str, float]]"
 class PolicyRecipe(Recipe):
     """The options of every recipe that trains a policy on generated instances, or on those in a folder."""
 
-    generator: str = option("", "The generator of the problem that makes the instances; empty: its first with a size.")
-    size: int = option(20, "Of the instances: the generator's option of that name (of bandits: arms).", low=1)
-    sizes: tuple[int, ...] = option((), "Several sizes in turns, instead of `size`.", low=1)
+    generator: str = option("", "The problem's generator that makes the instances; empty: the first that takes a size.")
+    size: int = option(20, "The size of the instances, an option of the generator (for bandits: the number of arms).", low=1)
+    sizes: tuple[int, ...] = option((), "Several sizes, used in turn, instead of `size`.", low=1)
     instances: str = folder_option()
     network: str | type = option(
-        "attention", "The architecture of a new network, an entry point of the group corl.networks (from Python, or a class)."
+        "attention", "The architecture of a new network, an entry point of the group corl.networks; in Python also a class."
     )
-    features: str = option("", "The name of the problem's features that the network sees; empty: the first.")
-    environment: str = option("", "The name of the problem's environment, where it has several; empty: the first.")
-    width: int = option(64, "Of the network's hidden vectors, a multiple of `heads`.", low=1, high=4096, scale="log")
-    layers: int = option(2, "Of the network.", low=1, high=100)
-    heads: int = option(4, "Of its attention.", low=1)
+    features: str = option("", "The features that the network receives, one of the problem's; empty: the first.")
+    environment: str = option("", "The problem's environment, if it has several; empty: the first.")
+    width: int = option(64, "Width of the network's hidden vectors, a multiple of `heads`.", low=1, high=4096, scale="log")
+    layers: int = option(2, "Layers of the network.", low=1, high=100)
+    heads: int = option(4, "Attention heads of the network.", low=1)
     network_options: tuple[str, ...] = option(
         (),
         "Further options of the architecture, NAME=VALUE; grid=N of attention and muzero: the last N tokens, which follow each "
         "other in time, pass through a convolution first.",
     )
-    rate: float = option(1e-3, "Learning rate at first; it falls to 0 as a cosine.", above=0, scale="log")
+    rate: float = option(1e-3, "Learning rate at the start; it falls to 0 along a cosine.", above=0, scale="log")
     watch: int = option(
-        64, 'Instances never trained on that the policy alone solves now and then, for the curve "greedy"; 0: none.', low=0
+        64,
+        'Validation instances, never trained on: the policy alone solves them regularly, for the curve "greedy"; 0: none.',
+        low=0,
     )
 
-    def first_network(self, training: Training, source: Source) -> Policy:
+    def first_network(self, training: Training, source: Source) -> NetworkPolicy:
         """Return the network to train, on the training's device: that of the checkpoint `start`, or a new one.
 
         Raises:
@@ -68,16 +70,16 @@ class PolicyRecipe(Recipe):
         """
         from corl.networks.architectures import network_class, network_options
         from corl.networks.checkpoints import load_policy
-        from corl.networks.policy import Policy, Shape
+        from corl.networks.policy import NetworkPolicy, Shape
 
         start = getattr(self, "start", "")
         if start:
             network = load_policy(start)
-            if not isinstance(network, Policy) or network.problem != training.problem.name:
+            if not isinstance(network, NetworkPolicy) or network.problem != training.problem.name:
                 raise UsageError(f"start: {start} holds no policy for {training.problem.name}")
             return network.to(training.device).train()
         kind = network_class(self.network)
-        if not issubclass(kind, Policy):
+        if not issubclass(kind, NetworkPolicy):
             raise UsageError(f"network: {kind.__name__} is no architecture of a policy")
         own = network_options(kind, self.network_options)
         shape = Shape(self.features, self.environment, self.width, self.layers, self.heads, own)
@@ -95,7 +97,7 @@ class Loop:
         Args:
             recipe: The recipe, with its options.
             training: The session.
-            keep: Whether the best weights on the watched instances are saved at the end, instead of the last ones.
+            keep: Whether the weights with the best validation result are saved at the end, instead of the last ones.
             decay: The weight decay of the optimiser, see `new_optimiser`.
             gate_rate: The learning rate of gates, see `new_optimiser`; None: its default.
         """
@@ -113,12 +115,12 @@ class Loop:
         self.validation = Validation(self.source, recipe.watch, keep)
 
     def manage(self, **parts: Any) -> None:
-        """Name what a snapshot holds beside the network, the optimiser and the best weights; see `Training.manage`."""
+        """Register what a snapshot holds besides the network, the optimiser and the best weights; see `Training.manage`."""
         kept = {"validation": self.validation} if self.keep else {}
         self.training.manage(network=self.network, optimiser=self.optimiser, **kept, **parts)
 
     def validate(self, episodes: Sequence[Episodes] = (), *, every: int = 1) -> dict[str, float]:
-        """Return the mean objective values on the watched instances and of `episodes` in every `every`-th step; otherwise {}."""
+        """Return the mean objective values of the validation instances and of `episodes`, every `every` steps; otherwise {}."""
         return self.validation(self.network, episodes) if self.training.step % every == 0 else {}
 
     def minimise(self, loss: Callable[[Any], tuple[Tensor, dict[str, float]]]) -> Callable[[Any], dict[str, float]]:
@@ -149,12 +151,12 @@ class Loop:
         """
         training = self.training
         while training.budget():
-            batch, seen = data()
+            batch, values = data()
             if batch is None:
                 self._check_learned(training.step + 1, over=False)
             else:
-                seen = {**learn(batch), **seen}
-            training.log(**seen)
+                values = {**learn(batch), **values}
+            training.log(**values)
         self._check_learned(training.step, over=not training.interrupted)
         if self.keep:
             self.validation(self.network)
@@ -168,7 +170,7 @@ class Loop:
 
 
 def nothing_to_learn(where: str) -> UsageError:
-    """Return the error of a training without anything to learn from; `where` says what was examined."""
+    """Return the error of a training in which no state had a choice; `where` says what was examined."""
     return UsageError(
         f"in {where} no state had two actions: nothing to learn; accepted: a generator and a size whose instances leave a choice"
     )

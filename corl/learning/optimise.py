@@ -1,4 +1,4 @@
-"""The optimiser and its step, shared by all recipes: a separate learning rate of gates, clipped gradients, a cosine schedule."""
+"""The optimiser and its step, for all recipes: a separate learning rate for gates, clipped gradients, a cosine schedule."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FIRST = 1e-3  # added to the fraction, so that the first step of a warm-up has 
 def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_rate: float = GATE_RATE) -> optim.Optimizer:
     """Return AdamW for a network: weights of layers decay, vectors (biases, norms, gates) do not.
 
-    A module names its gates, the factors of residual branches that start at 0, in a tuple `gates`. AdamW moves a parameter by no
-    more than about the rate in a step, whatever its gradient, so that at the rate of the weights gates stay near 0 for thousands
-    of steps, and their branches with them: they have `gate_rate` times the rate.
+    A module names its gates, the factors of residual branches that start at 0, in a tuple `gates`. Their rate is `gate_rate`
+    times that of the weights: whatever the gradient, AdamW changes a parameter by at most about the rate per step, and at the
+    rate of the weights gates would stay near 0 for thousands of steps.
     """
     import torch
 

@@ -23,8 +23,8 @@ class Recipe(Options, abc.ABC):
     """A way to train a network: a frozen dataclass whose fields are the recipe's options, declared by `corl.options.option`.
 
     Declare it as an entry point of the group `corl.recipes`: PROBLEM.NAME, or any.NAME for every problem with an environment. To
-    change the defaults of any.NAME for one problem, declare a subclass with other defaults (corl.options.changed) as an entry
-    point PROBLEM.NAME of the group `corl.defaults`.
+    change the defaults of any.NAME for one problem, declare a subclass with other defaults (`corl.options.with_default`) as an
+    entry point PROBLEM.NAME of the group `corl.defaults`.
     """
 
     title: ClassVar[str] = ""

@@ -15,14 +15,14 @@ from corl.learning.episodes import Episodes
 if TYPE_CHECKING:
     from corl.networks.policy import Arrays
 
-__all__ = ["Replay", "Sight"]
+__all__ = ["CollateInputs", "Replay"]
 
 
-class Sight(NamedTuple):
-    """The arguments of `Policy.collate` for N moves."""
+class CollateInputs(NamedTuple):
+    """The arguments of `NetworkPolicy.collate` for N moves."""
 
     contexts: list[Arrays]
-    seen: list[Arrays]
+    observed: list[Arrays]
     which: NDArray[np.int64]
 
 
@@ -41,7 +41,7 @@ class Replay:
     """A buffer of the latest `capacity` moves, numbered from 0 in the order in which they were added, episode after episode.
 
     Instances of different sizes, whose states have arrays of different shapes, may follow each other: the moves of one `add`
-    stay together, and `seen` returns them in parts.
+    stay together, and `collate_inputs` returns them in parts.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -67,7 +67,7 @@ class Replay:
         if count > self.capacity:
             raise UsageError(f"{count} moves at once do not fit a replay of {self.capacity}")
         held = self._parts[-1].episodes if self._parts else episodes
-        for given, known in ((episodes.moves, held.moves), (episodes.seen, held.seen)):
+        for given, known in ((episodes.moves, held.moves), (episodes.observed, held.observed)):
             if given.keys() != known.keys():
                 raise UsageError(f"moves with {', '.join(sorted(given))}; the replay holds {', '.join(sorted(known))}")
         self._append(episodes)
@@ -134,18 +134,18 @@ class Replay:
             held[local] = values[begin : begin + len(local)][(slice(None), *(slice(size) for size in held.shape[1:]))]
             begin += len(local)
 
-    def seen(self, at: NDArray[np.int64]) -> Sight:
-        """Return the network's features of the moves `at` [N], ascending, in one part for each `add` that they are from."""
+    def collate_inputs(self, at: NDArray[np.int64]) -> CollateInputs:
+        """Return the network's features of the moves `at` [N], ascending, in one part for each `add` by which they were added."""
         contexts: list[Arrays] = []
-        seen: list[Arrays] = []
+        observed: list[Arrays] = []
         which: list[NDArray[np.int64]] = []
         for part, local in self._places(at):
             episodes = part.episodes
-            seen.append({name: array[local] for name, array in episodes.seen.items()})
+            observed.append({name: array[local] for name, array in episodes.observed.items()})
             instances, place = np.unique(episodes.which[part.episode[local]], return_inverse=True)
             which.append(place + len(contexts))
             contexts += [episodes.contexts[i] if episodes.contexts else {} for i in instances.tolist()]
-        return Sight(contexts, seen, np.concatenate(which).astype(np.int64))
+        return CollateInputs(contexts, observed, np.concatenate(which).astype(np.int64))
 
     def _places(self, at: NDArray[np.int64]) -> Iterator[tuple[_Part, NDArray[np.int64]]]:
         """Yield each part that holds some of the moves `at`, ascending, and the indices of these moves in it."""

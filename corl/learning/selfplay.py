@@ -1,6 +1,6 @@
 """Self-play: generations of episodes for a Replay, by workers or in this process.
 
-with SelfPlay(training, make_player, recipe, ...) as games:     # make_player(recipe, ...) -> Player, in every worker
+with SelfPlay(training, make_player, recipe, ...) as games:     # make_player(recipe, ...) -> JobPlayer, in every worker
     for part in games.generation(network, number, 128):
         replay.add(part)
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from corl.learning.session import Training
 
-__all__ = ["Job", "Player", "SelfPlay", "load_weights", "weights_of"]
+__all__ = ["Job", "JobPlayer", "SelfPlay", "load_weights", "weights_of"]
 
 _PART = 64  # episodes that a worker plays at once; a generation is cut into the same parts whatever the number of workers
 
@@ -37,7 +37,7 @@ class Job:
     taught: bool = False
     """Whether a teacher plays (corl.learning.demonstrations.demonstrate), instead of the network."""
     explores: bool = False
-    """Whether the network plays in a generation that a teacher plays too: its moves are no targets of the policy."""
+    """Whether the network plays in a generation that a teacher also plays: its moves are then no targets of the policy."""
 
 
 def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
@@ -52,16 +52,16 @@ def load_weights(network: nn.Module, weights: Mapping[str, NDArray[Any]]) -> Non
     network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
 
 
-class Player(Protocol):
-    """A function that plays the episodes of a job; on one machine the result depends on the job alone."""
+class JobPlayer(Protocol):
+    """A function that plays the episodes of a job; on one machine its result depends on the job alone."""
 
     def __call__(self, job: Job, /) -> Episodes: ...
 
 
 class SelfPlay:
-    """Generations of episodes, played by the training's workers while it waits; by this process if it has one worker."""
+    """Generations of episodes, played by the training's workers while it waits, or by this process if it has one worker."""
 
-    def __init__(self, training: Training, make: Callable[..., Player], *arguments: Any) -> None:
+    def __init__(self, training: Training, make: Callable[..., JobPlayer], *arguments: Any) -> None:
         self._workers = in_turns(training, make, *arguments)
 
     def __enter__(self) -> SelfPlay:

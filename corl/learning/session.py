@@ -14,7 +14,7 @@ from corl.errors import UsageError
 from corl.learning import snapshots
 from corl.learning.branches import Branches, idle_layers
 from corl.learning.curves import Curves
-from corl.learning.states import put_back, set_torch_random, state_of, torch_device, torch_random
+from corl.learning.torch_state import put_back, set_torch_random, state_of, torch_device, torch_random
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,9 @@ class Training:
                 self._branches.add(part)
             if self._restored:
                 if name not in self._restored["parts"]:
-                    raise UsageError(f"{self._snapshot}: this snapshot has no {name!r}; it is of another version of the recipe")
+                    raise UsageError(
+                        f"{self._snapshot}: this snapshot has no {name!r}; it was written by another version of the recipe"
+                    )
                 put_back(part, self._restored["parts"][name])
 
     def budget(self) -> bool:
@@ -146,7 +148,7 @@ class Training:
     def log(self, **metrics: float) -> None:
         """Record values of the current step, for the progress and the run's curves in the store.
 
-        Every 50 steps the sizes of the network's residual branches are added (corl.learning.branches).
+        Every 50 steps the sizes of the network's residual branches are recorded as well (corl.learning.branches).
         """
         values = {name: float(v.detach() if hasattr(v, "detach") else v) for name, v in metrics.items()}
         values |= self._branches.measured()
@@ -156,7 +158,7 @@ class Training:
             self._on_progress(self)
 
     def save(self, network: nn.Module) -> None:
-        """Keep a copy of the network, and write it with the facts of its training to the run's output, if it has one.
+        """Keep a copy of the network; if the run has an output, write it there with the facts of its training.
 
         Equal runs write equal bytes.
         """
@@ -196,7 +198,7 @@ class Training:
     @property
     def warnings(self) -> list[str]:
         """Warnings about the network from the run's metrics: layers without effect."""
-        return [f"{layer} adds less than 1 % to its input: it does nothing" for layer in idle_layers(self.metrics)]
+        return [f"layer {layer} adds less than 1 % to its input: it has no effect" for layer in idle_layers(self.metrics)]
 
     @property
     def facts(self) -> dict[str, Any]:

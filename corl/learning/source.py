@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corl import registry
+from corl.deprecation import renamed_members
 from corl.errors import UsageError, unknown
 from corl.options import option
 
@@ -21,15 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "folder_option"]
 
-_WATCHED = 2**30  # number of the first generated instance that is watched; training's numbers stay below
-_HELD_OUT = 10  # about one file in ten is watched
+_VALIDATION = 2**30  # the number of the first generated validation instance; those of training are smaller
+_HELD_OUT = 10  # about one file in ten is held out for validation
 
 
 def folder_option() -> str:
     """Return the option `instances` of a recipe."""
-    return option("", "A folder of instance files to train on instead; about a tenth of them is held out, and watched if any is.")
+    return option("", "A folder of instance files to train on instead; about a tenth of them is held out for validation.")
 
 
+@renamed_members({"watched": "validation_instances"})
 @dataclass(frozen=True)
 class Source:
     """The source of instances: generated ones, each a function of the seed and its number, or the files of a folder."""
@@ -38,10 +40,10 @@ class Source:
     generator: str = ""
     """The name of one of the problem's generators; "": the first that takes a size."""
     sizes: Sequence[int] = (20,)
-    """Values of the generator's `Problem.size_option`, used in turns: one for each call of `instances`."""
+    """Values of the generator's `Problem.size_option`, used in turn, one for each call of `instances`."""
     seed: int = 0
     folder: str = ""
-    """Files to read instead. About a tenth of them, by a hash of their names, are watched and never trained on."""
+    """Files to read instead. About a tenth of them, by a hash of their names, are validated on and never trained on."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the fields, and register the problem, which may not be installed, in a worker process."""
@@ -49,7 +51,7 @@ class Source:
         registry.problem(self.problem)
 
     def instances(self, first: int, count: int) -> list[Any]:
-        """Return the instances number first, ..., first + count - 1 to train on; every call must have the same `count`.
+        """Return the instances with the numbers first, ..., first + count - 1 to train on; every call must have the same `count`.
 
         Raises UsageError for an unknown generator or option, and InputError for a malformed file.
         """
@@ -58,13 +60,13 @@ class Source:
             return [self._read(self._files[0][i]) for i in np.resize(order, count).tolist()]
         return self._generated(first, count, self.sizes[first // max(1, count) % len(self.sizes)])
 
-    def watched(self, count: int) -> list[Any]:
-        """Return `count` instances of all sizes that are never trained on; of a folder at most `count` of those held out."""
+    def validation_instances(self, count: int) -> list[Any]:
+        """Return `count` validation instances of all sizes, which are never trained on; at most `count` of the files held out."""
         if self.folder:
             return [self._read(path) for path in self._files[1][:count]]
         cuts = np.linspace(0, count, len(self.sizes) + 1).astype(int).tolist()
         parts = zip(self.sizes, cuts, cuts[1:])
-        return [one for size, begin, end in parts for one in self._generated(_WATCHED + begin, end - begin, size)]
+        return [one for size, begin, end in parts for one in self._generated(_VALIDATION + begin, end - begin, size)]
 
     def _generated(self, first: int, count: int, size: int) -> list[Any]:
         from corl.options import call
@@ -82,7 +84,7 @@ class Source:
 
     @cached_property
     def _files(self) -> tuple[list[Path], list[Path]]:
-        """The files to train on and those to watch. Raises UsageError if there are no files to train on."""
+        """The files to train on and those to validate on. Raises UsageError if there are no files to train on."""
         folder = Path(self.folder)
         if not folder.is_dir():
             raise UsageError(f"instances: no folder {self.folder}; accepted: a folder of instance files of {self.problem.name}")

@@ -16,7 +16,7 @@ from corl.interruption import interruptible
 from corl.learning import snapshots
 from corl.learning.recipe import Recipe, recipe_class
 from corl.learning.session import SAVE_EVERY, Training
-from corl.learning.states import torch_seeded
+from corl.learning.torch_state import torch_seeded
 from corl.processes.processors import check_workers
 from corl.processes.ray import imported
 from corl.processes.workers import EXECUTORS
@@ -61,8 +61,8 @@ def train(
         executor: What runs the workers: "processes" of this machine, or actors of a "ray" cluster.
         threads: The number of torch's threads on a CPU.
         time_limit: Seconds, above 0. At least one of `time_limit` and `steps` is needed; schedules follow the nearer one.
-        clock: The clock of `time_limit`, in seconds; by default wall time. Use time.process_time on a shared machine, if
-            all is done in this process (workers=0).
+        clock: The clock of `time_limit`, in seconds; by default wall time. On a shared machine use time.process_time, if
+            this process does all the work (workers=0).
         steps: The number of steps, from 1; with `steps` alone, a seed gives the same bits on one machine.
         output: The checkpoint to write. Beside it a run writes NAME.snapshot.safetensors, from which `resume` continues a run
             that was killed or ended. Without `resume` the snapshot of an unfinished run is an error, as it may hold hours of
@@ -86,7 +86,7 @@ def train(
     _check(seed, workers, executor, threads, time_limit, steps)
     if output is not None and not resume and _unfinished(output):
         place = snapshots.path_of(output)
-        raise UsageError(f"{place}: the snapshot of an unfinished run is there; resume it, or remove the file to start anew")
+        raise UsageError(f"{place}: the snapshot of an unfinished run exists; resume that run, or remove the file to start again")
     training = Training(
         adapter,
         seed=seed,

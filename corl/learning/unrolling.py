@@ -16,8 +16,8 @@ from corl.tokens import joined
 
 __all__ = ["Unroll", "spans", "unroll"]
 
-_TAIL = 0.005  # share of the values and rewards that the heads' histograms leave out on either side
-_MARGIN = 0.1  # share of the span of the others by which the histograms extend beyond it, on either side
+_TAIL = 0.005  # share of the values and rewards outside the range of the heads' histograms, on either side
+_MARGIN = 0.1  # share of the span of the others by which the histograms extend beyond them, on either side
 
 
 class Unroll(NamedTuple):
@@ -40,7 +40,7 @@ class Unroll(NamedTuple):
     reward: NDArray[np.float32]
     """[N, K]"""
     known: NDArray[np.bool_]
-    """[N, K + 1] false after an action that the root does not list, which the model has no input for."""
+    """[N, K + 1] False after an action that the root does not list, for which the model has no input."""
     counterpart: NDArray[np.int64]
     """[N, K + 1, T] for each token of the root, the token of the same action in each state; -1 if the state has none."""
 
@@ -69,15 +69,17 @@ def unroll(
         found = replay.field(name, places.ravel(), empty)
         return found.reshape(*shape, *found.shape[1:])
 
-    tokens = {name: a.reshape(*shape, *a.shape[1:]) for name, a in joined(replay.seen(places.ravel()).seen, extra).items()}
+    tokens = {
+        name: a.reshape(*shape, *a.shape[1:]) for name, a in joined(replay.collate_inputs(places.ravel()).observed, extra).items()
+    }
     actions = all_of("actions", -1)
     root = np.broadcast_to(np.arange(kinds, dtype=np.int32), (len(at), kinds)) if kinds else actions[:, 0]
-    wanted = np.where(root < 0, -2, root)  # -1 is no action, in the root as elsewhere
-    same = (wanted[:, None, :, None] == actions[:, :, None, :]) & inside[:, :, None, None]
+    root_actions = np.where(root < 0, -2, root)  # -1 is no action, in the root as elsewhere
+    same = (root_actions[:, None, :, None] == actions[:, :, None, :]) & inside[:, :, None, None]
     policy = np.einsum("nkst,nkt->nks", same.astype(np.float32), all_of("policy"))
     weight = policy.sum(axis=2)
     moved = np.take_along_axis(actions[:, :-1], all_of("slot")[:, :-1, None], 2)
-    hits = (wanted[:, None, :] == moved) & inside[:, :-1, None]
+    hits = (root_actions[:, None, :] == moved) & inside[:, :-1, None]
     listed = hits.any(axis=2)
     known = np.ones(inside.shape, bool)
     known[:, 1:] = np.minimum.accumulate(listed | ~inside[:, :-1], axis=1)
@@ -98,9 +100,9 @@ def unroll(
 
 def _any_slot(root: NDArray[np.int32], steps: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Return slots of the root's actions, int64 [N, steps], drawn uniformly."""
-    there = root >= 0
-    nth = (random.random((len(root), steps)) * there.sum(axis=1)[:, None]).astype(np.int64)
-    order = np.argsort(~there, axis=1, kind="stable")
+    listed = root >= 0
+    nth = (random.random((len(root), steps)) * listed.sum(axis=1)[:, None]).astype(np.int64)
+    order = np.argsort(~listed, axis=1, kind="stable")
     return np.take_along_axis(order, nth, 1)
 
 
@@ -119,8 +121,8 @@ def _counterparts(same: NDArray[np.bool_], mask: NDArray[np.bool_]) -> NDArray[n
     counterpart = np.full(mask.shape, -1)
     counterpart[:, :, :slots] = np.where(same.any(axis=3), same.argmax(axis=3), -1)
     rest = np.arange(slots, tokens)
-    going_on: NDArray[np.bool_] = np.asarray(same.any(axis=(2, 3)))
-    counterpart[:, :, slots:] = np.where(mask[:, :1, slots:] & mask[:, :, slots:] & going_on[:, :, None], rest, -1)
+    continues: NDArray[np.bool_] = np.asarray(same.any(axis=(2, 3)))
+    counterpart[:, :, slots:] = np.where(mask[:, :1, slots:] & mask[:, :, slots:] & continues[:, :, None], rest, -1)
     return counterpart
 
 
@@ -136,9 +138,9 @@ def spans(replay: Replay, steps: int, extra: int) -> dict[str, tuple[float, floa
     actions.)
     """
     at = np.arange(replay.added - replay.size, replay.added)
-    seen = unroll(replay, at, steps, replay.capacity, extra, np.random.default_rng(0))
+    stretches = unroll(replay, at, steps, replay.capacity, extra, np.random.default_rng(0))
     found = {}
-    for name, array in (("values", seen.value), ("rewards", seen.reward)):
+    for name, array in (("values", stretches.value), ("rewards", stretches.reward)):
         low, high = np.quantile(array, [_TAIL, 1.0 - _TAIL]).tolist()
         low, high = min(0.0, low), max(0.0, high)
         margin = _MARGIN * (high - low) or 1.0

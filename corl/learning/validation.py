@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from corl.adapter import Problem
     from corl.learning.episodes import Episodes
     from corl.learning.source import Source
-    from corl.networks.policy import Policy
+    from corl.networks.policy import NetworkPolicy
 
 __all__ = ["BestWeights", "Validation", "greedy"]
 
@@ -51,42 +51,42 @@ class BestWeights:
 
 
 class Validation:
-    """The mean objective values of self-play, and of the policy alone on watched instances, for the curves of a training run.
+    """The mean objective values of self-play, and of the policy alone on validation instances, for the curves of a training run.
 
-    It can keep the best weights on the watched instances, those with the best mean of the objective values, each divided by the
-    magnitude of its first value, or by a tenth of the mean magnitude if that is more. A snapshot holds it (`state_dict`).
+    It can keep the best weights: those with the best mean of the objective values on the validation instances, each divided by
+    the magnitude of its first value, or by a tenth of the mean magnitude if that is more. A snapshot holds it (`state_dict`).
     """
 
     def __init__(self, source: Source, count: int, keep: bool = False) -> None:
-        """Validate on `count` instances of `source`, none if it is 0. `keep`: whether to keep the best weights."""
+        """Validate on `count` instances of `source`, which may be 0; `keep`: whether to keep the best weights."""
         self.problem, self.keep = source.problem, keep
-        self.instances = source.watched(count)
+        self.instances = source.validation_instances(count)
         self._first, self._best = np.zeros(0), BestWeights()
 
-    def __call__(self, network: Policy, episodes: Sequence[Episodes] = ()) -> dict[str, float]:
+    def __call__(self, network: NetworkPolicy, episodes: Sequence[Episodes] = ()) -> dict[str, float]:
         """Return mean objective values in the user's sense: "objective" of the episodes, if any, and "greedy" of the instances.
 
         If the best weights are kept, also "best", their score (lower is better).
         """
         sign, played = 1.0 if self.problem.sense == "max" else -1.0, [part.objective for part in episodes]
-        seen = {"objective": sign * float(np.concatenate(played).mean())} if played else {}
+        values = {"objective": sign * float(np.concatenate(played).mean())} if played else {}
         if self.instances:
             objectives = greedy(self.problem, self.instances, network.eval())
-            seen["greedy"] = float(objectives.mean())
+            values["greedy"] = float(objectives.mean())
             network.train()
             if self.keep:
                 self._compare(objectives, network)
-                seen["best"] = self._best.score
-        return seen
+                values["best"] = self._best.score
+        return values
 
-    def _compare(self, objectives: NDArray[np.float64], network: Policy) -> None:
+    def _compare(self, objectives: NDArray[np.float64], network: NetworkPolicy) -> None:
         if not len(self._first):
             first = np.abs(objectives)
             self._first = np.maximum(np.maximum(first, first.mean() / 10.0), 1e-12)
         score = float((objectives / self._first).mean()) * (-1.0 if self.problem.sense == "max" else 1.0)
         self._best.offer(score, network)
 
-    def restore(self, network: Policy) -> None:
+    def restore(self, network: NetworkPolicy) -> None:
         """Load the best weights into the network, if they were kept."""
         self._best.restore(network)
 
@@ -98,7 +98,7 @@ class Validation:
         self._best.load_state_dict(state)
 
 
-def greedy(problem: Problem, instances: list[Any], network: Policy) -> NDArray[np.float64]:
+def greedy(problem: Problem, instances: list[Any], network: NetworkPolicy) -> NDArray[np.float64]:
     """Return the objective values, float64 [E], of the likeliest actions of a policy on E instances, in the user's sense."""
     environment = problem.environment(instances, len(instances), name=network.environment)
     found = decode(Greedy(), CountedEvaluator(environment, network), np.arange(len(instances)))

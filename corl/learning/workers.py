@@ -1,10 +1,10 @@
-"""Workers of a training run: they make its data, in an order that does not depend on their speeds.
+"""Workers of a training run: processes that make its data, in an order that does not depend on their speeds.
 
     with stream(training, make_batches, size) as batches:      # make_batches(size) -> function(i) -> batch i
         for batch in batches: ...                              # i = training.step, training.step + 1, ...
 
-The result of the maker's function must depend on its argument alone (draw from `np.random.default_rng([seed, i])`), so that any
-number of workers gives the same batches, and a resumed run continues with the right one.
+The function's result must depend on its argument alone (draw from `np.random.default_rng([seed, i])`): then any number of workers
+gives the same batches, and a resumed run continues with the right one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["in_turns", "stream"]
 
-_AHEAD = 2  # batches per worker that are made before they are asked for
+_AHEAD = 2  # batches per worker that are made in advance
 
 
 @contextlib.contextmanager
@@ -31,7 +31,7 @@ def stream(training: Training, make: Maker, *arguments: Any) -> Iterator[Iterato
 
 
 def in_turns(training: Training, make: Maker, *arguments: Any) -> Workers:
-    """Return the workers of a training that waits while they work; one worker of this machine is replaced by this process."""
+    """Return the workers of a training that waits while they work; a single one on this machine is replaced by this process."""
     alone = training.workers == 1 and training.executor == "processes"
     return Workers(0 if alone else training.workers, make, *arguments, executor=training.executor)
 

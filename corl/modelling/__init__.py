@@ -18,7 +18,7 @@ __all__ = ["BanditModel", "KnapsackModel", "RoutingModel", "SchedulingModel"]
 
 _HOME = {"BanditModel": "bandits", "KnapsackModel": "knapsack", "RoutingModel": "routing", "SchedulingModel": "scheduling"}
 
-if not TYPE_CHECKING:  # a checker sees the names above alone, so that it finds misspelt ones
+if not TYPE_CHECKING:  # type checkers use only the imports above, so that they report misspelt names
 
     def __getattr__(name: str) -> Any:
         if name not in _HOME:

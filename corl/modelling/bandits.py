@@ -46,7 +46,12 @@ class Pulls(Solved):
 class BanditModel:
     """A model of arms, each with a state, and a budget per step of pulls (or of their costs).
 
-    states: the names of the states, the same for all arms. horizon: the number of steps of an episode.
+    Args:
+        states: The names of the states, the same for all arms.
+        budget: The budget of a step.
+        horizon: The number of steps of an episode.
+        episodes: The number of episodes over which a policy is evaluated.
+        name: The name of the instance.
     """
 
     def __init__(
@@ -89,16 +94,16 @@ class BanditModel:
         except (TypeError, ValueError, OverflowError):
             chances = np.zeros(0)
         if chances.shape != (2, size, size) or not (chances >= 0).all() or not np.allclose(chances.sum(2), 1.0, atol=1e-9):
-            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} chances whose rows sum to 1")
-        worth = np.zeros((2, size))
+            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} probabilities whose rows sum to 1")
+        rewards = np.zeros((2, size))
         if not isinstance(reward, Mapping):
             raise refusal(f"arm {shown(arm)}: reward", reward, "a dict from states to numbers")
         for state, value in reward.items():
             at = self._states.number(f"arm {shown(arm)}: reward", state)
-            worth[:, at] = number(f"arm {shown(arm)}: reward in {shown(state)}", value, low=-LARGEST)
+            rewards[:, at] = number(f"arm {shown(arm)}: reward in {shown(state)}", value, low=-LARGEST)
         first, price = self._states.number(f"arm {shown(arm)}: start", start), integer(f"arm {shown(arm)}: cost", cost, 1)
         self._arms.add(arm)
-        self._tables.append((chances, worth))
+        self._tables.append((chances, rewards))
         self._costs.append(price)
         self._initial.append(first)
 
@@ -125,8 +130,8 @@ class BanditModel:
             last[arm] = cells["next"]
         if not counts:
             raise UsageError("log: there are no rows; accepted: at least one")
-        together = np.sum(list(counts.values()), axis=0) + 1e-3
-        shared = together / together.sum(2, keepdims=True)
+        pooled = np.sum(list(counts.values()), axis=0) + 1e-3
+        shared = pooled / pooled.sum(2, keepdims=True)
         for arm, table in counts.items():
             smoothed = table + weight * shared
             total = smoothed.sum(2, keepdims=True)
@@ -134,7 +139,7 @@ class BanditModel:
             self.add_arm(arm, left=chances[0], pulled=chances[1], reward=reward, start=last[arm])
 
     def instance(self) -> BanditInstance:
-        """What the model compiles to. Raises InputError."""
+        """Return the instance of the model. Raises InputError."""
         from corl.problems.bandits.constraints.budget import Budget
         from corl.problems.bandits.instance import BanditInstance
 
@@ -154,6 +159,6 @@ class BanditModel:
         )
 
     def solve(self, **options: Any) -> Pulls:
-        """As `corl.solve` of the instance: `time_limit`, `solver` and what else it takes."""
+        """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         result = solved(self.instance(), "bandits", options)
         return Pulls(result, tuple(self._arms.listed()), tuple(self._states.listed()))

@@ -98,9 +98,9 @@ class Solved:
 
 
 def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Instance:
-    """Return `make()`, an instance. Raises InputError whose message names the model's objects: clients[3] becomes client 'Ada'.
+    """Return `make()`, an instance. Raises InputError with the names of the model's objects: clients[3] becomes client 'Ada'.
 
-    kinds: for each array in the fields of messages, such as "clients", the names of its entries.
+    `kinds` has for each array in the fields of messages, such as "clients", the names of its entries.
     """
     try:
         return make()
@@ -126,7 +126,9 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
             dimensions.number(of, key)
         where = f"{of}: {key}" if isinstance(given, Mapping) else of
         load = number(where, amount, infinite=infinite)
-        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # a plain 0 is no kind of load
+        if (
+            load or key in dimensions.known or isinstance(given, Mapping) or infinite
+        ):  # a plain 0 does not define the dimension "load"
             found[key] = load
     for key in found:
         if key not in dimensions.known:
@@ -183,5 +185,5 @@ def solved(instance: Any, problem: str, options: Mapping[str, Any]) -> Result:
 
     for key in ("instance", "problem"):
         if key in options:
-            raise UsageError(f"{key}: a model gives its own; accepted: the other arguments of corl.solve")
+            raise UsageError(f"{key}: a model determines it; accepted: the other arguments of corl.solve")
     return solve(instance, problem=problem, **options)

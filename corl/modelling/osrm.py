@@ -22,20 +22,20 @@ def travel_matrices(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (metres [n, n], seconds [n, n]), float64, between places (latitude, longitude), by one request. Raises InputError.
 
-    A server limits the number of places in a request; the error for more states its message.
+    If the server refuses a request with that many places, the error repeats the server's message.
     """
     points = ";".join(f"{lon:.6f},{lat:.6f}" for lat, lon in places)
-    asked = f"{url.rstrip('/')}/table/v1/{quote(profile)}/{points}?annotations=distance,duration"
+    address = f"{url.rstrip('/')}/table/v1/{quote(profile)}/{points}?annotations=distance,duration"
     try:
-        with urlopen(asked, timeout=timeout) as answer:  # http or https, as the user says
-            told = json.load(answer)
-    except URLError as error:  # a refusal in JSON comes with an HTTP error
+        with urlopen(address, timeout=timeout) as response:  # http or https, as given by the user
+            table = json.load(response)
+    except URLError as error:  # its body may be JSON with the reason
         raise InputError(f"no travel times: {_reason(error)}", field=url) from None
     except (OSError, ValueError) as error:
         raise InputError(f"no travel times: {error}", field=url) from None
-    if not isinstance(told, dict) or told.get("code") != "Ok":
-        raise InputError(f"no travel times: {told.get('message', told) if isinstance(told, dict) else told}", field=url)
-    return _matrix(told, "distances", len(places), url), _matrix(told, "durations", len(places), url)
+    if not isinstance(table, dict) or table.get("code") != "Ok":
+        raise InputError(f"no travel times: {table.get('message', table) if isinstance(table, dict) else table}", field=url)
+    return _matrix(table, "distances", len(places), url), _matrix(table, "durations", len(places), url)
 
 
 def _reason(error: URLError) -> str:
@@ -45,15 +45,15 @@ def _reason(error: URLError) -> str:
         return str(error.reason)
 
 
-def _matrix(told: dict[str, Any], key: str, n: int, url: str) -> NDArray[np.float64]:
-    """Return a matrix of the answer, float64 [n, n]. Raises InputError for null, a pair of places without a way between them."""
+def _matrix(table: dict[str, Any], key: str, n: int, url: str) -> NDArray[np.float64]:
+    """Return a matrix of the answer, float64 [n, n]. Raises InputError for null: two places without a connection."""
     try:
-        found = np.array(told.get(key), np.float64)
+        found = np.array(table.get(key), np.float64)
     except (TypeError, ValueError):
         found = np.zeros(0)
     if found.shape != (n, n):
         raise InputError(f"{key}: accepted: {n} x {n} numbers", field=url)
     if np.isnan(found).any():
         i, j = np.argwhere(np.isnan(found))[0]
-        raise InputError(f"{key}: there is no way from place {i} to place {j}", field=url)
+        raise InputError(f"{key}: there is no route from place {i} to place {j}", field=url)
     return found

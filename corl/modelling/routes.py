@@ -80,22 +80,36 @@ class Routes(Solved):
         return {names[node]: why for node, why in reasons(self.result.data, self.result.solution).items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row for each stop: route, vehicle and stop (from 0), name, arrival, wait, break, begin, service, departure, load and
-        the way there, which is called `metres` for latitudes and longitudes, else `distance`. See `Stop`.
+        """Return a row for each stop: route, vehicle, stop (from 0), name, arrival, wait, break, begin, service, departure, load.
+
+        The last column is the distance from the previous stop, `metres` for latitudes and longitudes, else `distance`. See Stop.
         """
-        way = "metres" if self.on_globe else "distance"
+        distance_column = "metres" if self.on_globe else "distance"
         rows = [
             {"route": r, "vehicle": route.vehicle, "stop": k, "name": stop.name, "arrival": stop.arrival, "wait": stop.wait,
              "break": stop.pause, "begin": stop.begin, "service": stop.service, "departure": stop.departure, **_loads(stop.load),
-             way: stop.distance}
+             distance_column: stop.distance}
             for r, route in enumerate(self.routes)
             for k, stop in enumerate(route.stops)
         ]  # fmt: skip
-        first = ("route", "vehicle", "stop", "name", "arrival", "wait", "break", "begin", "service", "departure", "load", way)
+        first = (
+            "route",
+            "vehicle",
+            "stop",
+            "name",
+            "arrival",
+            "wait",
+            "break",
+            "begin",
+            "service",
+            "departure",
+            "load",
+            distance_column,
+        )
         return to_frame(rows, list(rows[0]) if rows else first)
 
     def to_geojson(self) -> dict[str, Any]:
-        """A FeatureCollection (RFC 7946): a LineString for each route, a Point for each depot and client. Raises UsageError."""
+        """Return a FeatureCollection (RFC 7946): a LineString per route, a Point per depot and client. Raises UsageError."""
         if not self.on_globe:
             raise UsageError("GeoJSON is for latitudes and longitudes; these nodes have none")
         features = [

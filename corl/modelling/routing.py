@@ -31,10 +31,13 @@ _UNITS = {"": 0.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 class RoutingModel:
     """A model of the cheapest routes of vehicles from depots to clients and back.
 
-    Nodes have coordinates x and y in the plane or lat and lon on the globe (then distances are in kilometres, as the crow flies),
-    or `set_matrix` sets their distances. time: the unit of times, "min", "h", "s" or "" for any other; with one of the first
-    three a window's ends may be "HH:MM". speed: units of distance per unit of time. A load is a number, or a dict of several
-    kinds: {"kg": 12, "crates": 1}.
+    Nodes have coordinates: x and y in the plane, or lat and lon on the globe, where distances are great-circle distances in
+    kilometres; or `set_matrix` sets the distances. A load is a number, or a dict of several kinds: {"kg": 12, "crates": 1}.
+
+    Args:
+        name: The name of the instance.
+        time: The unit of times: "min", "h" or "s", with which the ends of windows may be texts "HH:MM"; "" for any other unit.
+        speed: Units of distance per unit of time.
     """
 
     def __init__(self, name: str = "model", *, time: Literal["min", "h", "s", ""] = "", speed: float = 1.0) -> None:
@@ -50,7 +53,7 @@ class RoutingModel:
         self._skills: list[frozenset[Hashable]] = []
         self._whole: dict[str, Any] = {}
 
-    # ---------------------------------------------------------------- what there is
+    # ---------------------------------------------------------------- building the model
     def add_depot(
         self,
         name: Hashable,
@@ -61,7 +64,7 @@ class RoutingModel:
         lon: float | None = None,
         window: Window | None = None,
     ) -> None:
-        """Add a depot, where vehicles begin and end. window: its opening hours."""
+        """Add a depot, at which vehicles begin and end; `window`: its opening hours."""
         known = self._new(self._depots, self._clients, name)
         of = f"depot {shown(known)}"
         node = self._place(of, x, y, lat, lon) | self._times(of, window=window)
@@ -193,7 +196,7 @@ class RoutingModel:
             raise UsageError('durations from a server need a unit: RoutingModel(time="min")')
         places = [(node.get("lat"), node.get("lon")) for key in ("depots", "clients") for node in self._nodes[key]]
         if any(value is None for place in places for value in place):
-            raise UsageError("a server wants lat and lon of every depot and client")
+            raise UsageError("a server needs lat and lon of every depot and client")
         metres, seconds = travel_matrices(url, places, profile)  # type: ignore[arg-type]
         self.set_matrix(metres / 1000.0, seconds / unit)
 
@@ -261,7 +264,7 @@ class RoutingModel:
         return facts | ({"coordinates": "latlon"} if on_globe else {}) | whole | nodes
 
     def _plenty(self) -> dict[Hashable, float]:
-        """Return for each kind of load the sum over all clients: a capacity that is no limit."""
+        """Return for each kind of load more than the sum over all clients: a capacity that never limits."""
         amounts = [given for (key, _, _), given in self._loads.items() if key == "clients"]
         return {kind: 1.0 + sum(each.get(kind, 0) for each in amounts) for kind in self._dimensions.known}
 

@@ -13,7 +13,7 @@ from corl.options import arguments, parse_pairs
 __all__ = ["network_class", "network_options"]
 
 
-_guests: dict[str, type[Any]] = {}  # by name: those that are used in this process without being installed
+_uninstalled: dict[str, type[Any]] = {}  # by name: classes registered by `network_class` in this process
 
 
 def network_class(named: str | type[Any]) -> type[Any]:
@@ -23,7 +23,7 @@ def network_class(named: str | type[Any]) -> type[Any]:
     the name of another one.
     """
     if isinstance(named, str):
-        return _guests[named] if named in _guests else _installed(named)
+        return _uninstalled[named] if named in _uninstalled else _installed(named)
     name = getattr(named, "architecture", "")
     if name in declared("corl.networks"):
         if _installed(name) is not named:
@@ -31,7 +31,7 @@ def network_class(named: str | type[Any]) -> type[Any]:
         return named
     if not name:
         raise UsageError(f"network: {named.__name__} needs an architecture, the name under which its checkpoints are read")
-    _guests[name] = named
+    _uninstalled[name] = named
     return named
 
 
@@ -52,5 +52,5 @@ def network_options(kind: type[Any], pairs: Iterable[str]) -> dict[str, Any]:
 def _installed(name: str) -> type[Any]:
     entries = declared("corl.networks")
     if name not in entries:
-        raise UsageError(unknown("no network architecture is called", name, sorted({*entries, *_guests})))
+        raise UsageError(unknown("no network architecture is called", name, sorted({*entries, *_uninstalled})))
     return load(entries[name], type)

@@ -1,8 +1,8 @@
 """AttentionPolicy: a transformer over the tokens of a reduced state.
 
-BQ-NCO (Drakulic et al., NeurIPS 2023) for the idea and for ReZero (Bachlechner et al., UAI 2021): residual branches start at
-zero, and there is no normalisation. Features of pairs of tokens are added to the attention scores, a learned weight for
-each head (as Graphormer does, Ying et al., NeurIPS 2021).
+As in BQ-NCO (Drakulic et al., NeurIPS 2023), with ReZero (Bachlechner et al., UAI 2021): residual branches start at zero, and
+there is no normalisation. Features of pairs of tokens are added to the attention scores with a learned weight per head (as in
+Graphormer, Ying et al., NeurIPS 2021).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from corl.errors import UsageError
-from corl.networks.policy import Policy, Shape
+from corl.networks.policy import NetworkPolicy, Shape
 from corl.networks.stem import Stem
 from corl.networks.tokens import TokenBatch, groups, token_sizes
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["AttentionPolicy", "Layer"]
 
-_GROUP = 64  # rows that are trained on together: of as many tokens, about; with 32, 64 rows of 22 tokens take a third longer
+_GROUP = 64  # rows per group in training, with about equal numbers of tokens; with 32, 64 rows of 22 tokens take a third longer
 
 
-class AttentionPolicy(Policy):
+class AttentionPolicy(NetworkPolicy):
     """ReZero transformer over Tokens with per-head biases from pairs, a logit for each slot, and a value."""
 
     architecture: ClassVar[str] = "attention"
@@ -50,11 +50,11 @@ class AttentionPolicy(Policy):
         """Create a network with random weights.
 
         Args:
-            problem, features, environment: As for Policy.
+            problem, features, environment: As for NetworkPolicy.
             inputs: F, the number of features of a token.
             pairs: P, the number of features of a pair of tokens; 0: none.
             extra: The number of tokens after the action slots.
-            width: Of the hidden vectors, a multiple of `heads`.
+            width: The width of the hidden vectors, a multiple of `heads`.
             layers: The number of layers.
             heads: The number of attention heads.
             feedforward: The width of the feed-forward networks.
@@ -81,58 +81,58 @@ class AttentionPolicy(Policy):
 
     @classmethod
     def sized(cls, problem: Problem, instance: Any, shape: Shape) -> AttentionPolicy:
-        """See Policy.sized."""
+        """See NetworkPolicy.sized."""
         sizes = token_sizes(problem, shape.features, shape.environment, instance)
         width, layers, heads = shape.width, shape.layers, shape.heads
         return cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, **shape.options)
 
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
-        """See Policy.forward. Rows without any token have value 0, not NaN.
+        """See NetworkPolicy.forward. Rows without any token have value 0, not NaN.
 
         If gradients are computed on a CPU, rows are processed in groups with about equal numbers of tokens, without the empty
         slots between them; that changes rounding alone.
         """
         batch = TokenBatch(*batch)
         if not torch.is_grad_enabled() or batch.x.device.type != "cpu" or len(batch.mask) < 2 * _GROUP:
-            return self._together(batch)
+            return self._whole_batch(batch)
         logits = batch.x.new_full((len(batch.mask), batch.mask.shape[1] - self.extra), float("-inf"))
         values = batch.x.new_zeros(len(batch.mask))
         for rows, slots, part in groups(batch, self.extra, _GROUP):
-            there, value = self._together(part)
-            logits = logits.index_put((rows[:, None], slots), there)
+            present, value = self._whole_batch(part)
+            logits = logits.index_put((rows[:, None], slots), present)
             values = values.index_put((rows,), value)
         return logits, values
 
-    def _together(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+    def _whole_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         x, mask, pairs = batch
         tokens = mask.shape[1]
         slots = tokens - self.extra
         kept = torch.cat([mask[:, :slots].any(0), mask.new_ones(self.extra)]).nonzero().squeeze(1)
-        if len(kept) < tokens:  # no row has the others
+        if len(kept) < tokens:  # the others are empty in all rows
             x, mask = x[:, kept], mask[:, kept]
             pairs = None if pairs is None else pairs[:, kept[:, None], kept]
         hidden = self.embed(x)
         for layer, bias in zip(self.layers, self._biases(mask, pairs)):
             hidden = layer(hidden, bias)
-        there = len(kept) - self.extra
+        present = len(kept) - self.extra
         logits = hidden.new_full((len(mask), slots), float("-inf"))
-        scores = self.score(hidden[:, :there]).squeeze(-1).masked_fill(~mask[:, :there], float("-inf"))
-        return logits.index_copy(1, kept[:there], scores), self._value(hidden, mask)
+        scores = self.score(hidden[:, :present]).squeeze(-1).masked_fill(~mask[:, :present], float("-inf"))
+        return logits.index_copy(1, kept[:present], scores), self._value(hidden, mask)
 
     def _biases(self, mask: Tensor, pairs: Tensor | None) -> list[Tensor]:
         """Return for each layer the tensor that is added to the attention scores, [R, H or 1, T or 1, T]."""
-        away = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
+        excluded = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
         if self.bias is None or pairs is None:
-            return [away] * len(self.layers)
+            return [excluded] * len(self.layers)
         rows, tokens = mask.shape
         biases = self.bias(pairs).view(rows, tokens, tokens, len(self.layers), self.heads).permute(3, 0, 4, 1, 2)
-        return [bias + away for bias in biases]
+        return [bias + excluded for bias in biases]
 
     def _value(self, hidden: Tensor, mask: Tensor) -> Tensor:
         if self.value is None:
             return hidden.new_zeros(len(hidden))
-        there = mask.to(hidden.dtype)[..., None]
-        pooled = (hidden * there).sum(1) / there.sum(1).clamp_min(1.0)
+        present = mask.to(hidden.dtype)[..., None]
+        pooled = (hidden * present).sum(1) / present.sum(1).clamp_min(1.0)
         return self.value(pooled).squeeze(-1)  # type: ignore[no-any-return]
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from corl import registry
+from corl.deprecation import renamed
 from corl.errors import CorlError, InputError, UsageError, described, unknown
 from corl.files.json_values import from_json, to_json
 from corl.files.opening import reading, replacing
@@ -26,7 +27,7 @@ from corl.version import __version__
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["FORMAT", "load", "load_policy", "loaded", "loaded_as", "read_header", "save", "shipped"]
+__all__ = ["FORMAT", "load", "load_cached", "load_cached_as", "load_policy", "read_header", "save", "shipped"]
 
 _Network = TypeVar("_Network")
 FORMAT = 1
@@ -52,7 +53,7 @@ def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = No
     weights = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in network.state_dict().items()}
     header["digest"] = _digest(header, weights)
     with replacing(path) as partial:
-        partial.write_bytes(save(weights, {"corl": json.dumps(header)}))  # save_file's errors are no OSErrors
+        partial.write_bytes(save(weights, {"corl": json.dumps(header)}))  # save_file raises other errors than OSError
 
 
 def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
@@ -68,7 +69,7 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
         check_config(kind, header["config"], weights)
         network: Any = kind(**header["config"])
         network.load_state_dict(weights)
-        check_finite(dict(network.named_buffers()))  # those among them that no file holds
+        check_finite(dict(network.named_buffers()))  # of buffers that are not in the file
     except CorlError as error:
         raise InputError(str(error), file=str(path)) from error
     except Exception as error:  # a constructor may raise anything; load_state_dict a RuntimeError of many lines
@@ -101,17 +102,18 @@ def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instanc
     return network
 
 
-def loaded(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the network and header as by `load`; the same object while the file is unchanged, so its weights must not be
-    changed.
+def load_cached(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """Return the network and header as `load` does, but the same objects while the file is unchanged.
+
+    The weights must not be changed.
     """
     path = resolve(name_or_path)
     return _loaded(path, path.stat().st_mtime_ns)
 
 
-def loaded_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
-    """Return the network of `loaded`, which must be of this class. Raises UsageError for another one."""
-    network, _ = loaded(name_or_path)
+def load_cached_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
+    """Return the network of `load_cached`, which must be of this class. Raises UsageError for another one."""
+    network, _ = load_cached(name_or_path)
     if not isinstance(network, kind):
         accepted = getattr(kind, "architecture", kind.__name__)
         raise UsageError(f"policy {name_or_path} is a network of architecture {network.architecture}; accepted: {accepted}")
@@ -191,3 +193,7 @@ def _parts(weights: Mapping[str, Tensor]) -> Iterator[bytes]:
         tensor = weights[name]
         yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
         yield tensor.reshape(-1).contiguous().view(torch.uint8).numpy().tobytes()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"loaded": "load_cached", "loaded_as": "load_cached_as"})

@@ -66,10 +66,9 @@ def rectify(x: Any, count: Any) -> None:
 
 @kernel
 def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
-    """Apply a linear layer to many inputs at once, one per column: out[o, l] = bias[o] + sum_k weight[o, k] x[k, l] for l <
-    lanes.
+    """Apply a linear layer to many inputs at once, one per column.
 
-    A column has the same bits whatever the other columns are.
+    out[o, l] = bias[o] + sum_k weight[o, k] x[k, l] for l < lanes. A column has the same bits whatever the other columns are.
 
     Args:
         weight: [outputs, inputs], multiples of 2 and of 4.

@@ -1,6 +1,6 @@
-"""Configurations: whether the weights of a checkpoint belong to the network that its configuration describes.
+"""Configurations: a check that the weights of a checkpoint belong to the network that its configuration describes.
 
-Anybody who can write a file can give it the right digest. So the configuration is checked before anything of its size is
+A file with a valid digest may still be malicious. So the configuration is checked before anything of its size is
 allocated: its types, its numbers, and then the shapes of its tensors, on torch's device without memory ("meta").
 """
 
@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from corl import registry
 from corl.errors import unknown
 from corl.files.json_values import is_number
-from corl.networks.policy import Policy
+from corl.networks.policy import NetworkPolicy
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["check_config", "check_finite"]
 
-_FREE = 1000  # the greatest integer and the longest list where no tensor is larger: some sizes show in no tensor
-_PARTS = 10  # modules and parameters that a network may have for each of its tensors, and ten times that beside
+_FREE = 1000  # an integer or a list's length may be up to this large even if no tensor is: some sizes are in no tensor
+_PARTS = 10  # modules and parameters that a network may have per tensor, and a hundred more
 
 
 def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
@@ -34,7 +34,7 @@ def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[st
 
     Every entry must have the type in the constructor's annotation; no integer and no list's length may exceed the
     largest axis of a tensor (or 1000); a "problem" must be registered and have the "features" and the "environment" that a
-    Policy names. The error is a ValueError, or whatever the constructor raises.
+    NetworkPolicy names. The error is a ValueError, or whatever the constructor raises.
     """
     check_finite(weights)
     _check_entries(kind, config, max(_FREE, *(size for tensor in weights.values() for size in tensor.shape), 0))
@@ -50,7 +50,7 @@ def _check_entries(kind: type[Any], config: Mapping[str, Any], most: int) -> Non
     for name, value in config.items():
         hint = hints.get(name, Any)
         if not _fits(hint, value, most):
-            limit = f" up to {most}, as its tensors are" if _fits(hint, value, math.inf) else ""
+            limit = f" up to {most}, the size of its tensors" if _fits(hint, value, math.inf) else ""
             raise ValueError(f"{name} is {_shown(value)}; accepted: {_words(hint)}{limit}")
     _check_names(kind, config)
 
@@ -61,7 +61,7 @@ def check_finite(tensors: Mapping[str, Tensor]) -> None:
 
     for name, tensor in tensors.items():
         if tensor.is_complex() or not torch.isfinite(tensor.float()).all():
-            raise ValueError(f"{name} holds what is no finite real number")
+            raise ValueError(f"{name} has values that are not finite real numbers")
 
 
 def _fits(hint: Any, value: Any, most: float) -> bool:
@@ -109,9 +109,9 @@ def _check_names(kind: type[Any], config: Mapping[str, Any]) -> None:
     if not isinstance(config.get("problem"), str):
         return
     problem = registry.problem(config["problem"])
-    if issubclass(kind, Policy):
+    if issubclass(kind, NetworkPolicy):
         problem.environment_name(config.get("environment", ""))
-        if kind.look is Policy.look and config.get("features") not in problem.features:
+        if kind.state_arrays is NetworkPolicy.state_arrays and config.get("features") not in problem.features:
             raise ValueError(unknown(f"{problem.name} has no features", config.get("features", ""), problem.features))
 
 
@@ -120,7 +120,7 @@ def _check_shapes(kind: type[Any], config: Mapping[str, Any], weights: Mapping[s
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that nothing is copied there, or that a tensor is empty
+        warnings.simplefilter("ignore")  # of copies without effect, or of empty tensors
         with _at_most(_PARTS * (len(weights) + _PARTS)), torch.device("meta"):
             network = kind(**config)
         network.load_state_dict(dict(weights))

@@ -1,4 +1,4 @@
-"""MuZeroNetwork: a model of the problem in a learned space, and a policy and a value on it.
+"""MuZeroNetwork: a learned model of the problem on latent states, with a policy and a value.
 
 Schrittwieser et al., Nature 2020: representation, dynamics, prediction. Value and reward by classification; the projections
 of the consistency loss after EfficientZero (Ye et al., NeurIPS 2021). The latent state is a set of vectors, one for each token
@@ -20,7 +20,7 @@ from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.attention import Layer
 from corl.networks.heads import HLGauss
-from corl.networks.policy import Arrays, Observer, Policy
+from corl.networks.policy import Arrays, NetworkPolicy, Observer
 from corl.networks.stem import Stem
 from corl.networks.tokens import TokenBatch
 
@@ -28,7 +28,7 @@ __all__ = ["MuZeroNetwork", "Slots"]
 
 
 class Listed(NamedTuple):
-    """A TokenBatch whose slots are actions, and what the environment lists of them."""
+    """A TokenBatch whose slots are actions, and the actions that the environment lists."""
 
     x: Tensor
     mask: Tensor
@@ -37,13 +37,13 @@ class Listed(NamedTuple):
     """int64 [R, K], -1 after the last."""
 
 
-class MuZeroNetwork(Policy):
-    """Representation, dynamics and prediction over Tokens; as a Policy it is the prediction at the root.
+class MuZeroNetwork(NetworkPolicy):
+    """Representation, dynamics and prediction over Tokens; as a NetworkPolicy it is the prediction at the root.
 
     A latent state is a float32 tensor [R, T, D + 1]: a vector for each token, scaled to mean 0 and variance 1, and in the last
-    channel 1 where the token is there and 0 where not. Rewards and values are in the unit of the root's row. Which slots are
-    legal below the root is for the network to learn (masks at the root only). Slots are those of the root all the way down,
-    unless there are `kinds`: then slot a is action a in every state, legal or not, so that whatever becomes legal has a slot.
+    channel 1 if the token is present and 0 if not. Rewards and values are in the unit of the root's row. The network must
+    learn which slots are legal below the root, as masks exist at the root only. All states below a root have its slots, unless
+    there are `kinds`: then slot a is action a in every state, legal or not, so that actions that become legal later have a slot.
     """
 
     architecture: ClassVar[str] = "muzero"
@@ -71,7 +71,7 @@ class MuZeroNetwork(Policy):
         """Create a network with random weights.
 
         Args:
-            problem, features, environment: As for Policy.
+            problem, features, environment: As for NetworkPolicy.
             inputs, pairs, extra, width, layers, heads, feedforward, grid: As for AttentionPolicy.
             dynamics_layers: The number of layers of the dynamics.
             bins: The number of bins of each of the two heads.
@@ -106,42 +106,43 @@ class MuZeroNetwork(Policy):
         self.reward = _mlp(3 * width, width, bins)
         self.project, self.predict = _mlp(width, width, width), _mlp(width, width, width)
 
-    def look(self, view: View) -> Arrays:
-        """See Policy.look. With `kinds` the token of action a is token a, empty if a is not listed, and "action", int32 [R, K],
-        has the listed actions. Raises UsageError if the environment has other `kinds`.
+    def state_arrays(self, view: View) -> Arrays:
+        """See NetworkPolicy.state_arrays. With `kinds`, token a is that of action a, empty if a is not listed.
+
+        An array "action", int32 [R, K], then has the listed actions. Raises UsageError if the environment has other `kinds`.
         """
-        seen = super().look(view)
+        arrays = super().state_arrays(view)
         if not self.kinds:
-            return seen
+            return arrays
         if (kinds := view.environment.kinds) != self.kinds:
             raise UsageError(f"the muzero network has {self.kinds} kinds of actions; the environment has {kinds}")
         action = view.actions
-        row, slot = np.nonzero((action >= 0) & seen["mask"][:, : action.shape[1]])
+        row, slot = np.nonzero((action >= 0) & arrays["mask"][:, : action.shape[1]])
         x, mask = (
             np.concatenate([np.full((len(action), self.kinds, *a.shape[2:]), fill, a.dtype), a[:, action.shape[1] :]], 1)
-            for a, fill in ((seen["x"], 0), (seen["mask"], True))
+            for a, fill in ((arrays["x"], 0), (arrays["mask"], True))
         )
-        x[row, action[row, slot]] = seen["x"][row, slot]
-        return {**seen, "x": x, "mask": mask, "action": action}
+        x[row, action[row, slot]] = arrays["x"][row, slot]
+        return {**arrays, "x": x, "mask": mask, "action": action}
 
-    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
-        """See Policy.collate; with `kinds` a Listed."""
-        batch = super().collate(contexts, seen, which)
+    def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
+        """See NetworkPolicy.collate; with `kinds` a Listed."""
+        batch = super().collate(contexts, observed, which)
         if not self.kinds:
             return batch
-        action = torch.from_numpy(np.concatenate([part["action"] for part in seen])).to(batch.x.device).long()
+        action = torch.from_numpy(np.concatenate([part["action"] for part in observed])).to(batch.x.device).long()
         return Listed(batch.x, batch.mask, batch.pairs, action)
 
     def representation(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> Tensor:
         """Return the latent states [R, T, D + 1] of observations, given as the tensors of Tokens."""
-        hidden, away = self.embed(x), _away(mask)
+        hidden, excluded = self.embed(x), _excluded(mask)
         if self.kind is not None:
             hidden = torch.cat([hidden[:, : self.kinds] + self.kind, hidden[:, self.kinds :]], 1)
-        biases: list[Tensor] = [away] * len(self.layers)
+        biases: list[Tensor] = [excluded] * len(self.layers)
         if self.bias is not None and pairs is not None:  # [R, T, T, L * H] -> L times [R, H, T, T]
             rows, tokens = mask.shape
             shaped = self.bias(pairs).view(rows, tokens, tokens, len(self.layers), self.heads).permute(3, 0, 4, 1, 2)
-            biases = [bias + away for bias in shaped]
+            biases = [bias + excluded for bias in shaped]
         for layer, bias in zip(self.layers, biases):
             hidden = layer(hidden, bias)
         return _latent(hidden, mask)
@@ -153,12 +154,12 @@ class MuZeroNetwork(Policy):
         taken = hidden[at, slot]
         mark = functional.one_hot(slot, hidden.shape[1]).to(hidden.dtype)[..., None]
         after = hidden + mark * self.chosen + self.told(taken)[:, None]
-        away = _away(mask)
+        excluded = _excluded(mask)
         for layer in self.dynamics_layers:
-            after = layer(after, away)
+            after = layer(after, excluded)
         successor = _latent(after, mask)
-        seen = torch.cat([taken, successor[at, slot, :-1], _pooled(successor)], dim=-1)
-        return successor, self.reward(seen)
+        summary = torch.cat([taken, successor[at, slot, :-1], _pooled(successor)], dim=-1)
+        return successor, self.reward(summary)
 
     def prediction(self, latent: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits [R, K] of the slots, -inf if empty at the root, and the values' logits [R, bins]."""
@@ -167,45 +168,44 @@ class MuZeroNetwork(Policy):
         return logits, self.value(_pooled(latent))
 
     def forward(self, batch: TokenBatch | Listed) -> tuple[Tensor, Tensor]:
-        """See Policy.forward: the prediction on the representation."""
+        """See NetworkPolicy.forward: the prediction on the representation."""
         logits, value = self.prediction(self.representation(*batch[:3]))
         if isinstance(batch, Listed):
             logits = logits.gather(1, batch.action.clamp_min(0)).masked_fill(batch.action < 0, float("-inf"))
         return logits, self.value_head.mean(value)
 
     def on(self, environment: Environment) -> ModelObserver:
-        """See Policy.on; its evaluators have the learned model."""
+        """See NetworkPolicy.on; its evaluators have the learned model."""
         return ModelObserver(self, environment)
 
     def ids(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the learned model's ids of the listed `actions` [R, K]: their slots, or with `kinds` the actions themselves;
-        then -1.
-        """
+        """Return the model's ids of listed `actions` [R, K], -1 after the last: slots, or with `kinds` the actions themselves."""
         return actions if self.kinds else np.where(actions >= 0, np.arange(actions.shape[1]), -1).astype(np.int32)
 
     def similarity(self, latent: Tensor, observed: Tensor) -> Tensor:
         """Return the cosine [R, T] of predicted and observed latent vectors after projection, without gradients of the latter."""
-        ours = self.predict(self.project(latent[..., :-1]))
+        predicted = self.predict(self.project(latent[..., :-1]))
         with torch.no_grad():
-            theirs = self.project(observed[..., :-1])
-        return functional.cosine_similarity(ours, theirs, dim=-1)
+            target = self.project(observed[..., :-1])
+        return functional.cosine_similarity(predicted, target, dim=-1)
 
 
 class Slots:
-    """A MuZeroNetwork with the interface of LatentNetwork: its actions are the `slots` slots of a search's root, or the
-    network's kinds.
+    """A MuZeroNetwork with the interface of LatentNetwork.
+
+    Its actions are the slots of a search's root, or the network's kinds.
 
     model = LearnedModel(Slots(network, environment.width))
     ids = network.ids(view.actions)
-    result = search.search(model, (network.see(view), ids), keys)
+    result = search.search(model, (network.observe(view), ids), keys)
     """
 
     def __init__(self, network: MuZeroNetwork, slots: int) -> None:
         self.network, self.slots = network, network.kinds or slots
 
-    def initial(self, seen: Arrays) -> tuple[Tensor, Tensor, Tensor]:
+    def initial(self, observed: Arrays) -> tuple[Tensor, Tensor, Tensor]:
         """Return latent states, logits [R, slots] and values [R], in the rows' units, of observations."""
-        latent = self.network.representation(*self.network.collate([], [seen], np.zeros(0, np.int64))[:3])
+        latent = self.network.representation(*self.network.collate([], [observed], np.zeros(0, np.int64))[:3])
         logits, value = self.network.prediction(latent)
         return latent, logits, self.network.value_head.mean(value)
 
@@ -220,21 +220,21 @@ def _mlp(inputs: int, width: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, outputs))
 
 
-def _away(mask: Tensor) -> Tensor:
+def _excluded(mask: Tensor) -> Tensor:
     """Return the tensor that, added to attention scores [R, H, T, T], excludes absent tokens."""
     return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
 
 
 def _latent(hidden: Tensor, mask: Tensor) -> Tensor:
     """Return the vectors scaled to mean 0 and variance 1 (zero for absent tokens), and the mask."""
-    there = mask.to(hidden.dtype)[..., None]
-    return torch.cat([functional.layer_norm(hidden, hidden.shape[-1:]) * there, there], dim=-1)
+    present = mask.to(hidden.dtype)[..., None]
+    return torch.cat([functional.layer_norm(hidden, hidden.shape[-1:]) * present, present], dim=-1)
 
 
 def _pooled(latent: Tensor) -> Tensor:
     """Return the mean vector [R, D] of the present tokens."""
-    there = latent[..., -1:]
-    return (latent[..., :-1] * there).sum(1) / there.sum(1).clamp_min(1.0)
+    present = latent[..., -1:]
+    return (latent[..., :-1] * present).sum(1) / present.sum(1).clamp_min(1.0)
 
 
 class ModelObserver(Observer, Slots):
@@ -246,4 +246,4 @@ class ModelObserver(Observer, Slots):
 
     def root(self, view: View) -> tuple[Arrays, NDArray[np.int32]]:
         """See corl.policy.ModelEvaluator."""
-        return self.network.see(view), self.network.ids(view.actions)
+        return self.network.observe(view), self.network.ids(view.actions)

@@ -1,4 +1,4 @@
-"""Policy: the base class of networks that give logits of the listed actions and a value."""
+"""NetworkPolicy: the base class of networks that return logits of the listed actions, and a value."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from corl.deprecation import renamed, renamed_members
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.tokens import TokenBatch
@@ -21,7 +22,7 @@ from corl.tokens import Tokens, joined, sizes_of
 if TYPE_CHECKING:
     from corl.adapter import Problem
 
-__all__ = ["Arrays", "Observer", "Policy", "Shape"]
+__all__ = ["Arrays", "NetworkPolicy", "Observer", "Shape"]
 
 Arrays = Mapping[str, NDArray[Any]]
 """Named arrays; those of states have a leading axis of rows."""
@@ -38,21 +39,22 @@ class Shape(NamedTuple):
     layers: int = 2
     heads: int = 4
     options: Mapping[str, Any] = MappingProxyType({})
-    """Values of some of the architecture's `Policy.options`."""
+    """Values of some of the architecture's `NetworkPolicy.options`."""
 
 
-class Policy(nn.Module, abc.ABC):
+@renamed_members({"look": "state_arrays", "see": "observe"})
+class NetworkPolicy(nn.Module, abc.ABC):
     """A network that reads the states of one problem's environment; by default through one of its `Problem.features`.
 
     A subclass calls `super().__init__(problem, features)` and sets `config` and `has_value`. It is rebuilt from a checkpoint
     as `cls(**config)`. Training and evaluation call it in this order:
 
         context = network.context(environment, i)           # arrays of instance i that stay the same in an episode
-        seen = network.see(environment.view(rows))          # arrays of states; a replay keeps both
-        batch = network.collate([context], [seen], which)   # tensors; which[r]: the context of row r
+        observed = network.observe(environment.view(rows))  # arrays of states; a replay keeps both
+        batch = network.collate([context], [observed], which)  # tensors; which[r]: the context of row r
         logits, values = network(batch)
 
-    A network that encodes instances overrides `context`, `look` and `collate`; if its forward pass is compiled, `on` as well.
+    A network that encodes instances overrides `context`, `state_arrays` and `collate`; with a compiled forward pass also `on`.
     """
 
     architecture: ClassVar[str]
@@ -73,7 +75,7 @@ class Policy(nn.Module, abc.ABC):
         self.problem, self.features, self.environment = problem, features, environment
 
     @classmethod
-    def sized(cls, problem: Problem, instance: Any, shape: Shape) -> Policy:
+    def sized(cls, problem: Problem, instance: Any, shape: Shape) -> NetworkPolicy:
         """Return a new network for instances like this one. Raises UsageError if the architecture is not created by size."""
         raise UsageError(f"no recipe makes a new network of the architecture {cls.architecture!r}; start from a checkpoint")
 
@@ -86,16 +88,15 @@ class Policy(nn.Module, abc.ABC):
         return Observer(self, environment)
 
     def context(self, environment: Environment, which: int) -> Arrays:
-        """Return the network's input for instance `which` of an environment that is constant in an episode; by default none."""
+        """Return the part of the network's input that is constant in an episode, for instance `which`; by default none."""
         return {}
 
-    def see(self, view: View) -> Arrays:
-        """Return `look` of a view, computed once per view: networks of one class with the same features share it."""
-        return view.seen((type(self), self.problem, self.features, self.environment), self.look)
+    def observe(self, view: View) -> Arrays:
+        """Return `state_arrays` of a view, computed once per view: networks of one class with the same features share it."""
+        return view.derived((type(self), self.problem, self.features, self.environment), self.state_arrays)
 
-    def look(self, view: View) -> Arrays:
-        """Return the network's input for R states: arrays with a leading axis R, including "scale" float64 [R] (the unit of
-        values).
+    def state_arrays(self, view: View) -> Arrays:
+        """Return the network's input for R states: arrays with a leading axis R, including "scale" [R], the unit of values.
 
         By default the Tokens of its features. Raises UsageError if the problem has no such features, or if their sizes differ
         from "inputs", "pairs" and "extra" in `config`.
@@ -103,7 +104,7 @@ class Policy(nn.Module, abc.ABC):
         tokens = self.tokens(view.arrays)
         for name, size in sizes_of(tokens, view.environment.width).items():
             made_for = self.config.get(name, size)
-            if made_for != size and (name, made_for) != ("pairs", 0):  # those a network may leave out
+            if made_for != size and (name, made_for) != ("pairs", 0):  # a network may ignore pairs
                 who = f"{self.file}: the network" if self.file else f"the {self.architecture} network"
                 raise UsageError(f"{who} has {name} {made_for}; accepted: {size}, as {self.problem} shows in {self.features}")
         return tokens.arrays()
@@ -117,41 +118,40 @@ class Policy(nn.Module, abc.ABC):
             raise UsageError(f"{self.problem} has no features {self.features!r}; accepted: {', '.join(known) or 'none'}")
         return known[self.features](observation)
 
-    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
-        """Return the argument of `forward`, on the network's device, by default a TokenBatch: the rows of all parts,
-        concatenated.
+    def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
+        """Return the argument of `forward` for the rows of all parts, on the network's device; by default a TokenBatch.
 
         Args:
-            contexts: Of the instances.
-            seen: The parts, as returned by `see`. They may differ in the number of slots (as instances differ in size): the
-                greatest one is used.
+            contexts: The contexts of the instances.
+            observed: The parts, as returned by `observe`. They may differ in the number of slots, as instances differ in size:
+                the greatest one is used.
             which: int64 [R], for each row the index of its instance's context in `contexts`.
         """
-        whole, device = joined(seen, self.extra), next(self.parameters()).device
+        whole, device = joined(observed, self.extra), next(self.parameters()).device
         x, mask = (torch.from_numpy(whole[name]).to(device) for name in ("x", "mask"))
         return TokenBatch(x, mask, torch.from_numpy(whole["pairs"]).to(device) if "pairs" in whole else None)
 
-    def infer(self, contexts: Sequence[Arrays], which: NDArray[np.int64], seen: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return logits float32 [R, K] and values float64 [R], in the environment's units, of R states, given as by `see`.
+    def infer(self, contexts: Sequence[Arrays], which: NDArray[np.int64], observed: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return logits float32 [R, K] and values float64 [R], in the environment's units, of R states, given as by `observe`.
 
         The results of a row depend on the other rows by rounding alone.
         """
         with torch.inference_mode():
-            logits, values = self(self.collate(contexts, [seen], which))
-        return logits.float().cpu().numpy(), values.double().cpu().numpy() * seen["scale"]
+            logits, values = self(self.collate(contexts, [observed], which))
+        return logits.float().cpu().numpy(), values.double().cpu().numpy() * observed["scale"]
 
 
 class Observer:
-    """A Policy on a pool, with the interface of corl.policy.Evaluator: it encodes the context of an instance once."""
+    """A NetworkPolicy on a pool, with the interface of corl.policy.Evaluator: it encodes the context of an instance once."""
 
-    def __init__(self, policy: Policy, environment: Environment) -> None:
+    def __init__(self, policy: NetworkPolicy, environment: Environment) -> None:
         self.policy, self.environment = policy, environment
         self._contexts: dict[int, Arrays] = {}
-        self._encodes = type(policy).context is not Policy.context
+        self._encodes = type(policy).context is not NetworkPolicy.context
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator."""
-        return self.policy.infer(*self.instances(view.rows), self.policy.see(view))
+        return self.policy.infer(*self.instances(view.rows), self.policy.observe(view))
 
     def instances(self, rows: NDArray[np.int64]) -> tuple[list[Arrays], NDArray[np.int64]]:
         """Return the contexts of the instances of `rows` [R], and for each row the index of its context, int64 [R]."""
@@ -162,3 +162,7 @@ class Observer:
             if number not in self._contexts:
                 self._contexts[number] = self.policy.context(self.environment, number)
         return [self._contexts[number] for number in numbers.tolist()], which.astype(np.int64)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(__name__, {"Policy": "NetworkPolicy"})

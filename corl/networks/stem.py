@@ -30,5 +30,5 @@ class Stem(nn.Module):
         """x [R, T, F] -> [R, T, D]."""
         hidden: Tensor = self.linear(x)
         image = functional.gelu(self.far(functional.gelu(self.near(x[:, None, -self.grid :]))))
-        seen = self.join(image.transpose(1, 2).flatten(2))
-        return torch.cat([hidden[:, : -self.grid], hidden[:, -self.grid :] + seen], 1)
+        convolved = self.join(image.transpose(1, 2).flatten(2))
+        return torch.cat([hidden[:, : -self.grid], hidden[:, -self.grid :] + convolved], 1)

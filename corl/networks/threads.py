@@ -1,4 +1,4 @@
-"""`one_thread`: torch on one thread, for code in which a seed must give the same bits."""
+"""`one_thread`: torch on one thread, for code whose results must depend on the seed alone."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from corl.adapter import Problem
 
-__all__ = ["TokenBatch", "groups", "seen_through", "token_sizes"]
+__all__ = ["TokenBatch", "fitting_features", "groups", "token_sizes"]
 
 
 class TokenBatch(NamedTuple):
@@ -64,11 +64,11 @@ def token_sizes(problem: Problem, features: str, environment: str, instance: Any
         raise UsageError(f"{problem.name} has no features {features!r}; accepted: {', '.join(problem.features) or 'none'}")
     pool = problem.environment([instance], 1, name=environment)
     pool.reset([0], [0])
-    name, tokens = seen_through(problem, features, pool.observe([0]))
+    name, tokens = fitting_features(problem, features, pool.observe([0]))
     return {"problem": problem.name, "features": name, "environment": environment, **sizes_of(tokens, pool.width)}
 
 
-def seen_through(problem: Problem, features: str, observation: Mapping[str, NDArray[Any]]) -> tuple[str, Tokens]:
+def fitting_features(problem: Problem, features: str, observation: Mapping[str, NDArray[Any]]) -> tuple[str, Tokens]:
     """Return the name of the features, for "" of the first that accept the observation, and their tokens. Raises UsageError."""
     refusal = None
     for name in [features] if features else problem.features:

@@ -23,7 +23,7 @@ __all__ = ["Child", "connect", "end", "pin", "search_path"]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _POSIX = hasattr(os, "wait4")
-_LINGER = 1.0  # seconds that a child which no longer speaks has to end
+_LINGER = 1.0  # seconds in which a child that closed its pipe must end
 
 
 # -------------------------------------------------------------------- the parent's side
@@ -35,9 +35,13 @@ class Child:
     ) -> None:
         """Start the process with this process's search path. Raises OSError.
 
-        threads: the number of threads of its libraries; None: as in this process. errors: a file for its standard error.
-        group: whether it leads a new process group, so that `kill` also ends the processes that it started; a terminal's Ctrl-C
-        does not reach it then.
+        Args:
+            module: The module to run.
+            *arguments: Its command-line arguments.
+            threads: The number of threads of its libraries; None: as in this process.
+            errors: A file for its standard error.
+            group: Whether it leads a new process group, so that `kill` also ends the processes that it started; a terminal's
+                Ctrl-C then does not reach it.
         """
         environment = {"PYTHONPATH": search_path()} | ({} if threads is None else dict.fromkeys(_THREADS, str(threads)))
         with contextlib.nullcontext() if group else _signals_blocked():
@@ -50,7 +54,7 @@ class Child:
                 start_new_session=group,
             )
         self._group = group and _POSIX
-        self._lock = threading.Lock()  # a process that is reaped must not be killed: its number may be somebody else's
+        self._lock = threading.Lock()  # a reaped process must not be killed: its number may belong to another one
         assert self._process.stdin and self._process.stdout
         self._outbox, self._inbox = self._process.stdin, self._process.stdout
 
@@ -94,7 +98,7 @@ class Child:
         if not self._group or self._process.returncode is not None:
             self._process.wait()
             return None
-        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # it keeps its number until the group is killed
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays reserved until the group is killed
         self.kill()
         with self._lock:
             _, status, usage = os.wait4(self._process.pid, 0)
@@ -151,16 +155,18 @@ def _signals_blocked() -> Iterator[None]:
 
 # -------------------------------------------------------------------- the child's side
 def connect() -> tuple[queue.SimpleQueue[bytes], IO[bytes]]:
-    """Connect a child to its parent; returns the queue of the parent's messages, still pickled, and the pipe to the parent.
+    """Connect a child to its parent; return the queue of the parent's messages, still pickled, and the pipe to the parent.
 
     Standard output is reserved for messages; prints go to standard error. Ctrl-C is ignored; the end of the parent ends this
     process at once, and the group that it leads.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be blocked
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # if it could not be blocked
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # whole lines, or those of two children mix where Python runs unbuffered
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # whole lines, which would mix with those of other children if Python runs unbuffered
         sys.stdout.reconfigure(line_buffering=True, write_through=False)
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(inbox, messages), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Executors: they answer numbered payloads side by side, on threads of this process (Threads) or on Ray (corl.processes.ray).
+"""Executors: they answer numbered payloads in parallel, on threads of this process (Threads) or on Ray (corl.processes.ray).
 
 Training (corl.processes.workers), benchmarks (corl.benchmark.running.supervisor) and solves by several workers
 (corl.processes.team) all wait for their processes through one of them.
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 __all__ = ["WAKE", "Executor", "Lane", "Outcome", "Threads"]
 
-WAKE = 1.0  # seconds of a wait that is repeated: one without end cannot be interrupted everywhere
+WAKE = 1.0  # seconds of a wait, which is repeated: on some systems an endless one cannot be interrupted
 
 Outcome: TypeAlias = tuple[Any, ...]
 """The outcome of a payload: ("answer", value), ("failed", exception), or ("lost", CorlError) if the worker is gone; see Team."""
@@ -30,14 +30,14 @@ class Executor(Protocol):
         """Queue a payload for the next free worker; `cores`: the number of processors that a cluster reserves for it."""
 
     def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
-        """Wait for the outcome of payload `number`, or of any; returns (number, outcome), or None after `timeout` seconds."""
+        """Wait for the outcome of payload `number`, or of any; return (number, outcome), or None after `timeout` seconds."""
 
     def close(self) -> None:
-        """End the workers at once, even if they are busy."""
+        """End the workers immediately, even if they are busy."""
 
 
 class Threads:
-    """An Executor with one thread per lane; the lanes own what they wait for, usually child processes."""
+    """An Executor with one thread per lane; a lane usually waits for a child process of its own."""
 
     def __init__(self, lanes: Iterable[Lane], end: Callable[[], object]) -> None:
         """Start the threads. `end`: kills what the lanes wait for."""

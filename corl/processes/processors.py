@@ -8,7 +8,7 @@ from corl.errors import UsageError
 
 __all__ = ["available", "check_workers"]
 
-_EACH = 4  # workers a processor: more would only take memory, and time from each other
+_EACH = 4  # workers per processor; more would only cost memory and slow each other
 
 
 def available() -> list[int]:

@@ -1,4 +1,4 @@
-"""Ray: a cluster to work on in place of this machine (extra "distributed"), and the Executor on it."""
+"""Ray: a cluster in place of this machine (extra "distributed"), and the Executor on it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from corl.errors import CorlError, UsageError, described
-from corl.processes.answering import Answering
 from corl.processes.child import search_path
 from corl.processes.executor import WAKE, Outcome
+from corl.processes.task_worker import Answering
 
 __all__ = ["Cluster", "Ray", "imported"]
 
@@ -29,13 +29,15 @@ def imported() -> Any:
 
 
 class Cluster:
-    """The Ray cluster that this process is connected to, else the one at an address until `close`."""
+    """The Ray cluster that this process is connected to already, or else one at an address, until `close`."""
 
     def __init__(self, address: str, option: str, processors: int | None = None) -> None:
         """Connect to a cluster. Raises UsageError if there is none.
 
-        address: as for `ray.init`; "local" starts a Ray of this machine with `processors` processors, "auto" is the cluster that
-        Ray finds. option: the name of the user's option that holds the address.
+        Args:
+            address: As for `ray.init`; "local" starts Ray on this machine, "auto" is the cluster that Ray finds.
+            option: The name of the user's option for the address, for messages.
+            processors: The number of processors of a local cluster.
         """
         self.ray = imported()
         self._own = not self.ray.is_initialized()
@@ -63,8 +65,10 @@ class Ray:
     def __init__(self, cluster: Cluster, start: Callable[[Any, int], Any], actors: Sequence[Any] = ()) -> None:
         """Make an executor on a cluster.
 
-        start: function from a payload and a number of processors to Ray's reference of its Outcome. actors: killed by `close`;
-        without actors, `close` cancels the running tasks.
+        Args:
+            cluster: The cluster.
+            start: Function from a payload and a number of processors to Ray's reference of the Outcome.
+            actors: Killed by `close`; without actors, `close` cancels the running tasks.
         """
         self.processors = cluster.processors
         """The number of processors of the cluster."""
@@ -75,7 +79,7 @@ class Ray:
     def actors(cls, count: int, task: bytes) -> Ray:
         """Return an executor with `count` actors, one processor each, which answer by a task of Answering. Raises UsageError.
 
-        They run on the connected cluster, else on that at RAY_ADDRESS, else on this machine.
+        They run on the connected cluster, or else on that at RAY_ADDRESS, or else on this machine.
         """
         cluster = Cluster(os.environ.get("RAY_ADDRESS") or "local", "--executor ray (RAY_ADDRESS)", count)
         if count > cluster.processors:
@@ -98,8 +102,8 @@ class Ray:
         self._running[self._start(payload, cores)] = number
 
     def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
-        wanted = [reference for reference, each in self._running.items() if number in (None, each)]
-        ready, _ = self._ray.wait(wanted, num_returns=1, timeout=timeout)
+        references = [reference for reference, each in self._running.items() if number in (None, each)]
+        ready, _ = self._ray.wait(references, num_returns=1, timeout=timeout)
         if not ready:
             return None
         number = self._running.pop(ready[0])

@@ -1,4 +1,4 @@
-"""Team: the workers of one solve, as the calling process manages them; the work of each is in member.py."""
+"""Team: the workers of one solve, as the calling process manages them; the work of each is in solve_worker.py."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from corl.termination import Limit
 
 __all__ = ["Team"]
 
-_PATIENCE = 30.0  # seconds that an asked worker has to end by itself
-_GRACE = 0.1  # seconds that one has which is killed then
+_PATIENCE = 30.0  # seconds in which a worker that was asked to end must do so
+_GRACE = 0.1  # the same for workers that cannot react and are killed
 _log = logging.getLogger(__name__)
 
 
 class Team:
     """Copies of a solver in `count` processes, with different seeds; a context manager that ends all of them.
 
-    They share nothing. With `iterations` each runs to its own end and the outcome is the best of all, the lower worker
-    winning ties, whatever their speeds; otherwise the end of the run ends them all. A worker that crashes or is killed is
-    a warning in the log. If all are killed, their reported solutions are the outcome; if there is none, or if one crashed, a
-    SolverError is raised. A SolverError or UsageError of one worker ends the run. They share `run.workers` cores. killed: whether
+    They share `run.workers` cores and nothing else. With `iterations` each runs to its own end, and the result is the best of all
+    whatever their speeds, of equal ones that of the lower worker; otherwise the end of the run ends them all. A worker that
+    crashes or is killed causes a warning in the log. If all are killed, the result is the best reported solution; a SolverError
+    is raised if there is none, or if one crashed. A SolverError or UsageError of one worker ends the run. `killed`: whether
     workers cannot receive the request to end, and are killed instead (`Solver.own_process`).
     """
 
@@ -45,7 +45,7 @@ class Team:
         self._best: dict[int, tuple[float, Any]] = {}
         self._limit: Limit = "finished"
         task = {
-            "problem": run.problem if registry.is_guest(run.problem.name) else run.problem.name,
+            "problem": run.problem if registry.is_uninstalled(run.problem.name) else run.problem.name,
             "instance": run.instance,
             "solver": solver,
             "limits": {"time_limit": run.time_limit, "iterations": run.iterations, "target": run.target},
@@ -53,7 +53,7 @@ class Team:
             "warm_start": run.warm_start,
         }
         self._task = pickled(task, "an instance and options")
-        self._executor = Threads([self._talk] * count, partial(end, self._children))
+        self._executor = Threads([self._lane] * count, partial(end, self._children))
 
     def __enter__(self) -> Team:
         return self
@@ -62,7 +62,7 @@ class Team:
         self._executor.close()
 
     def prepare(self) -> dict[str, str]:
-        """Start the workers and wait until each has prepared its solver; returns the versions of the packages they imported.
+        """Start the workers, wait until each has prepared its solver, and return the versions of the packages they imported.
 
         Raises the error that all of them raised, or SolverError.
         """
@@ -81,22 +81,22 @@ class Team:
 
     def collect(self) -> None:
         """Pass on improvements until every worker has ended; when the run must end, ask the workers once, and wait for them."""
-        self._tell("go")
+        self._send("go")
         deadline = math.inf
         while self._alive and time.perf_counter() < deadline:
             self._handle(*self._next())
             if deadline == math.inf and self._must_end:
-                self._tell("stop")
+                self._send("stop")
                 deadline = time.perf_counter() + (_GRACE if self._killed else _PATIENCE)
         self._check_alive()
         if self._killed:
             self._take_last()
         else:
             self._failures += [f"worker {k} did not stop and was killed" for k in self._alive]
-        rest = "what they had found is kept" if len(self._failures) == self._count else "the others went on"
+        rest = "what they had found is kept" if len(self._failures) == self._count else "the others continued"
         for failure in self._failures:
             _log.warning("%s; %s", failure, rest)
-        if self._run.iterations is not None and self._best:  # independent of who spoke first
+        if self._run.iterations is not None and self._best:  # independent of the order of their reports
             sign = 1 if self._run.problem.sense == "min" else -1
             k = min(self._best, key=lambda k: (sign * self._best[k][0], k))
             self._run.objective, self._run.solution = self._best[k]
@@ -110,14 +110,14 @@ class Team:
 
     def _start(self, k: int) -> None:
         try:
-            child = Child("corl.processes.member")
+            child = Child("corl.processes.solve_worker")
         except OSError as error:
             raise SolverError(f"worker {k} cannot be started: {error}") from error
         self._children.append(child)
         self._alive.add(k)
         self._executor.submit(k, child)
 
-    def _talk(self, children: Iterator[tuple[int, Child]]) -> Iterator[tuple[int, Outcome]]:
+    def _lane(self, children: Iterator[tuple[int, Child]]) -> Iterator[tuple[int, Outcome]]:
         """Run the lane of a worker: send it its task, then yield its messages until it is gone."""
         for k, child in children:
             fault = ""
@@ -129,7 +129,7 @@ class Team:
             except (EOFError, OSError):
                 pass
             except Exception as error:
-                fault = f"sent what cannot be read ({error}) and "
+                fault = f"sent a message that cannot be read ({error}) and "
             yield k, ("gone", fault)
             child.close()
 
@@ -182,9 +182,9 @@ class Team:
         if len(self._failures) == self._count and (self._crashed or self._run.solution is None):
             raise SolverError(self._failures[0])
 
-    def _tell(self, word: str) -> None:
+    def _send(self, word: str) -> None:
         for k in self._alive:
-            with contextlib.suppress(OSError, ValueError):  # it is gone already; its own thread says so
+            with contextlib.suppress(OSError, ValueError):  # it is gone already, which its own thread reports
                 self._children[k].send(word)
 
 

@@ -22,11 +22,11 @@ Maker: TypeAlias = Callable[..., Callable[[Any], Any]]
 
 EXECUTORS = ("processes", "ray")
 """The names of executors: processes of this machine, or actors of a Ray cluster (extra "distributed")."""
-_LOOK_EVERY = 0.01  # seconds
+_POLL_EVERY = 0.01  # seconds
 
 
 class Workers:
-    """`count` workers that answer payloads, each by `make(*arguments)(payload)`; 0: this process does, when an answer is taken.
+    """`count` workers that answer payloads, each by `make(*arguments)(payload)`; 0: this process answers, when asked to.
 
     A context manager that ends its processes. Arguments, payloads and answers must pickle. An exception in a worker is raised by
     `next` or `map`: a CorlError unchanged, any other as a CorlError that names it.
@@ -53,15 +53,15 @@ class Workers:
         """Return the answer to the payload `number`, once. Do not mix it with calls of `next` or `map`."""
         return self._answer(number, None)
 
-    def next(self, look: Callable[[], object] | None = None) -> Any:
+    def next(self, poll: Callable[[], object] | None = None) -> Any:
         """Return the answer to the first payload whose answer was not taken yet.
 
-        look: called about every 10 ms while no worker has answered; an exception that it raises ends the wait.
+        `poll` is called about every 10 ms while no worker has answered; an exception that it raises ends the wait.
         """
         if self._taken == self._submitted:
             raise UsageError("next() takes the answer to a payload that was submitted before")
         self._taken += 1
-        return self._answer(self._taken - 1, look)
+        return self._answer(self._taken - 1, poll)
 
     def map(self, payloads: Iterable[Any]) -> list[Any]:
         """Return the answers to all of `payloads`, in their order."""
@@ -70,10 +70,10 @@ class Workers:
             self.submit(payload)
         return [self.next() for _ in range(self._submitted - before)]
 
-    def _answer(self, number: int, look: Callable[[], object] | None) -> Any:
-        while (found := self._executor.take(number, WAKE if look is None else _LOOK_EVERY)) is None:
-            if look is not None:
-                look()
+    def _answer(self, number: int, poll: Callable[[], object] | None) -> Any:
+        while (found := self._executor.take(number, WAKE if poll is None else _POLL_EVERY)) is None:
+            if poll is not None:
+                poll()
         kind, value = found[1]
         if kind == "answer":
             return value
@@ -91,11 +91,11 @@ def _executor(count: int, make: Maker, arguments: tuple[Any, ...], executor: str
     children: list[Child] = []
     try:
         for _ in range(count):
-            children.append(Child("corl.processes.answering", threads=1))
+            children.append(Child("corl.processes.task_worker", threads=1))
     except OSError as error:
         end(children)
         raise CorlError(f"a worker cannot be started: {error}") from error
-    return Threads([partial(_ask, k, child, task) for k, child in enumerate(children)], partial(end, children))
+    return Threads([partial(_lane, k, child, task) for k, child in enumerate(children)], partial(end, children))
 
 
 class _Here:
@@ -116,8 +116,8 @@ class _Here:
         self._waiting.clear()
 
 
-def _ask(k: int, child: Child, task: bytes, payloads: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Outcome]]:
-    """Run lane k: send a child process the task, then payloads; once it is gone, all remaining payloads are lost."""
+def _lane(k: int, child: Child, task: bytes, payloads: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Outcome]]:
+    """Run lane k: send a child process the task, then payloads; if it ends, all remaining payloads are lost."""
     number = -1
     try:
         child.send_bytes(task)
@@ -128,7 +128,7 @@ def _ask(k: int, child: Child, task: bytes, payloads: Iterator[tuple[int, Any]])
     except (EOFError, OSError):
         lost = CorlError(f"worker {k} {child.ending()}")
     except Exception as error:
-        lost = CorlError(f"worker {k} sent what cannot be read: {described(error)}")
+        lost = CorlError(f"worker {k} sent a message that cannot be read: {described(error)}")
     finally:
         child.close()
     yield number, ("lost", lost)

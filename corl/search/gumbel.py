@@ -3,7 +3,7 @@
 At the root, sequential halving over the actions that the Gumbel-top-k trick draws without replacement (section 3); below it,
 the deterministic choice that makes visits follow the improved policy (section 5). The completed q uses the mixed value
 for actions without visits (appendix D), and is scaled to [0, 1] by its extremes, as in the reference implementation.
-The mixed value always counts among these extremes, as it does there if some action is masked.
+The mixed value is always one of these extremes, as it is there if some action is masked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Gumbel(Options):
     """Options of a Gumbel search, and the search itself."""
 
     simulations: int = option(64, "Leaves added to each tree.", low=1, scale="log")
-    considered: int = option(16, "m, the most actions tried at the root.", low=1)
+    considered: int = option(16, "m, the greatest number of actions considered at the root.", low=1)
     noise: float = option(
         1.0, "Scale of the Gumbel noise: 1 to train (the policy improves in expectation), 0 for a deterministic search.", low=0
     )
@@ -41,10 +41,12 @@ class Gumbel(Options):
         low=0,
     )
     visit_offset: float = option(50.0, "c_visit.", low=0)
-    width: int = option(0, "Actions of a node kept, those with the largest prior (at the root: with the noise); 0: all.", low=0)
+    width: int = option(
+        0, "The number of actions kept per node, those with the largest prior (at the root including the noise); 0: all.", low=0
+    )
     leaves: int = option(
         1,
-        "Leaves of a tree evaluated in one call, at most: more where batches are small. Visits under way count as visits.",
+        "The most leaves of a tree evaluated in one call; more make larger batches. Unfinished visits count as visits.",
         low=1,
     )
 
@@ -52,7 +54,7 @@ class Gumbel(Options):
         """Search from all roots at once.
 
         Args:
-            model: Of the environment.
+            model: The model to search in.
             roots: [B], in the form that the model takes.
             keys: A seed, or uint64 [B], one for each tree; the search of a tree depends on its key alone, not on the other trees.
 
@@ -104,8 +106,9 @@ class _Completed(NamedTuple):
 
 @kernel(borrow=True)
 def _completed(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    """Return the completed q of a node (appendix D): v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children
-    that have returns.
+    """Return the completed q of a node (appendix D).
+
+    v_mix = (raw + N * sum(p q) / sum(p)) / (1 + N), both sums over the children that have returns.
     """
     raw = trees.raw[t, node]
     low, high = math.inf, -math.inf
@@ -144,7 +147,9 @@ def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
 def _best_with(rule: Any, trees: Any, t: Any, visits: Any) -> Any:
     """Return the argmax of g + logit + sigma(q) over the root's edges with this number of visits (section 3.3)."""
     children = trees.children[t, 0]
-    if visits == 0 and children < trees.branches[t, 0]:  # all of these have the mixed value, so their scores are in order
+    if (
+        visits == 0 and children < trees.branches[t, 0]
+    ):  # all of these have the mixed value, so they are in the order of their scores
         return children
     completed = _completed(rule, trees, t, 0)
     best, highest = 0, -math.inf
@@ -189,7 +194,7 @@ def _choose_inside(rule: Any, trees: Any, t: Any, node: Any) -> Any:
 
 @attach(tree.score_root, GumbelRule)
 def _score_root(rule: Any, trees: Any, t: Any, key: Any, weights: Any, scores: Any) -> Any:
-    """Write the scores of Gumbel-top-k (section 3.2), g + logit; a slot's noise depends on the key and the action alone."""
+    """Write the scores of Gumbel-top-k (section 3.2), g + logit; the noise of a slot depends on the key and the action alone."""
     count = 0
     for k in range(len(weights)):
         if weights[k] > 0.0:

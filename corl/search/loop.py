@@ -72,7 +72,7 @@ def _count(roots: Any) -> int:
 
 
 def empty_result(actions: NDArray[np.int32], calls: NDArray[np.int64]) -> SearchResult:
-    """Return a result to be filled by `read_tree`."""
+    """Return a result whose values `read_tree` writes."""
     shape = actions.shape
     zeros = np.zeros(shape), np.zeros(shape[0]), np.zeros(shape, np.int32), np.zeros(shape)
     return SearchResult(np.full(shape[0], -1, np.int32), actions, *zeros, calls)

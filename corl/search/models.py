@@ -1,4 +1,4 @@
-"""The models that a tree search plans in: a simulator with a policy (AlphaZero), or a learned model (MuZero), by one interface.
+"""The models of tree searches, with one interface: a simulator with a policy (AlphaZero), or a learned model (MuZero).
 
     environment = problem.environment(instances, rows=rows_needed(trees, simulations))
     model = SimulatorModel(environment, policy.on(environment), first=trees)      # rows 0..trees-1 are the caller's
@@ -82,7 +82,7 @@ class LatentNetwork(Protocol):
     slots: int
     """A, the number of actions."""
 
-    def initial(self, seen: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
+    def initial(self, observed: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
         """Return representation and prediction of R observations: (latent float [R, ...], logits [R, A], value [R])."""
 
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
@@ -114,7 +114,7 @@ class SimulatorModel(Model):
         return self._evaluated(*self.pool.root(roots, nodes, keys))
 
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
-        """See Model.expand. Raises SolverError where the policy returns NaN."""
+        """See Model.expand. Raises SolverError if the policy returns NaN."""
         return self._evaluated(*self.pool.expand(parents, actions, children))
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
@@ -152,12 +152,12 @@ class LearnedModel(Model):
         """See Model.root; `roots` is (observation, actions). The keys are not used."""
         import torch
 
-        seen, listed = roots
+        observed, listed = roots
         listed = np.asarray(listed, np.int32)
         if listed.shape[0] != len(keys) or listed.shape[1] > self.width or (listed >= self.width).any():
-            raise UsageError(f"actions are {len(keys)} rows of ids below {self.width}, at most so many, -1 after the last")
+            raise UsageError(f"actions are {len(keys)} rows of at most {self.width} ids below {self.width}, -1 after the last")
         with torch.no_grad():
-            latent, logits, value = self.network.initial(seen)
+            latent, logits, value = self.network.initial(observed)
         self._latent = latent.new_zeros((len(keys), nodes, *latent.shape[1:]))
         self._latent[:, 0] = latent
         self._latent = self._latent.flatten(0, 1)
@@ -167,7 +167,7 @@ class LearnedModel(Model):
         return _checked(Expansion(np.zeros(len(keys)), actions[:, 0] < 0, actions, chosen, _float64(value)))
 
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
-        """See Model.expand. Raises SolverError where the network returns NaN."""
+        """See Model.expand. Raises SolverError if the network returns NaN."""
         import torch
 
         with torch.no_grad():
@@ -233,19 +233,19 @@ class _Pool:
 
 
 @kernel(inline=True)
-def step_afresh(state: Any, src: Any, dst: Any, action: Any, key: Any, node: Any) -> Any:
+def step_rekeyed(state: Any, src: Any, dst: Any, action: Any, key: Any, node: Any) -> Any:
     """Call hooks.step with random numbers from (key, node) instead of from the key of `src`, which is kept."""
-    fresh = mix(key ^ mix(np.uint64(node)))
-    before = hooks.rekey(state, src, fresh)
+    node_key = mix(key ^ mix(np.uint64(node)))
+    before = hooks.rekey(state, src, node_key)
     reward = hooks.step(state, src, dst, action)
     hooks.rekey(state, src, before)
-    hooks.rekey(state, dst, fresh)
+    hooks.rekey(state, dst, node_key)
     return reward
 
 
 @kernel
 def _list(state: Any, rows: Any, actions: Any, done: Any) -> None:
-    """Write the actions of each row, -1 after the last, and whether there are none."""
+    """Write the actions of each row, -1 after the last, and whether the episode is over."""
     for i in range(len(rows)):
         count = hooks.actions(state, rows[i], actions[i])
         actions[i, count:] = -1
@@ -256,7 +256,7 @@ def _list(state: Any, rows: Any, actions: Any, done: Any) -> None:
 def _advance(state: Any, src: Any, dst: Any, actions: Any, keys: Any, nodes: Any, reward: Any, done: Any, listed: Any) -> None:
     """Step from each of `src` to `dst`, and list the actions there."""
     for i in range(len(src)):
-        reward[i] = step_afresh(state, src[i], dst[i], actions[i], keys[i], nodes[i])
+        reward[i] = step_rekeyed(state, src[i], dst[i], actions[i], keys[i], nodes[i])
     _list(state, dst, listed, done)
 
 

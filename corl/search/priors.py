@@ -1,4 +1,4 @@
-"""The actions of a node by their priors: which are kept, which is tried next, and the weights of logits."""
+"""The actions of a node: the unmasked ones with the largest logits, the order of their priors, and the weights of logits."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits
         edges: int32 [K], out.
         kept_logits: float32 [K], out.
     """
-    room, kept = len(edges), 0
-    if count <= room:
+    capacity, kept = len(edges), 0
+    if count <= capacity:
         for k in range(count):
             if logits[k] > FAR:
                 edges[kept], kept_logits[kept] = actions[k], logits[k]
                 kept += 1
     else:
         for k in range(count):
-            if not logits[k] > FAR or (kept == room and logits[k] <= kept_logits[room - 1]):
+            if not logits[k] > FAR or (kept == capacity and logits[k] <= kept_logits[capacity - 1]):
                 continue
-            kept = min(kept + 1, room)
+            kept = min(kept + 1, capacity)
             i = kept - 1
             while i > 0 and kept_logits[i - 1] < logits[k]:
                 edges[i], kept_logits[i] = edges[i - 1], kept_logits[i - 1]
                 i -= 1
             edges[i], kept_logits[i] = actions[k], logits[k]
     if kept == 0 and count > 0:  # every action masked: the mask is ignored, all have equal logits
-        kept = min(count, room)
+        kept = min(count, capacity)
         for k in range(kept):
             edges[k], kept_logits[k] = actions[k], 0.0
     return kept

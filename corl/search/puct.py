@@ -1,5 +1,7 @@
-"""PUCT search (Silver et al., Science 2018, "AlphaZero"; constants and value normalisation as in MuZero, Schrittwieser et al.,
-Nature 2020, appendix B, with the extremes taken over a node and its children).
+"""PUCT search (Silver et al., Science 2018, "AlphaZero").
+
+Constants and value normalisation are those of MuZero (Schrittwieser et al., Nature 2020, appendix B), with the extremes taken
+over a node and its children.
 """
 
 from __future__ import annotations
@@ -34,13 +36,13 @@ class Puct(Options):
     )
     concentration: float = option(0.3, "alpha of the Dirichlet noise; about 10 over the number of actions.", above=0, scale="log")
     temperature: float = option(
-        0.0, "The action is drawn in proportion to visits ** (1 / temperature); 0: the one visited most.", low=0
+        0.0, "The action is drawn in proportion to visits ** (1 / temperature); 0: the most visited one.", low=0
     )
-    width: int = option(0, "Actions of a node kept, those with the largest prior; 0: all.", low=0)
+    width: int = option(0, "The number of actions kept per node, those with the largest prior; 0: all.", low=0)
     leaves: int = option(
         1,
-        "Leaves of a tree evaluated in one call, at most: more where batches are small. Until it is answered a visit counts as "
-        "one that returned the worst q among its siblings (virtual loss).",
+        "The most leaves of a tree evaluated in one call; more make larger batches. Until it is finished, a visit counts as one "
+        "that returned the worst q of its siblings (virtual loss).",
         low=1,
     )
 
@@ -48,7 +50,7 @@ class Puct(Options):
         """Search from all roots at once.
 
         Args:
-            model: Of the environment.
+            model: The model to search in.
             roots: [B], in the form that the model takes.
             keys: A seed, or uint64 [B], one for each tree; the search of a tree depends on its key alone, not on the other trees.
 
@@ -71,9 +73,7 @@ class PuctRule(NamedTuple):
 
 @attach(tree.choose, PuctRule, borrow=True)
 def _choose(rule: Any, trees: Any, t: Any, node: Any) -> Any:
-    """Return the argmax of q + U, q scaled to [0, 1] by the extremes of the values of the node and its children; 0 without
-    visits.
-    """
+    """Return the argmax of q + U, with q scaled to [0, 1] by the extremes of the node and its children; 0 without visits."""
     children, count = trees.children[t, node], trees.branches[t, node]
     low = high = trees.value[t, node]
     for k in range(children):

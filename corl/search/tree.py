@@ -1,8 +1,8 @@
 """Search trees as a struct of arrays, shared by Gumbel and PUCT search, without problem, network or Python objects.
 
-Selection rules score a node's children, which are few, and never its other actions: under both rules the next
-action to be tried first is the one with the largest prior, so a node keeps its actions in that order as far as they are
-needed, children first. A simulation therefore costs O(depth * children) and one pass over the K actions of two nodes.
+Selection rules score only a node's children, which are few: under both rules, of the actions without a child that with the
+largest prior is tried first. So a node keeps its children first, then the action with the largest prior, then the others. A
+simulation therefore costs O(depth * children) and one pass over the K actions of two nodes.
 
 A rule is a NamedTuple whose class is attached to `choose`, `score_root` and `conclude`, as a problem is to
 corl.hooks.
@@ -89,9 +89,7 @@ class Trees(NamedTuple):
 
 
 def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
-    """Allocate `trees` trees of up to `nodes` nodes, with `width` edges (K) for each node and `root_width` (W) actions at the
-    root.
-    """
+    """Allocate trees of up to `nodes` nodes, with `width` (K) edges per node and `root_width` (W) actions at the root."""
     node, edge = (trees, nodes), (trees, nodes, width)
     return Trees(
         size=np.zeros(trees, np.int32),
@@ -203,8 +201,8 @@ def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) ->
         for k in range(count):
             trees.root_logit[t, k] = 0.0
     for k in range(len(actions)):
-        there = trees.root_logit[t, k] > FAR
-        weights[k] = max(math.exp(trees.root_logit[t, k] - highest), 1.2e-38) if there else 0.0
+        unmasked = trees.root_logit[t, k] > FAR
+        weights[k] = max(math.exp(trees.root_logit[t, k] - highest), 1.2e-38) if unmasked else 0.0
 
 
 @kernel(borrow=True)
@@ -256,7 +254,7 @@ def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logi
         trees: In place.
         t: The tree.
         leaf: The node.
-        reward: Of the step into it.
+        reward: The reward of the step into it.
         actions: int32 [W], of which the first `count` are valid; all but the K unmasked ones with the largest logits are dropped.
         logits: float32 [W], of these.
         count: The number of actions; 0: the episode is over, and `value` counts as 0.
@@ -268,11 +266,11 @@ def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logi
     if kept > 0:
         trees.mass[t, leaf] = prior_weights(weights, kept)
         promote(edges, weights, 0, kept)
-    worth = value if kept > 0 else 0.0
+    leaf_value = value if kept > 0 else 0.0
     trees.branches[t, leaf] = kept
-    trees.raw[t, leaf] = trees.value[t, leaf] = worth
+    trees.raw[t, leaf] = trees.value[t, leaf] = leaf_value
     trees.finished[t, leaf] = 1
-    backup(trees, t, leaf, worth)
+    backup(trees, t, leaf, leaf_value)
 
 
 @kernel(borrow=True)

@@ -1,4 +1,4 @@
-"""The HTML of a page: one file, no server, nothing loaded from elsewhere."""
+"""The HTML page of an instance or a solution: one self-contained file."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Trace: TypeAlias = Sequence[tuple[float, float | None, float | None]]
 
 
 def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (), trace: Trace = ()) -> str:
-    """Return the page about an instance, and about a solution of it, where there is one.
+    """Return the page of an instance and, if given, of a solution.
 
-    run: facts of the run that it came from, in words; trace: as `corl.Result` has it.
+    `run` has facts about the run that found the solution, `trace` its trace, as in `corl.Result`.
     """
     scene = problem.view(instance, solution)
     name = getattr(instance, "name", "") or problem.name
@@ -47,7 +47,7 @@ def _facts(problem: Problem, instance: Any, solution: Any, run: Facts) -> list[t
         return [*run, *known]
     if solution is None:
         return known
-    return [("objective", value(float(problem.of(instance).evaluate(instance, solution)))), *known]
+    return [("objective", value(float(problem.with_sense_of(instance).evaluate(instance, solution)))), *known]
 
 
 def _shown(fact: Any) -> str:
@@ -63,7 +63,7 @@ def _embedded(data: Any) -> Any:
 
 
 def in_browser(html: str) -> None:
-    """Open the page in the user's browser, from a file of its own that stays: the browser may read it late."""
+    """Open the page in the user's browser, from a file that is not removed, as the browser may read it later."""
     import tempfile
     import webbrowser
     from pathlib import Path

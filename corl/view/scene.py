@@ -1,4 +1,4 @@
-"""The picture of an instance and a solution on a page, in shapes that one piece of JavaScript draws for every problem."""
+"""The picture of an instance and a solution on a page, in shapes that the page's JavaScript draws for every problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Group:
     cells: Sequence[Any]
     """Its row in the table, under `Scene.head`."""
     steps: Sequence[Sequence[Any]] = ()
-    """A table of its own, under `Scene.steps_head`: the stops of a route with load and time."""
+    """The rows of its detail table, under `Scene.steps_head`: the stops of a route with load and time."""
 
 
 @dataclass
@@ -30,20 +30,20 @@ class Scene:
     equal: bool = False
     """Whether both axes have the same scale, as on a map."""
     rows: Sequence[str] = ()
-    """Names of the rows 0, 1, ... where y counts rows, the first one on top."""
+    """Names of the rows 0, 1, ..., the first one on top, if y is a row number."""
     head: Sequence[str] = ()
     groups: list[Group] = field(default_factory=list)
     steps_head: Sequence[str] = ()
     points: list[tuple[float, float, str, int, str]] = field(default_factory=list)
-    """(x, y, text, group or -1, kind): kind "" a node, "depot" a square, "out" one that is left out."""
+    """(x, y, text, group or -1, kind): kind "" a node, "depot" a square, "out" one that is not served."""
     lines: list[tuple[Sequence[float], Sequence[float], str, int]] = field(default_factory=list)
     """(xs, ys, text, group or -1)"""
     boxes: list[tuple[float, float, float, float, str, int, bool]] = field(default_factory=list)
-    """(x, y, width, height, text, group or -1, whether it is marked); where there are rows, y is the row and height 1."""
+    """(x, y, width, height, text, group or -1, whether it is marked); with `rows`, y is the row and height 1."""
     marked: str = ""
     """The meaning of marked boxes."""
     tight: list[str] = field(default_factory=list)
-    """The limits that are met exactly."""
+    """The limits that the solution meets exactly."""
     note: str = ""
 
 

@@ -106,7 +106,7 @@ class BanditEnvironment(Environment):
         }
 
     def solution(self, row: int) -> RecordedPolicy:
-        """Return the actions of the episode, a policy for its instance (`Problem.episode`). Raises UsageError before its end."""
+        """Return the actions of the episode, a policy for its `Problem.realised_instance`. Raises UsageError before its end."""
         at, state = int(self._checked(row)[0]), self.state
         which = int(state.instance[at])
         if state.time[at] < state.horizon[which]:

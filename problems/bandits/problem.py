@@ -155,7 +155,7 @@ class Bandits(Problem):
         self.environment_name(name)
         return BanditEnvironment(instances, rows) if width is None else BanditEnvironment(instances, rows, width)
 
-    def episode(self, instance: BanditInstance, key: int) -> BanditInstance:
+    def realised_instance(self, instance: BanditInstance, key: int) -> BanditInstance:
         """Return the instance with the one episode that the environment plays from this key, with random numbers of its own."""
         from corl.problems.bandits.environment import episode_of
 
@@ -168,11 +168,11 @@ class Bandits(Problem):
         self.environment_name(name)
         return decisions(instance, solution, key)
 
-    def starts(self, instance: BanditInstance) -> int:
+    def start_count(self, instance: BanditInstance) -> int:
         """Return the number of episodes: they begin with the arms in different states, and have different random numbers."""
         return instance.episodes
 
-    def miniature(self, instance: BanditInstance) -> BanditInstance:
+    def warm_up_instance(self, instance: BanditInstance) -> BanditInstance:
         """Return an instance of eight arms with the same kind of constraint, two pulls, one step and two episodes."""
         return GENERATORS[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)
 

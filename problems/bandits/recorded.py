@@ -20,8 +20,8 @@ __all__ = ["RecordedPolicy"]
 class RecordedPolicy(BanditPolicy):
     """The actions of one episode, one after the other, whatever the states of the arms.
 
-    It is a solution of an instance with a single episode (`Problem.episode`): with several, it would need to know which one it
-    plays, and so the random numbers to come.
+    It is a solution of an instance with a single episode (`Problem.realised_instance`): with several, it would need to know which
+    one it plays, and so the random numbers to come.
     """
 
     instance: BanditInstance

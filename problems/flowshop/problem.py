@@ -139,7 +139,7 @@ class FlowShop(Problem):
         self.environment_name(name)
         return decisions(instance, solution)
 
-    def miniature(self, instance: FlowShopInstance) -> FlowShopInstance:
+    def warm_up_instance(self, instance: FlowShopInstance) -> FlowShopInstance:
         """Return the instance of the first six jobs on the first four machines."""
         jobs, machines = min(_TINY[0], instance.jobs), min(_TINY[1], instance.machines)
         setup = instance.setup

@@ -239,7 +239,7 @@ class JobShop(Problem):
             return ""
         return "jobshop-slim" if instance.objective == "makespan" else "jobshop-arrivals"
 
-    def miniature(self, instance: JobShopInstance) -> JobShopInstance:
+    def warm_up_instance(self, instance: JobShopInstance) -> JobShopInstance:
         """Return the instance of the first four jobs with their first four operations, without side constraints."""
         at = np.concatenate([np.arange(a, min(b, a + _TINY)) for a, b in zip(instance.first[:_TINY], instance.first[1:])])
         choice = np.concatenate([np.arange(instance.choice_first[i], instance.choice_first[i + 1]) for i in at])

@@ -162,7 +162,7 @@ class Knapsack(Problem):
         """Return "knapsack-bq" if there is one capacity, otherwise ""."""
         return "knapsack-bq" if instance.m == 1 else ""
 
-    def miniature(self, instance: KnapsackInstance) -> KnapsackInstance:
+    def warm_up_instance(self, instance: KnapsackInstance) -> KnapsackInstance:
         """Return the instance of the first dozen items, with capacities reduced in proportion."""
         n = min(instance.n, 12)
         if n == instance.n:

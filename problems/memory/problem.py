@@ -181,7 +181,7 @@ class Mapping(Problem):
         """Return "memory-alphazero", the player trained by AlphaZero."""
         return "memory-alphazero"
 
-    def miniature(self, instance: MappingInstance) -> MappingInstance:
+    def warm_up_instance(self, instance: MappingInstance) -> MappingInstance:
         """Return a program of four operations."""
         from corl.problems.memory.generators import layered
 

@@ -185,7 +185,7 @@ class StaticAllocation(Problem):
         self.environment_name(name)
         return decisions(instance, solution)
 
-    def miniature(self, instance: StaticInstance) -> StaticInstance:
+    def warm_up_instance(self, instance: StaticInstance) -> StaticInstance:
         """Return the instance of the first dozen buffers."""
         n = min(instance.n, 12)
         if n == instance.n:

@@ -31,7 +31,7 @@ class Milp(Problem):
     suffixes = (".sol",)
     instance_suffixes = (".lp", ".mps")
 
-    def of(self, instance: MilpInstance) -> Milp:
+    def with_sense_of(self, instance: MilpInstance) -> Milp:
         """Return the problem that minimises or the one that maximises."""
         return MaximisedMilp() if instance.sense == "max" else Milp()
 
@@ -47,7 +47,7 @@ class Milp(Problem):
 
         return objective(instance, solution)
 
-    def tolerated(self, instance: MilpInstance, solution: Any) -> str:
+    def tolerance_note(self, instance: MilpInstance, solution: Any) -> str:
         """Return the largest violation of a bound, an integer or a row within the tolerance of 1e-6; "" if there is none."""
         from corl.problems.milp.evaluation import violation
 
@@ -142,7 +142,7 @@ class Milp(Problem):
 
         draw(instance, solution, axes)
 
-    def miniature(self, instance: MilpInstance) -> MilpInstance:
+    def warm_up_instance(self, instance: MilpInstance) -> MilpInstance:
         """Return a program of four items and two knapsacks, for which solvers compile the same kernels."""
         from corl.problems.milp.generators import multiple_knapsack
 

@@ -127,9 +127,9 @@ class MilpBranching(Problem):
 
         return decisions(instance, solution)
 
-    def miniature(self, instance: BranchingInstance) -> BranchingInstance:
+    def warm_up_instance(self, instance: BranchingInstance) -> BranchingInstance:
         """Return a program of four items and two knapsacks."""
-        return BranchingInstance(Milp().miniature(instance.program))
+        return BranchingInstance(Milp().warm_up_instance(instance.program))
 
 
 def _node(entry: Any, index: Mapping[str, int]) -> tuple[int, float, bool]:

@@ -193,7 +193,7 @@ class Orienteering(Problem):
 
         return [instance, *(replace(instance, graph=graph) for graph in planar_symmetries(instance.graph)[1:])]
 
-    def miniature(self, instance: OrienteeringInstance) -> OrienteeringInstance:
+    def warm_up_instance(self, instance: OrienteeringInstance) -> OrienteeringInstance:
         """Return the instance of the first dozen nodes, the first of which are start and end, with a limit that allows some."""
         from corl.problems.orienteering.evaluation import path_length
         from corl.problems.tsp.symmetries import first_cities

@@ -212,11 +212,11 @@ class Tsp(Problem):
 
         return planar_symmetries(instance)
 
-    def starts(self, instance: TspInstance) -> int:
+    def start_count(self, instance: TspInstance) -> int:
         """Return the number of cities: a tour may begin at any of them."""
         return instance.n
 
-    def miniature(self, instance: TspInstance) -> TspInstance:
+    def warm_up_instance(self, instance: TspInstance) -> TspInstance:
         """Return the instance of the first dozen cities."""
         from corl.problems.tsp.symmetries import first_cities
 

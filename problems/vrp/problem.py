@@ -173,7 +173,7 @@ class Vrp(Problem):
 
         return decisions(instance, solution)
 
-    def miniature(self, instance: VrpInstance) -> VrpInstance:
+    def warm_up_instance(self, instance: VrpInstance) -> VrpInstance:
         """Return the instance of the first dozen clients."""
         from corl.problems.vrp.facts import first_clients
 

@@ -20,7 +20,7 @@ class _Baseline(Solver):
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
 
     def prepare(self, instance: BanditInstance) -> None:
         from corl.solvers.bandits.warm_up import warm_up

@@ -28,12 +28,12 @@ class Fluid(Solver):
         """Steps of a linear program that is solved again from the state of every step, for its prices; 0: none. A program
         takes milliseconds to seconds, and each situation of the episodes needs one. The policy without it is reported first.""",
         low=1,
-        also=0,
+        special=0,
     )
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "Fluid prices: a linear program's worths of levels at every time, maximised exactly"
 
     def prepare(self, instance: BanditInstance) -> None:

@@ -27,7 +27,7 @@ class Rollout(Solver):
     depth: int = option(4, "Steps of a rollout; the reward after these is estimated by the fluid relaxation.", low=1, high=1000)
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "Tree search over likely actions, with rollouts of the fluid policy"
 
     def prepare(self, instance: BanditInstance) -> None:

@@ -15,7 +15,7 @@ __all__ = ["warm_up"]
 
 def warm_up(instance: BanditInstance) -> None:
     """Compile the simulation, the oracle and the check of the instance's kind of constraint, on a tiny instance of it."""
-    small = registry.problem("bandits").miniature(instance)
+    small = registry.problem("bandits").warm_up_instance(instance)
     simulate(small, TablePolicy(small, small.rewards[None]).actions)
     small.constraint.fits(np.zeros((1, small.constraint.action_size), np.int8))
     if small.constraint.kind == "budget":  # unequal costs need another kernel

@@ -27,7 +27,7 @@ class Whittle(Solver):
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    members: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "Whittle's index and an exact oracle"
 
     def accepts(self, instance: BanditInstance) -> str:

@@ -27,14 +27,14 @@ class CpSat(Solver):
     """CP-SAT: one circuit of the jobs for all machines, interval variables, a no-overlap constraint for each machine."""
 
     search_workers: int = option(
-        0, "CP-SAT's threads; 0: as many as `workers`. With few it leaves out kinds of search.", low=1, also=0
+        0, "CP-SAT's threads; 0: as many as `workers`. With few it leaves out kinds of search.", low=1, special=0
     )
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
     hint: bool = option(True, "Whether to begin from the sequence of `neh` where none is given.")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools), with proven bounds"
 
     def accepts(self, instance: FlowShopInstance) -> str:

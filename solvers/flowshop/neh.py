@@ -26,7 +26,7 @@ class Neh(Solver):
     ties: bool = option(True, "Whether places of the same makespan are told apart by the idle times there, instead of by chance.")
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "NEH: job after job at its best place; any size"
     iteration: ClassVar[str] = "one job put in the best of all places"
 

@@ -53,7 +53,7 @@ def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
 
     problem = registry.problem_of(instance)
     assert problem is not None
-    tiny = problem.miniature(instance)
+    tiny = problem.warm_up_instance(instance)
     for iterations in (_WARM_UP, 1):
         solver.solve(tiny, Run(problem, tiny, iterations=iterations))
     ended = Run(problem, tiny)
@@ -76,12 +76,12 @@ def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> An
 
     Raises UsageError as `policy_name` does, and for a policy of another problem or architecture, or in training mode.
     """
-    from corl.networks.checkpoints import loaded
+    from corl.networks.checkpoints import load_cached
 
     problem = registry.problem_of(instance)
     assert problem is not None
     wanted = policy_name(instance, given, architecture) if isinstance(given, str) else type(given).__name__
-    policy: Any = loaded(wanted)[0] if isinstance(given, str) else given
+    policy: Any = load_cached(wanted)[0] if isinstance(given, str) else given
     kind = getattr(policy, "architecture", "")
     if architecture and kind != architecture:
         raise UsageError(f"policy {wanted} is a network of architecture {kind}; accepted: {architecture}")
@@ -136,7 +136,7 @@ class Session:
         """
         self.run, self.policy = run, policy
         self.instance, self.copies = instance, run.problem.symmetries(instance)[:augment]
-        self.starts = min(starts or math.inf, run.problem.starts(instance))
+        self.starts = min(starts or math.inf, run.problem.start_count(instance))
         self.rows = 0
         """States evaluated by the network so far."""
         self.steps = 0

@@ -12,7 +12,7 @@ from corl.policy import Policy as AnyPolicy
 from corl.solver import Solver
 
 if TYPE_CHECKING:
-    from corl.decoding import CountedEvaluator, Decoded, Decoder, Entries
+    from corl.decoding import CountedEvaluator, Decoded, Decoder, StartStates
     from corl.run import Run
     from corl.solvers.generic.inference import Session
 
@@ -74,7 +74,7 @@ class Policy(Solver):
         0, "Rounds after which the solver ends; 0: when the budget is spent or every solution has been considered.", low=0
     )
 
-    alike: ClassVar[int] = 16
+    preparation_size: ClassVar[int] = 16
     title: ClassVar[str] = "a learned policy: greedy, then samples or beams of it"
     iteration: ClassVar[str] = "one state shown to the network"
 
@@ -172,7 +172,7 @@ class _Rounds:
     further: Iterator[int]
     temperature: float
 
-    def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
+    def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Sample until every sequence has been sampled, or until too many prefixes are remembered."""
         from corl.decoding.without_replacement import Sampler
 

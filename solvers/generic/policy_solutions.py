@@ -44,7 +44,7 @@ def prepare(solver: Solver, instance: Any, architecture: str = "") -> None:
     assert problem is not None
     _check(solver, problem.name)
     policy_for(instance, getattr(solver, "policy"), architecture)  # noqa: B009
-    small = problem.miniature(instance)
+    small = problem.warm_up_instance(instance)
     solver.solve(small, Run(problem, small))
 
 
@@ -68,11 +68,11 @@ def report(solver: Any, instance: Any, run: Run, searches: bool = False, archite
         searches: Whether the policy chooses by a search; without it if the judge needs more than 80 % of the time limit for that.
         architecture: The required architecture of the network; "" accepts every policy.
     """
-    from corl.networks.checkpoints import loaded
+    from corl.networks.checkpoints import load_cached
 
     policy_for(instance, solver.policy, architecture)
     wanted = policy_name(instance, solver.policy, architecture)
-    digest = loaded(wanted)[1]["digest"]
+    digest = load_cached(wanted)[1]["digest"]
     if searches:
         scale = VALUE_SCALE if solver.value_scale is None else solver.value_scale
         simulations, imagined = solver.simulations or _SIMULATIONS, architecture == "muzero"

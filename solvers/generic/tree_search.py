@@ -56,7 +56,7 @@ class TreeSearch(Solver):
     multi_start: int = option(1, "Starts (of a tour: first cities), side by side; 0: all.", low=0)
     rounds: int = option(0, "Rounds after which the solver ends; 0: when the budget is spent.", low=0)
 
-    alike: ClassVar[int] = 16
+    preparation_size: ClassVar[int] = 16
     title: ClassVar[str] = "tree search (Gumbel or PUCT) in the environment, led by a learned policy"
     iteration: ClassVar[str] = "one state shown to the network"
 
@@ -91,7 +91,7 @@ class TreeSearch(Solver):
         problem = registry.problem_of(instance)
         assert problem is not None
         planning = Planning(round_search(self, _FIRST_SIMULATIONS, 0), self._rollouts(policy))
-        pool = problem.environment([problem.miniature(instance)], planning.rows, name=policy.environment)
+        pool = problem.environment([problem.warm_up_instance(instance)], planning.rows, name=policy.environment)
         pool.reset([0], [0])
         if (actions := pool.actions([0]))[0, 0] >= 0:
             with one_thread():

@@ -29,14 +29,14 @@ class CpSat(Solver):
         """CP-SAT's threads; 0: as many as `workers`. With few it leaves out kinds of search, so that 8 on one core can be better
         than 1.""",
         low=1,
-        also=0,
+        special=0,
     )
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
     hint: bool = option(True, "Whether to begin from the best dispatching rule where no schedule is given.")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools): any job shop, with proven bounds"
 
     def kind(self, instance: JobShopInstance) -> str:

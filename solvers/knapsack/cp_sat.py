@@ -31,7 +31,7 @@ class CpSat(Solver):
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools): any number of capacities, with proven bounds"
 
     def accepts(self, instance: KnapsackInstance) -> str:

@@ -32,7 +32,7 @@ class Greedy(Solver):
     )
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "items by density, or by density with noise; any number of capacities"
     iteration: ClassVar[str] = "one filling"
 

@@ -33,7 +33,7 @@ class OrTools(Solver):
     """
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "OR-Tools' branch and bound for knapsacks; integers only"
 
     def accepts(self, instance: KnapsackInstance) -> str:

@@ -29,7 +29,7 @@ class GreedyKeep(Solver):
     """Keep tensors in fast memory when they are written, in schedule order, for as many accesses as fit; no prefetches."""
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "greedy: keeps what is written, in schedule order, where it fits and pays; no prefetches"
 
     def prepare(self, instance: MappingInstance) -> None:
@@ -60,7 +60,7 @@ class XlaLike(Solver):
     tuned: bool = option(False, "Whether to try twelve more pairs of power and ratio, and keep the best plan.")
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "like XLA's compiler: by benefit over root of size, late prefetches, evictions, repacking"
 
     def prepare(self, instance: MappingInstance) -> None:

@@ -21,12 +21,12 @@ _MOST = 4000  # accesses times operations up to which a model is built
 class CpSat(Solver):
     """CP-SAT on rectangles, copies and rooflines, from the better of the constructions. Its bound is proven."""
 
-    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, also=0, scale="log")
+    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, special=0, scale="log")
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools): small programs, with proven bounds"
 
     def accepts(self, instance: MappingInstance) -> str:

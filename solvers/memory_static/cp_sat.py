@@ -24,11 +24,11 @@ class CpSat(Solver):
     capacity: int | None = option(
         None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
     )
-    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, also=0, scale="log")
+    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, special=0, scale="log")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "CP-SAT (OR-Tools): rectangles that do not overlap, with proven bounds"
 
     def accepts(self, instance: StaticInstance) -> str:

@@ -37,7 +37,7 @@ class CpSat(Solver):
     no common denominator up to a million are refused.
     """
 
-    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, also=0, scale="log")
+    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, special=0, scale="log")
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
     limit_free: ClassVar[bool] = True

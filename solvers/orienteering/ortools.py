@@ -29,7 +29,7 @@ class OrTools(Solver):
     """
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "OR-Tools routing with optional nodes (guided local search)"
 
     def accepts(self, instance: OrienteeringInstance) -> str:

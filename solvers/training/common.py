@@ -11,7 +11,7 @@ from corl.learning.source import Source
 if TYPE_CHECKING:
     from corl.adapter import Problem
     from corl.learning.session import Training
-    from corl.networks.policy import Policy
+    from corl.networks.policy import NetworkPolicy
 
 __all__ = ["PolicyRecipe", "begin", "source_of"]
 
@@ -25,6 +25,6 @@ def source_of(recipe: PolicyRecipe, problem: Problem, seed: int) -> Source:
     return Source(problem, recipe.generator, recipe.sizes or (recipe.size,), seed, recipe.instances)
 
 
-def begin(recipe: PolicyRecipe, training: Training, source: Source) -> Policy:
+def begin(recipe: PolicyRecipe, training: Training, source: Source) -> NetworkPolicy:
     """Return the initial network of a recipe."""
     return recipe.first_network(training, source)

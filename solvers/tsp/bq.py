@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from corl.learning.algorithms.imitation import Imitation
-from corl.options import changed
+from corl.options import with_default
 
 __all__ = ["AtspBq", "Bq"]
 
@@ -21,18 +21,18 @@ __all__ = ["AtspBq", "Bq"]
 class Bq(Imitation):
     """Recipe `imitation` with `eax` as a completing teacher, on uniform instances of 50 to 200 cities, with a value."""
 
-    generator: str = changed(Imitation, "generator", "uniform")
-    sizes: tuple[int, ...] = changed(Imitation, "sizes", (50, 63, 79, 100, 126, 159, 200))
-    features: str = changed(Imitation, "features", "plane")
-    layers: int = changed(Imitation, "layers", 3)
-    rate: float = changed(Imitation, "rate", 2e-3)
-    batch: int = changed(Imitation, "batch", 2)
-    states: int = changed(Imitation, "states", 64)
-    lesson: int = changed(Imitation, "lesson", 16)
-    teacher: str = changed(Imitation, "teacher", "eax")
-    teacher_iterations: int = changed(Imitation, "teacher_iterations", 1000)
-    completing: bool = changed(Imitation, "completing", True)
-    value_weight: float = changed(Imitation, "value_weight", 0.1)
+    generator: str = with_default(Imitation, "generator", "uniform")
+    sizes: tuple[int, ...] = with_default(Imitation, "sizes", (50, 63, 79, 100, 126, 159, 200))
+    features: str = with_default(Imitation, "features", "plane")
+    layers: int = with_default(Imitation, "layers", 3)
+    rate: float = with_default(Imitation, "rate", 2e-3)
+    batch: int = with_default(Imitation, "batch", 2)
+    states: int = with_default(Imitation, "states", 64)
+    lesson: int = with_default(Imitation, "lesson", 16)
+    teacher: str = with_default(Imitation, "teacher", "eax")
+    teacher_iterations: int = with_default(Imitation, "teacher_iterations", 1000)
+    completing: bool = with_default(Imitation, "completing", True)
+    value_weight: float = with_default(Imitation, "value_weight", 0.1)
 
     title: ClassVar[str] = "imitation of eax on the nearest cities of what remains, with the policy's own beginnings"
 
@@ -41,16 +41,16 @@ class Bq(Imitation):
 class AtspBq(Imitation):
     """Recipe `imitation` with our ATSP search (`ils`) as a completing teacher, on `asymmetric` instances, with a value."""
 
-    generator: str = changed(Imitation, "generator", "asymmetric")
-    sizes: tuple[int, ...] = changed(Imitation, "sizes", (30, 40, 54, 72, 97, 130))
-    features: str = changed(Imitation, "features", "matrix")
-    rate: float = changed(Imitation, "rate", 2e-3)
-    batch: int = changed(Imitation, "batch", 2)
-    states: int = changed(Imitation, "states", 64)
-    lesson: int = changed(Imitation, "lesson", 16)
-    teacher: str = changed(Imitation, "teacher", "ils")
-    teacher_iterations: int = changed(Imitation, "teacher_iterations", 300)
-    completing: bool = changed(Imitation, "completing", True)
-    value_weight: float = changed(Imitation, "value_weight", 1.0)
+    generator: str = with_default(Imitation, "generator", "asymmetric")
+    sizes: tuple[int, ...] = with_default(Imitation, "sizes", (30, 40, 54, 72, 97, 130))
+    features: str = with_default(Imitation, "features", "matrix")
+    rate: float = with_default(Imitation, "rate", 2e-3)
+    batch: int = with_default(Imitation, "batch", 2)
+    states: int = with_default(Imitation, "states", 64)
+    lesson: int = with_default(Imitation, "lesson", 16)
+    teacher: str = with_default(Imitation, "teacher", "ils")
+    teacher_iterations: int = with_default(Imitation, "teacher_iterations", 300)
+    completing: bool = with_default(Imitation, "completing", True)
+    value_weight: float = with_default(Imitation, "value_weight", 1.0)
 
     title: ClassVar[str] = "next city of the ATSP from the assignment problem of what remains, imitating our search"

@@ -39,7 +39,7 @@ class OrTools(Solver):
     )
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 3
+    preparation_size: ClassVar[int] = 3
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: TspInstance) -> str:

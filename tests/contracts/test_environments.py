@@ -131,7 +131,7 @@ def test_base_and_rewards_are_the_objective(name: str, count: int):
                 environment.solution(row)
         totals, rows, _ = episode(environment, random, keys)
         for given, key, row, total in zip(instances, keys.tolist(), rows, totals):
-            instance = problem.episode(given, key)
+            instance = problem.realised_instance(given, key)
             solution = environment.solution(int(row))
             value = json.loads(json.dumps(problem.to_json(instance, solution)))
             for each in (solution, problem.from_json(instance, value)):
@@ -145,7 +145,7 @@ def test_decisions_lead_to_a_solution_as_good(name: str, count: int):
     """The decisions of a solution, replayed from the same key, are legal, end the episode, and come to no less than it."""
     problem = played(name)
     if not problem.adapter.has_decisions:
-        with pytest.raises(UsageError, match="cannot tell the decisions"):
+        with pytest.raises(UsageError, match="does not determine the decisions"):
             problem.decisions(None, None)
         return
     for seed in seeds(name, count):
@@ -190,7 +190,7 @@ def test_rows_are_independent(name: str, count: int):
                 total, apart = total + rewards[0], apart + rewards[0]
             assert total == apart == totals[k], seed
             ended = (alone, m + 1), (together, k), (single[k], 0), (environment, int(rows[k]))
-            judged = problem.episode(instances[k], int(keys[k]))
+            judged = problem.realised_instance(instances[k], int(keys[k]))
             ends = [problem.to_json(judged, one.solution(at)) for one, at in ended]
             assert ends[0] == ends[1] == ends[2] == ends[3], seed
 
@@ -271,7 +271,7 @@ def test_starts_and_symmetries(name: str):
     problem, random = played(name), np.random.default_rng(0)
     sign = 1.0 if problem.sense == "max" else -1.0
     for instance in accepted(name, random, 9, 9):
-        starts = problem.starts(instance)
+        starts = problem.start_count(instance)
         environment = problem.environment([instance], starts)
         environment.reset(np.arange(starts), 0, np.arange(starts))
         states = {b"".join(np.ascontiguousarray(array[row]).tobytes() for array in environment.state if len(array) == starts)
@@ -280,7 +280,7 @@ def test_starts_and_symmetries(name: str):
         environment = problem.environment([instance], 3)
         (total,), (row,), _ = episode(environment, random, None)
         same = problem.symmetries(instance)
-        values = [problem.evaluate(problem.episode(each, 0), environment.solution(int(row))) for each in same]
+        values = [problem.evaluate(problem.realised_instance(each, 0), environment.solution(int(row))) for each in same]
         assert same[0] is instance and values == pytest.approx(len(same) * [sign * total], rel=1e-6, abs=1e-9)
 
 

@@ -50,8 +50,8 @@ def test_rewards_add_up_to_the_objective(name):
             seen, reward, over, cut, info = env.step(int(random.integers(env.action_space.n)))
             total += reward
             assert not cut
-        adapter = problem.of(env.instances[which])
-        value = adapter.evaluate(adapter.episode(env.instances[which], key), info["solution"])
+        adapter = problem.with_sense_of(env.instances[which])
+        value = adapter.evaluate(adapter.realised_instance(env.instances[which], key), info["solution"])
         assert total == pytest.approx(value if adapter.sense == "max" else -value, rel=1e-9, abs=1e-9)
         with pytest.raises(UsageError, match="the episode is over"):
             env.step(0)

@@ -58,7 +58,7 @@ def test_damaged_solutions(name: str, count: int, tmp_path: Path):
         path = tmp_path / f"mutant{suffix}"
 
         def examine(instance: Any = instance, path: Path = path) -> None:
-            adapter = problem.of(instance)
+            adapter = problem.with_sense_of(instance)
             with refused(path, (InputError, Infeasible)):
                 solution, _ = read_solution(adapter, instance, path)
                 values.append(judge(adapter, instance, solution, path))
@@ -94,7 +94,7 @@ def test_huge_numbers_in_solutions(name: str, tmp_path: Path):
         for value in (*HUGE, *([huge] for huge in HUGE), *with_other_numbers(problem.to_json(instance, result.solution))):
             said = ""
             try:
-                problem.of(instance).evaluate(instance, problem.from_json(instance, value))
+                problem.with_sense_of(instance).evaluate(instance, problem.from_json(instance, value))
             except (Infeasible, InputError) as error:
                 said = str(error)
             assert "\n" not in said and len(said) <= 700

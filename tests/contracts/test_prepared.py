@@ -11,12 +11,12 @@ import pytest
 from kinds import kinds
 
 from corl import registry
-from corl.compilation import ahead
+from corl.compilation import precompile
 
 SCRIPT = Path(__file__).with_name("prepared.py")
 SOLVERS = [(problem, short) for problem in registry.problems() for short in registry.solvers(problem)]
-COMPILING = [pair for pair in SOLVERS if registry.solver(*pair).alike or ahead.recorded(registry.solver(*pair))]
-RECORDED = [pair for pair in SOLVERS if ahead.recorded(registry.solver(*pair))]
+COMPILING = [pair for pair in SOLVERS if registry.solver(*pair).preparation_size or precompile.recorded(registry.solver(*pair))]
+RECORDED = [pair for pair in SOLVERS if precompile.recorded(registry.solver(*pair))]
 LEARNERS = {"sequoia": ["budget"], "iterative-dqn": ["budget"]}
 """The kinds for solvers that learn in every run, which takes them minutes for some."""
 
@@ -52,7 +52,7 @@ def test_nothing_is_compiled_inside_the_clock_of_any_kind(problem, short):
 def test_every_kind_has_a_record(problem, short):
     """What `corl warm-up` compiles, and `corl doctor` counts; else `python -P tests/record_kernels.py PROBLEM.SOLVER`."""
     cls = registry.solver(problem, short)
-    solver, known = cls(), {record["kind"] for record in ahead.recorded(cls)}
+    solver, known = cls(), {record["kind"] for record in precompile.recorded(cls)}
     for make in kinds(problem).values():
         instance = make()
         assert solver.accepts(instance) or solver.kind(instance) in known

@@ -258,7 +258,7 @@ def test_a_benchmark(numbers, how, moment, kept):
 
 @BOTH
 @pytest.mark.parametrize(
-    "moment", ["Importing('numba')", "at('corl.compilation.ahead', 'missing')", "compiling(1)", "compiling(2)"]
+    "moment", ["Importing('numba')", "at('corl.compilation.precompile', 'missing')", "compiling(1)", "compiling(2)"]
 )
 def test_a_warm_up(tmp_path, how, moment):
     """Also while other processes compile."""

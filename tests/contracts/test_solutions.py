@@ -50,7 +50,7 @@ def test_solve_and_evaluate_agree(name: str, solver: str, tmp_path: Path, capsys
     assert found, "no small instance is solved"
     file = tmp_path / f"instance{fullest_format(name)}"
     for result in found:
-        instance, problem = result.data, registry.problem(name).of(result.data)
+        instance, problem = result.data, registry.problem(name).with_sense_of(result.data)
         value = json.loads(json.dumps(problem.to_json(instance, result.solution)))
         again = problem.from_json(instance, value)
         assert problem.to_json(instance, again) == value

@@ -34,7 +34,7 @@ def test_every_form_is_a_start(name):
 
     count = 0
     for instance, result in started(name):
-        problem = registry.problem(name).of(instance)
+        problem = registry.problem(name).with_sense_of(instance)
         forms = [
             result, result.solution, problem.to_json(instance, result.solution), result.to_json(), json.loads(result.to_json()),
             corl.Result.from_json(result.to_json()),
@@ -51,7 +51,7 @@ def test_what_is_no_solution_is_refused(name):
     from corl.warm_starts import warm_start
 
     instance = small(name)[0]
-    problem = registry.problem(name).of(instance)
+    problem = registry.problem(name).with_sense_of(instance)
     for form in ([[["x"]]], {"no": "solution"}, 7, object(), '{"problem": "none", "solution": 1}', '["x"]'):
         with pytest.raises(UsageError, match="warm_start: ") as caught:
             warm_start(problem, instance, form)

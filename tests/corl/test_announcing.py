@@ -33,9 +33,9 @@ def script(prelude, **keywords):
 def levels():
     """The loggers' levels and the process's word are as before after the test."""
     before = [logging.getLogger(name).level for name in LOGGERS]
-    said = announcing._said
+    said = announcing._announced
     yield
-    announcing._said = said
+    announcing._announced = said
     for name, level in zip(LOGGERS, before, strict=True):
         logging.getLogger(name).setLevel(level)
 
@@ -79,7 +79,7 @@ def test_what_nobody_has_announced(tmp_path, monkeypatch, caplog):
         (tmp_path / f"announced_{name}.py").write_text("from corl.jit import kernel\n@kernel\ndef one(x):\n    return x + 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("CORL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(announcing, "_said", False)
+    monkeypatch.setattr(announcing, "_announced", False)
     for noticed, name, said in ((1e9, "swift", 0), (0.0, "slow", 1), (0.0, "more", 1)):
         monkeypatch.setattr(announcing, "NOTICED", noticed)
         importlib.import_module(f"announced_{name}").one(1)
@@ -92,9 +92,9 @@ def test_who_tells_is_not_told_twice(tmp_path, monkeypatch, caplog):
     (tmp_path / "announced_told.py").write_text("from corl.jit import kernel\n@kernel\ndef one(x):\n    return x + 1\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("CORL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(announcing, "_said", False)
+    monkeypatch.setattr(announcing, "_announced", False)
     monkeypatch.setattr(announcing, "NOTICED", 0.0)
-    with announcing.told():
+    with announcing.announced_by_caller():
         importlib.import_module("announced_told").one(1)
     assert not caplog.messages
 

@@ -134,7 +134,7 @@ def test_a_judge_that_changes_what_it_judges(plug_in, fault):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("return float('nan')", "worth nan"),
+        ("return float('nan')", "objective value nan"),
         ("return 1 / 0", "ZeroDivisionError"),
         ("import sys; sys.exit(0)", "SystemExit"),
         ("return 'much'", "ValueError"),
@@ -166,11 +166,11 @@ def test_a_solver_that_finds_nothing(plug_in):
 DEFAULTS = """
 from dataclasses import dataclass
 from corl.learning.algorithms.evolution import Evolution
-from corl.options import changed, option
+from corl.options import with_default, option
 
 @dataclass(frozen=True)
 class Small(Evolution):
-    width: int = changed(Evolution, "width", 8)
+    width: int = with_default(Evolution, "width", 8)
 
 @dataclass(frozen=True)
 class Wider(Evolution):

@@ -1,4 +1,4 @@
-"""corl.compilation.ahead and claims: several processes compile each kernel once, and none is left behind."""
+"""corl.compilation.precompile and locks: several processes compile each kernel once, and none is left behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from numba.core import types
 
 import corl.solvers
 from corl import registry
-from corl.compilation import ahead, cache, signatures
+from corl.compilation import cache, precompile, signatures
 
 SOLVERS = Path(corl.solvers.__path__[0])
 RECORDER = Path(__file__).resolve().parents[1] / "record_kernels.py"
@@ -79,7 +79,7 @@ def output(child):
 def test_a_record_is_compiled_ahead(folder):
     """All that it names and that there is, and what that calls; then nothing is missing, and a solver loads it."""
     ahead = f"""
-from corl.compilation.ahead import compile_ahead, missing
+from corl.compilation.precompile import compile_ahead, missing
 record, told = {RECORD!r}, []
 print(len(missing([record])))
 compile_ahead([record], lambda count, seconds: told.append(count))
@@ -88,7 +88,7 @@ print(told[0])
     assert output(python(folder, ahead)) == ["2", "2"]
     use = f"""
 import numpy as np, team_sample
-from corl.compilation.ahead import missing
+from corl.compilation.precompile import missing
 print(len(missing([{RECORD!r}])), team_sample.first(1, team_sample.Pair(np.ones(1), 2)), team_sample.second(1))
 print(sum(sum(each.stats.cache_misses.values()) for each in (team_sample.first, team_sample.second)))
 """
@@ -157,14 +157,14 @@ def test_one_process_compiles_and_the_others_wait(folder, killed):
 
 ENDED = """
 import time
-from corl.compilation import ahead
+from corl.compilation import precompile
 
 def tell(count, seconds):
     if count < 2:
         print("compiled", flush=True)
         time.sleep(600)
 
-ahead.compile_ahead([RECORD], tell)
+precompile.compile_ahead([RECORD], tell)
 """
 
 
@@ -209,10 +209,10 @@ def test_the_command_compiles_once(corl_command, tmp_path):
 def test_a_cold_solve_says_that_it_compiles(tmp_path, caplog, monkeypatch):
     """One line in the log, with a number and about how many seconds, where there is more than a second to wait for."""
     records = [RECORD | {"kernels": [[9.0, "corl.rng:mix", ["int16"]], [3.0, "corl.rng:mix", ["int8"]]]}]
-    monkeypatch.setattr(ahead, "recorded", lambda solver, kind: records)
-    monkeypatch.setattr(ahead, "_helpers", lambda count, records: nullcontext())
-    monkeypatch.setattr(ahead, "compile_one", lambda job: None)
-    ahead.compile_for(registry.solver("knapsack", "dp")(), None)
+    monkeypatch.setattr(precompile, "recorded", lambda solver, kind: records)
+    monkeypatch.setattr(precompile, "_helpers", lambda count, records: nullcontext())
+    monkeypatch.setattr(precompile, "compile_one", lambda job: None)
+    precompile.compile_for(registry.solver("knapsack", "dp")(), None)
     (message,) = caplog.messages
     assert re.fullmatch(r"compiling 2 kernels once for this machine, about \d+ s", message)
 
@@ -238,7 +238,7 @@ def recorded():
     """The solvers that have records, as PROBLEM, SOLVER."""
     for problem in registry.problems():
         for short in registry.solvers(problem):
-            if ahead.recorded(registry.solver(problem, short)):
+            if precompile.recorded(registry.solver(problem, short)):
                 yield problem, short
 
 
@@ -246,7 +246,7 @@ def recorded():
 @pytest.mark.parametrize(("problem", "short"), list(recorded()))
 def test_records_are_what_solvers_prepare(problem, short):
     """The same kernels, for the same types; otherwise `python -P tests/record_kernels.py PROBLEM.SOLVER` records them again."""
-    for record in ahead.recorded(registry.solver(problem, short)):
+    for record in precompile.recorded(registry.solver(problem, short)):
         command = [sys.executable, "-P", str(RECORDER), problem, short, record["kind"]]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])

@@ -88,7 +88,7 @@ def test_a_view_is_observed_once():
     made = []
     look = lambda shown: made.append(shown) or {"double": 2 * shown.arrays["left"]}  # noqa: E731
     part = view.part(slice(1, 3))
-    assert part.seen("a", look)["double"].tolist() == [8, 2] and view.seen("a", look)["double"].tolist() == [10, 8, 2]
+    assert part.derived("a", look)["double"].tolist() == [8, 2] and view.derived("a", look)["double"].tolist() == [10, 8, 2]
     assert part.rows.tolist() == [0, 1] and (part.actions == view.actions[1:]).all() and part.arrays["left"].tolist() == [4, 1]
     assert view.arrays["left"].tolist() == [5, 4, 1] and environment.looks == 1 and made == [view]
     assert environment.view([1], view.actions[2:]).arrays["left"].tolist() == [1] and environment.looks == 2

@@ -98,7 +98,7 @@ def test_a_solution_refutes_a_proof():
 def test_a_part_of_a_run_counts_for_the_whole():
     """What is discarded in a thread of the solver's own is counted where the user sees it."""
     run = Run(Number(), None, iterations=10)
-    run.aside().report(-1)
+    run.sub_run().report(-1)
     assert run.discarded == 1 and "negative" in run.refusal
 
 

@@ -59,8 +59,8 @@ def forgotten(monkeypatch):
     """The registry and the architectures as they were, afterwards."""
     from corl.networks import architectures
 
-    monkeypatch.setattr(registry, "_guests", {})
-    monkeypatch.setattr(architectures, "_guests", {})
+    monkeypatch.setattr(registry, "_uninstalled", {})
+    monkeypatch.setattr(architectures, "_uninstalled", {})
 
 
 def test_a_problem_and_a_solver_of_ones_own():

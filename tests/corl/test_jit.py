@@ -107,7 +107,7 @@ def test_no_writable_cache_means_no_cache(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "CORL_CACHE": os.devnull, "PYTHONDONTWRITEBYTECODE": "1"}
     code = "import single; print(single.one(1))"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout == "2\n" and done.stderr.count("\n") == 1 and "kernels cannot be kept" in done.stderr, done.stderr
+    assert done.stdout == "2\n" and done.stderr.count("\n") == 1 and "kernels cannot be cached" in done.stderr, done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["single.py"]
 
 
@@ -217,7 +217,7 @@ def test_a_full_disk(kept):
     for file in folder.iterdir():
         file.unlink()
     hits, said = use(place, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
-    assert hits == 0 and said.count("\n") == 1 and "kernels cannot be kept (File too large)" in said, said
+    assert hits == 0 and said.count("\n") == 1 and "kernels cannot be cached (File too large)" in said, said
     assert use(place) == (0, "") and use(place) == (3, "")
 
 

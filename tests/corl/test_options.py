@@ -33,7 +33,7 @@ class Plain:
 class Ranged(Options):
     """Every kind of range."""
 
-    count: int = option(0, "So many; 0: automatic.", low=2, also=0, scale="log")
+    count: int = option(0, "So many; 0: automatic.", low=2, special=0, scale="log")
     share: float = option(0.5, "A share.", low=0, high=1)
     rate: float = option(1e-3, "Of learning.", above=0, scale="log")
     discount: float = option(0.9, "Of rewards.", above=0, below=1)

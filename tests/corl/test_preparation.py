@@ -42,7 +42,7 @@ class Counting(Solver):
     size: int = option(1, "Any.", low=0)
     policy: object = option("", "Any.")
 
-    alike: ClassVar[int] = 4
+    preparation_size: ClassVar[int] = 4
     seen: ClassVar[list] = []
 
     def kind(self, instance):
@@ -59,7 +59,7 @@ class Counting(Solver):
 class Careful(Counting):
     """Says nothing of what is alike."""
 
-    alike: ClassVar[int] = 0
+    preparation_size: ClassVar[int] = 0
 
 
 @pytest.fixture(autouse=True)
@@ -158,7 +158,7 @@ def test_shipped_solvers_say_what_is_alike(problem):
     for short in registry.solvers(problem):
         cls = registry.solver(problem, short)
         assert (
-            cls.alike
+            cls.preparation_size
             or cls.prepare is Solver.prepare
             or problem in ("milp", "milp-branching")
             or cls.requires

@@ -78,14 +78,14 @@ def test_time_limit_ends_the_grants(clock):
 def test_aside_has_grants_of_its_own_and_ends_with_the_whole(clock):
     """What it is granted counts for itself alone; it ends when the whole does, and `reserve` seconds earlier."""
     whole = Run(Number(), None, iterations=100, seed=7)
-    aside = whole.aside()
+    aside = whole.sub_run()
     whole.budget(60)
     assert aside.seed == 7 and sum(iter(aside.budget, 0)) == 100 and aside.limit == "iterations" and whole.limit is None
-    other = whole.aside()
+    other = whole.sub_run()
     whole.stop("target")
     assert other.limit == "target" and other.budget() == 0
     short = Run(Number(), None, time_limit=0.2)
-    early = short.aside(0.15)
+    early = short.sub_run(0.15)
     work(early, clock, 1e-3)
     assert early.limit == "time_limit" and 0.05 <= early.elapsed < 0.052 and short.remaining > 0.148
 
@@ -160,7 +160,7 @@ def test_negative_objectives():
 def test_objectives_and_bounds_are_finite(value):
     """NaN and infinities are a solver's error; minus infinity as a lower bound says nothing and is ignored."""
     run = Run(Anything(), None, iterations=10)
-    with pytest.raises(SolverError, match="worth"):
+    with pytest.raises(SolverError, match="objective value"):
         run.report(value)
     with pytest.raises(SolverError, match="claimed"):
         run.report(5, math.nan)

@@ -1,4 +1,4 @@
-"""Problem.of: a family whose instances have a sense each."""
+"""Problem.with_sense_of: a family whose instances have a sense each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ends:
 class EndsProblem(corl.Problem):
     name, title, instance_type = "ends", "a number is worth itself", Ends
 
-    def of(self, instance):
+    def with_sense_of(self, instance):
         return Largest() if instance.sense == "max" else self
 
     def recognises(self, head):
@@ -72,7 +72,7 @@ def ends(tmp_path, searched):
 def test_a_problem_is_of_its_own_sense_unless_it_says_otherwise():
     """The default of `of` is the problem itself."""
     tsp = registry.problem("tsp")
-    assert tsp.of(None) is tsp
+    assert tsp.with_sense_of(None) is tsp
 
 
 @pytest.mark.parametrize(("sense", "best"), [("min", -3.0), ("max", 3.0)])
@@ -98,5 +98,5 @@ def test_the_benchmark_refuses_a_mixture():
     """Gaps of instances that are minimised and of others that are maximised do not go into one table."""
     records = [Record("s", "ends", name, "walk", 0, 1.0, None, "ok", objective=1.0, sense=name) for name in ("min", "max")]
     Grid.of(records[1:])
-    with pytest.raises(UsageError, match="suites of their own"):
+    with pytest.raises(UsageError, match="separate suites"):
         Grid.of(records)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from corl.compilation import parts
+from corl.compilation import bitcode_only
 
 ROOT = Path(__file__).parents[2]
 EXAMINE = {
-    "numba": "private classes in corl/compilation (cache.py, parts.py with its _TESTED, signatures.py) and corl/jit.py",
+    "numba": "private classes in corl/compilation (cache.py, bitcode_only.py with its _TESTED, signatures.py) and corl/jit.py",
     "pyscipopt": "the C functions in solvers/milp/scip/functions.py, and that its library is found",
     "torch": "the checkpoints' outputs (tests/goldens, family checkpoints)",
 }
@@ -40,6 +40,6 @@ def test_installed_version_is_below_the_cap(package: str) -> None:
 
 
 def test_bitcode_is_for_the_last_numba_below_the_cap() -> None:
-    """The version that parts.py was tested with is the newest that pyproject.toml allows."""
+    """The version that bitcode_only.py was tested with is the newest that pyproject.toml allows."""
     major, first_untested = cap("numba")
-    assert (major, first_untested - 1) == parts._TESTED, f"examine {EXAMINE['numba']}"
+    assert (major, first_untested - 1) == bitcode_only._TESTED, f"examine {EXAMINE['numba']}"

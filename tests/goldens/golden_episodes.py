@@ -47,7 +47,7 @@ def row(problem: str, name: str) -> dict[str, Any]:
         worth[rows] += rewards
         steps += len(rows)
     over = np.flatnonzero(environment.actions(range(_ROWS))[:, 0] < 0).tolist()
-    judged = [(adapter.episode(instance(problem, name), _KEYS[at]), environment.solution(at)) for at in over]
+    judged = [(adapter.realised_instance(instance(problem, name), _KEYS[at]), environment.solution(at)) for at in over]
     solutions = [json.dumps(adapter.to_json(*pair), sort_keys=True) for pair in judged]
     return {
         "hashes": seen.digests(),

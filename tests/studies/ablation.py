@@ -26,7 +26,7 @@ from corl import registry
 from corl.decoding import CountedEvaluator, Greedy, decode
 from corl.environment import Environment
 from corl.networks.checkpoints import load_policy
-from corl.networks.policy import Observer, Policy
+from corl.networks.policy import NetworkPolicy, Observer
 from corl.statistics import resampled_mean
 
 __all__ = ["NETWORKS", "Change", "changes", "worse"]
@@ -137,7 +137,7 @@ def _averaged(named: dict[str, Any], field: str, at: int) -> dict[str, Any]:
 class _Hooked:
     """A policy evaluated by its torch module also where it has kernels, which know no hooks."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: NetworkPolicy) -> None:
         self.policy = policy
 
     def on(self, environment: Environment) -> Observer:
@@ -148,7 +148,7 @@ class _Hooked:
 def _greedy(problem: str, some: list[Any]) -> Measure:
     adapter = registry.problem(problem)
 
-    def measure(network: Policy) -> NDArray[np.float64]:
+    def measure(network: NetworkPolicy) -> NDArray[np.float64]:
         environment = adapter.environment(some, len(some), name=network.environment)
         decoded = decode(Greedy(), CountedEvaluator(environment, _Hooked(network)), np.arange(len(some)))
         total = np.empty(len(some))

@@ -63,7 +63,7 @@ def solve_timed(
     time_limit: processor seconds; parameters: of SCIP, beside the solver's own.
     """
     solver.prepare(instance)
-    run = Run(Milp().of(instance), instance, seed=seed)
+    run = Run(Milp().with_sense_of(instance), instance, seed=seed)
     run.start()
     began = time.process_time()
     limits = {} if time_limit is None else {"timing/clocktype": 1, "limits/time": time_limit}  # 1: processor seconds

@@ -86,7 +86,7 @@ def _learn(folder: Path, given: argparse.Namespace) -> None:
     eyes = _Eyes([kind() for kind in kinds])
     while len(lessons.signatures) < given.programs:
         instance = auctions(seed=SEEDS + len(lessons.signatures))
-        run = Run(Milp().of(instance), instance, seed=len(lessons.signatures))
+        run = Run(Milp().with_sense_of(instance), instance, seed=len(lessons.signatures))
         run.start()
         lessons.add(instance, recipe.labelled(instance, run, eyes))
         print(f"{len(lessons.signatures)} programs, {lessons.nodes} nodes", flush=True)

@@ -46,7 +46,7 @@ def chooser(name: str, seed: int) -> Choose:
 def solved(recipe: ReviBranch, name: str, seed: int, limit: float) -> dict[str, float]:
     """Nodes, LP iterations and processor seconds of one program."""
     instance = recipe.program(seed)
-    run = Run(Milp().of(instance), instance, seed=seed, time_limit=limit)
+    run = Run(Milp().with_sense_of(instance), instance, seed=seed, time_limit=limit)
     run.start()
     scips = {f"branching/{name}/priority": MEASURING} if name in SCIPS else {}
     engine = Engine(instance, run, {**GASSE, **DEPTH_FIRST, **scips})

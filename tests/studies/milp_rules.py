@@ -129,7 +129,7 @@ def _tableau(given: argparse.Namespace) -> None:
     writer.writerow(["instance", "nodes", *names, "milliseconds"])
     for seed in range(given.seed, given.seed + given.instances):
         instance, ranks = FAMILIES[given.family](seed), _Ranks(given.every)
-        run = Run(Milp().of(instance), instance, seed=0, iterations=given.nodes * given.every)
+        run = Run(Milp().with_sense_of(instance), instance, seed=0, iterations=given.nodes * given.every)
         run.start()
         record(instance, run, ranks, Recorder(BranchingNetwork()))
         if ranks.lines:

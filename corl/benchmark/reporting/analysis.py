@@ -31,7 +31,7 @@ class Row:
     """The number of planned runs that the solver did not refuse; shares are of these."""
     solved: int
     refused: int
-    """The number of runs on instances that it does not accept: no failures, and in none of the figures."""
+    """The number of runs on instances that it does not accept; they are no failures, and excluded from all figures."""
     failures: dict[str, int]
     """Outcome -> number of runs."""
     gap: Estimate
@@ -41,7 +41,7 @@ class Row:
     at_reference: float
     """Share of runs that reached the reference value."""
     best: int
-    """Runs whose objective no other solver beat at that limit, on the same instance and seed."""
+    """The number of runs that no other solver beat at that limit, on the same instance and seed."""
     integral: Estimate
     """Mean of the primal integral over the time limit: the average primal gap while the clock ran."""
     proven: float | None
@@ -54,7 +54,7 @@ class Row:
     peak_bytes: float | None
     nodes: float | None
     derived: bool
-    """Whether some values were read off the trace of longer runs."""
+    """Whether some values are from the traces of longer runs."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Comparison:
     losses: int
     failures: tuple[int, int]
     refused: tuple[int, int]
-    """Runs of either that it refused: these pairs are left out."""
+    """Runs that either solver refused: these pairs are excluded."""
     better: str
     """The significantly better solver, or ""."""
     verdict: str
@@ -95,13 +95,13 @@ class InstanceRow:
     gaps: tuple[float | None, ...]
     failed: tuple[int, ...]
     refused: tuple[bool, ...]
-    """Whether a solver does not take the instance."""
+    """For each solver, whether it does not accept the instance."""
     leaders: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class GroupRow:
-    """Instances that the suite averages together, at the longest limit: every solver's mean gap."""
+    """A group of instances that the suite averages: every solver's mean gap at the longest limit."""
 
     group: str
     instances: int
@@ -149,7 +149,7 @@ def summary(grid: Grid, resampling: Resampling) -> list[Row]:
 def compare(
     grid: Grid, resampling: Resampling, at: int, pairs: list[tuple[int, int]] | None = None, tolerance: float = TIE
 ) -> list[Comparison]:
-    """Return the verdict on pairs of solvers (places in grid.solvers; default: all that ran) at limit number `at`."""
+    """Return the verdicts on pairs of solvers (indices into grid.solvers; default: all that ran) at limit number `at`."""
     if pairs is None:
         pairs = list(combinations(np.flatnonzero(grid.attempted[at]).tolist(), 2))
     if not pairs:
@@ -166,10 +166,10 @@ def compare(
         declined = int(refused[one][grid.slots].sum()), int(refused[two][grid.slots].sum())
         solved = ~(failed[one] | failed[two]) & paired
         names = grid.solvers[one], grid.solvers[two]
-        if difference.low == difference.high:  # seeds that change nothing are no samples
+        if difference.low == difference.high:  # seeds without an effect are no samples
             difference = Estimate(difference.value)
-        apart = np.abs(np.where(solved, gaps[one] - gaps[two], 0.0)) > TIE
-        better, verdict = _verdict(*names, difference, *failures, int(apart.any(axis=1).sum()), int(solved.sum()))
+        differs = np.abs(np.where(solved, gaps[one] - gaps[two], 0.0)) > TIE
+        better, verdict = _verdict(*names, difference, *failures, int(differs.any(axis=1).sum()), int(solved.sum()))
         verdict = verdict + _without(*names, declined) if paired.any() else "no run that neither refused: nothing to compare"
         found.append(
             Comparison(
@@ -181,9 +181,19 @@ def compare(
     return found
 
 
-def _verdict(a: str, b: str, difference: Estimate, lost_a: int, lost_b: int, differing: int, solved: int) -> tuple[str, str]:
-    """(the better solver or "", the sentence). Better means: the interval excludes zero, they differ on enough instances for one
-    (`differing`), and it failed no more often."""
+def _verdict(a: str, b: str, difference: Estimate, failed_a: int, failed_b: int, differing: int, solved: int) -> tuple[str, str]:
+    """Return (the better solver or "", the verdict as a sentence).
+
+    A solver is better if the interval of the difference excludes zero, the two differ on at least FEWEST instances, and it did
+    not fail more often.
+
+    Args:
+        a, b: The names of the solvers.
+        difference: gap(a) - gap(b).
+        failed_a, failed_b: The number of failed runs of each.
+        differing: The number of instances on which their gaps differ.
+        solved: The number of pairs that both solved.
+    """
     if not solved:
         return "", "no run that both solved: nothing to compare but the failures"
     if not differing:
@@ -195,11 +205,11 @@ def _verdict(a: str, b: str, difference: Estimate, lost_a: int, lost_b: int, dif
         return "", f"too few runs for an interval ({solved} that both solved): no verdict"
     if not difference.excludes_zero:
         return "", "no difference shown"
-    ahead, behind = (a, b) if (difference.value or 0.0) < 0 else (b, a)
-    more, fewer = (lost_a, lost_b) if ahead == a else (lost_b, lost_a)
+    winner, loser = (a, b) if (difference.value or 0.0) < 0 else (b, a)
+    more, fewer = (failed_a, failed_b) if winner == a else (failed_b, failed_a)
     if more > fewer:
-        return "", f"no verdict: {ahead} is better where both solved, but it failed {more} times, {behind} {fewer}"
-    return ahead, f"{ahead} better than {behind}"
+        return "", f"no verdict: {winner} is better where both solved, but it failed {more} times, {loser} {fewer}"
+    return winner, f"{winner} better than {loser}"
 
 
 def _without(a: str, b: str, refused: tuple[int, int]) -> str:
@@ -220,12 +230,12 @@ def instance_rows(grid: Grid) -> list[InstanceRow]:
         known = ~np.isnan(gaps[:, i])
         means = [float(gaps[s, i][known[s]].mean()) if known[s].any() else None for s in range(len(grid.solvers))]
         least = min((m for m, f in zip(means, failed[:, i]) if m is not None and not f), default=None)
-        seen, proofs = objective[:, :, i], bound[:, :, i]
+        objectives, proofs = objective[:, :, i], bound[:, :, i]
         rows.append(
             InstanceRow(
                 name, sizes.get(name), _known(grid.reference[i]) if grid.referenced[i] else None,
                 grid.reference_status[i], grid.reference_source[i],
-                best=float(low(seen)) if not np.isnan(seen).all() else None,
+                best=float(low(objectives)) if not np.isnan(objectives).all() else None,
                 bound=float(high(proofs)) if not np.isnan(proofs).all() else None,
                 gaps=tuple(means), failed=tuple(failed[:, i].tolist()), refused=tuple(refused[:, i].tolist()),
                 leaders=_leaders(means, least, failed[:, i].tolist()),
@@ -242,18 +252,18 @@ def group_rows(grid: Grid, groups: Mapping[str, str]) -> list[GroupRow]:
     if len(members) < 2:
         return []
     gaps = grid.gaps()[-1]
-    failed = (grid.outcome[-1] != 1) & grid.slots  # a mean over part of a group leads nothing, refusals among its reasons
+    failed = (grid.outcome[-1] != 1) & grid.slots  # refusals count: a mean over part of a group is not compared
     rows = []
-    for group, mine in members.items():
-        estimates = Resampling(grid.slots[mine]).means(gaps[:, mine])
-        means, lost = [e.value for e in estimates], failed[:, mine].sum(axis=(1, 2)).tolist()
+    for group, inside in members.items():
+        estimates = Resampling(grid.slots[inside]).means(gaps[:, inside])
+        means, lost = [e.value for e in estimates], failed[:, inside].sum(axis=(1, 2)).tolist()
         least = min((m for m, f in zip(means, lost) if m is not None and not f), default=None)
-        rows.append(GroupRow(group or "others", len(mine), tuple(estimates), _leaders(means, least, lost)))
+        rows.append(GroupRow(group or "others", len(inside), tuple(estimates), _leaders(means, least, lost)))
     return rows
 
 
 def _leaders(means: Sequence[float | None], least: float | None, failed: Sequence[int]) -> tuple[bool, ...]:
-    """Which means are the least one, of solvers that never failed."""
+    """Return for each mean whether it is the least one, up to TIE, of a solver that never failed."""
     return tuple(m is not None and least is not None and m <= least + TIE and not f for m, f in zip(means, failed))
 
 
@@ -266,8 +276,8 @@ def _integrals(grid: Grid) -> NDArray[np.float64]:
             continue
         whole = primal_integral(traces.time, gaps, traces.run, len(grid.records), limit.seconds)
         share = np.append(whole / limit.seconds, np.nan)[grid.record[at]]
-        asked = grid.slots & grid.attempted[at][:, None, None] & ~grid.refused[at]
-        found[at] = np.where(grid.outcome[at] == 1, share, np.where(asked, 1.0, np.nan))
+        requested = grid.slots & grid.attempted[at][:, None, None] & ~grid.refused[at]
+        found[at] = np.where(grid.outcome[at] == 1, share, np.where(requested, 1.0, np.nan))
     return found
 
 

@@ -27,7 +27,7 @@ _LONGEST = 24  # characters of a line of a label
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from `low` to `high`; a logarithmic one shows what is below `low` at its end, marked "0" with `zero`."""
+    """A scale from `low` to `high`; a logarithmic one shows smaller values at its low end, labelled "0" if `zero` is set."""
 
     title: str
     low: float
@@ -37,7 +37,7 @@ class Axis:
     text: Callable[[float], str] = "{:g}".format
 
     def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Where values stand, 0 at the low end and 1 at the high one."""
+        """Return the positions of values on the scale: 0 at the low end, 1 at the high one."""
         if self.log:
             inside = np.log(np.clip(values, self.low, self.high))
             return np.asarray((inside - math.log(self.low)) / (math.log(self.high) - math.log(self.low)))
@@ -58,7 +58,7 @@ def percent_tick(value: float) -> str:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return powers of ten from `low` to `high`, every second or third where there are many; 1, 2, 5 where there are few."""
+    """Return powers of ten from `low` to `high`: every second or third of many; with few also their multiples by 2 and 5."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / 6))
     powers = [10.0**k for k in range(first, last + 1, step)]
@@ -98,7 +98,7 @@ def chart(curves: Sequence[Curve], x: Axis, y: Axis, colours: Mapping[str, int],
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a chart's axes stand: from `left` to `right`, so that the marks and the labels beside them fit."""
+    """The position of a chart's axes: from `left` to `right`, so that the ticks and the labels beside them fit."""
 
     x: Axis
     y: Axis
@@ -118,12 +118,12 @@ class _Place:
 
 
 def _wide(texts: Sequence[str]) -> float:
-    """Units that the longest of some texts takes."""
+    """Return the width of the longest of some texts, in units of the chart."""
     return _LETTER * max(map(len, texts), default=0)
 
 
 def _lines(label: str) -> list[str]:
-    """Return a label in one line, or two where it is long."""
+    """Return a label as one line, or as two if it is long."""
     return textwrap.wrap(label, _LONGEST, break_on_hyphens=False, max_lines=2, placeholder="…")
 
 
@@ -149,7 +149,7 @@ def _axes(place: _Place) -> Markup:
 
 
 def _labels(curves: Sequence[Curve], place: _Place, colours: Mapping[str, int]) -> Markup:
-    """Return every curve's name beside its end, moved apart, with a thin line to where the curve ends."""
+    """Return every curve's name beside its right end, with a thin line to it; names that would overlap are moved apart."""
     ends = [(float(place.across(c.x[-1:])[0]), float(place.up(c.y[-1:])[0])) for c in curves]
     names = [_lines(curve.label) for curve in curves]
     most = max(map(len, names), default=1)
@@ -167,12 +167,12 @@ def _labels(curves: Sequence[Curve], place: _Place, colours: Mapping[str, int]) 
 
 
 def spread(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
-    """Places at least `distance` apart (less where they do not fit), in the order of `wanted` and close to it."""
+    """Return positions close to `wanted`, in the same order, at least `distance` apart (less if they do not fit)."""
     count = len(wanted)
     distance = min(distance, (high - low) / max(1, count - 1))
     order = sorted(range(count), key=lambda k: wanted[k])
     places = [0.0] * count
-    groups: list[tuple[float, list[int]]] = []  # (middle, members): members stand `distance` apart around the middle
+    groups: list[tuple[float, list[int]]] = []  # (middle, members): members are `distance` apart around the middle
     for k in order:
         members, middle = [k], wanted[k]
         while True:

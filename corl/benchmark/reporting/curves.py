@@ -16,7 +16,7 @@ __all__ = ["Curve", "curves", "gap_profile", "size_curves", "time_profile"]
 
 _CURVE_POINTS = 64
 _SIZES = 8
-_TARGETS = (0.0, 0.001, 0.01, 0.05, 0.2)  # gaps whose times are profiled: the first that somebody reaches in half the runs
+_TARGETS = (0.0, 0.001, 0.01, 0.05, 0.2)  # candidate gaps of `time_profile`
 _TICK = 0.01  # seconds; times below count as this in profiles, as ratios of milliseconds compare clocks
 
 
@@ -35,7 +35,7 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
     """Return every solver's mean primal gap against time, from the run with the longest limit of each instance and seed.
 
     The gap counts as 1 (100 %) before the first solution and throughout a failed run, so the area under the curve is the
-    primal integral. What a solver refused is not in its curve.
+    primal integral. Instances that a solver refused are not part of its curve.
     """
     longest, gaps = grid.longest(), grid.trace_gaps()
     ends = [max((_end(grid, n) for n in longest[s][longest[s] >= 0].tolist()), default=0.0) for s in range(len(grid.solvers))]
@@ -49,10 +49,10 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
     found = []
     for s, solver in enumerate(grid.solvers):
         runs = longest[s]
-        mine = times[: int(np.searchsorted(times, ends[s] * (1 + 1e-9), side="right"))]
-        if not len(mine):
+        solver_times = times[: int(np.searchsorted(times, ends[s] * (1 + 1e-9), side="right"))]
+        if not len(solver_times):
             continue
-        place = _places(grid, runs, mine)
+        place = _places(grid, runs, solver_times)
         values = np.where((place >= 0) & ok[runs][..., None], keyed[place], 1.0)
         values[~grid.slots | refused[runs]] = np.nan
         if np.isnan(values).all():
@@ -61,15 +61,15 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
         y = np.array([e.value for e in estimates], float)
         low, high = (np.array([getattr(e, side) for e in estimates], float) for side in ("low", "high"))
         banded = not np.isnan(low).any()
-        found.append(Curve(solver, mine, y, low if banded else None, high if banded else None))
+        found.append(Curve(solver, solver_times, y, low if banded else None, high if banded else None))
     return found
 
 
 def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
-    """(target gap, Dolan and Moré's profiles of the time to reach it), from the longest runs; failures never reach it, and what
-    a solver refused is not in its share.
+    """Return a target gap, and Dolan and Moré's profiles of the time to reach it, from the runs with the longest limit.
 
-    The target is the smallest of _TARGETS that some solver reaches in at least half of its runs.
+    Failed runs never reach it; instances that a solver refused are not part of its profile. The target is the smallest of
+    _TARGETS that some solver reaches in at least half of its runs.
     """
     longest, gaps = grid.longest(), grid.trace_gaps()
     target, costs = _TARGETS[-1], np.zeros((0, 0))
@@ -93,7 +93,7 @@ def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
 
 
 def gap_profile(grid: Grid, at: int) -> list[Curve]:
-    """The share of runs within a gap of x, against x, at limit number `at`; failures are within none, refusals do not count."""
+    """Return the share of runs with a gap of at most x, against x, at limit number `at`; refused runs are excluded."""
     gaps = grid.gaps()[at]
     positive = gaps[gaps > 0]
     if not len(positive):
@@ -102,17 +102,19 @@ def gap_profile(grid: Grid, at: int) -> list[Curve]:
     edges = np.append(0.0, np.geomspace(low, max(float(positive.max()), 10 * low), 127))
     found = []
     for s in np.flatnonzero(grid.attempted[at]).tolist():
-        mine = np.where(np.isnan(gaps[s]), np.inf, gaps[s])[grid.slots & ~grid.refused[at, s]]
-        if len(mine):
-            found.append(Curve(grid.solvers[s], edges, np.searchsorted(np.sort(mine), edges, side="right") / len(mine)))
+        solver_gaps = np.where(np.isnan(gaps[s]), np.inf, gaps[s])[grid.slots & ~grid.refused[at, s]]
+        if len(solver_gaps):
+            found.append(
+                Curve(grid.solvers[s], edges, np.searchsorted(np.sort(solver_gaps), edges, side="right") / len(solver_gaps))
+            )
     return found
 
 
 def size_curves(grid: Grid) -> list[Curve]:
     """Return every solver's mean gap at the longest limit against the instances' size (the record's fact "size").
 
-    Over _SIZES bins of equal ratio where there are more sizes than that; [] where there are not three, or they hardly
-    differ. A bin where a solver failed is left out of its curve.
+    More than _SIZES sizes are put into that many bins of equal ratio. A bin in which a solver failed is not part of its curve.
+    [] if there are fewer than three sizes, or the largest is less than twice the smallest.
     """
     known = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
     sizes = np.array([known.get(name, 0.0) for name in grid.instances])
@@ -136,7 +138,7 @@ def size_curves(grid: Grid) -> list[Curve]:
 
 
 def _places(grid: Grid, runs: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the trace point that holds at each of `times` in each of `runs` [I, K], [I, K, times]; -1 before the first."""
+    """Return the latest trace point of each of `runs` [I, K] at each of `times`, [I, K, times]; -1 before the first."""
     traces = grid.traces
     span = 1.0 + max(float(traces.time.max(initial=0.0)), float(times[-1]))
     place = np.searchsorted(traces.run * span + traces.time, runs[..., None] * span + times, side="right") - 1

@@ -27,9 +27,9 @@ _log = logging.getLogger(__name__)
 
 
 def best_solutions(store: Store, suite: SuiteReport) -> list[tuple[str, str]]:
-    """Return (caption, SVG) of the best solutions kept of a small, a middling and a large instance of the suite.
+    """Return (caption, SVG) of the best stored solutions of a small, a medium and a large instance of the suite.
 
-    Empty where the suite's instances cannot be found again here or its problem draws nothing.
+    Empty if the suite's instances are not available here, or its problem has no drawing.
     """
     loaders = _loaders(suite)
     drawable = [
@@ -50,7 +50,7 @@ def best_solutions(store: Store, suite: SuiteReport) -> list[tuple[str, str]]:
 
 
 def _loaders(suite: SuiteReport) -> dict[str, Callable[[], Any]]:
-    """Instance -> function that loads it, by the suite that the store's commands name."""
+    """Return instance -> function that loads it, from the suite that the store's commands name."""
     for command in suite.provenance.commands:
         try:
             words = shlex.split(command)
@@ -85,7 +85,7 @@ def _drawing(store: Store, grid: Grid, name: str, load: Callable[[], Any]) -> tu
 
 
 def _svg(problem: Any, instance: Any, solution: Any, prefix: str) -> str:
-    """Return the drawing as an SVG element whose ids start with `prefix`: several stand in one page."""
+    """Return the drawing as an SVG element whose ids start with `prefix`, as a page has several."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -106,5 +106,5 @@ def _svg(problem: Any, instance: Any, solution: Any, prefix: str) -> str:
 
 
 def solutions_of(store: Store, suites: Sequence[SuiteReport]) -> dict[str, list[tuple[str, str]]]:
-    """`best_solutions` of every suite, by its name."""
+    """Return `best_solutions` of every suite, by its name."""
     return {suite.name: best_solutions(store, suite) for suite in suites}

@@ -55,7 +55,7 @@ class Duel:
         return [*lines, f"{c.limit}: {c.verdict}"]
 
     def values(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the values for JSON."""
         return {
             "suite": self.suite, "chosen": asdict(self.chosen), "other_limits": [asdict(other) for other in self.others],
             "mean_gaps": list(self.means), "warnings": list(self.warnings),
@@ -70,8 +70,8 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
         raise UsageError(f"tolerance: {tolerance!r} is not accepted; accepted: a share of the objective from 0 up")
     everything = store.records(suite)
     name = _suite(everything, a, b, store, suite)
-    mine = [record for record in everything if record.suite == name]
-    grid = _shared(Grid.of(mine, suite_limits(store.suites().get(name)), is_limit_free), a, b)
+    of_suite = [record for record in everything if record.suite == name]
+    grid = _shared(Grid.of(of_suite, suite_limits(store.suites().get(name)), is_limit_free), a, b)
     pair = grid.solvers.index(a), grid.solvers.index(b)
     common = [at for at in range(len(grid.limits)) if grid.attempted[at, list(pair)].all()]
     if not common:
@@ -82,8 +82,8 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
     gaps = grid.gaps()[at][list(pair)]
     both = grid.slots & ~np.isnan(gaps).any(axis=0)
     means = tuple(float(each[both].mean()) if both.any() else None for each in gaps)
-    only = [record for record in mine if record.solver in (a, b)]
-    notes = warnings(Grid.of(only, suite_limits(store.suites().get(name)), is_limit_free), resampling)
+    of_pair = [record for record in of_suite if record.solver in (a, b)]
+    notes = warnings(Grid.of(of_pair, suite_limits(store.suites().get(name)), is_limit_free), resampling)
     return Duel(
         name, verdicts[at], tuple(verdicts[k] for k in common if k != at), means,  # type: ignore[arg-type]
         f"{resampling.instances} instance{'s' * (resampling.instances != 1)} x {_seeds(grid)}", tuple(notes),
@@ -91,7 +91,7 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
 
 
 def _shared(grid: Grid, a: str, b: str) -> Grid:
-    """Return the grid with the slots alone that both solvers were run on at some limit."""
+    """Return the grid, restricted to the slots on which both solvers ran at some limit."""
     ran = [(grid.record[:, grid.solvers.index(name)] >= 0).any(axis=0) for name in (a, b)]
     slots = grid.slots & ran[0] & ran[1]
     if not slots.any():
@@ -99,23 +99,23 @@ def _shared(grid: Grid, a: str, b: str) -> Grid:
     return replace(grid, slots=slots)
 
 
-def _suite(records: Sequence[Record], a: str, b: str, store: Store, asked: str | None) -> str:
+def _suite(records: Sequence[Record], a: str, b: str, store: Store, requested: str | None) -> str:
     solvers: dict[str, set[str]] = {}
     for record in records:
         solvers.setdefault(record.suite, set()).add(record.solver)
     if not solvers:
         names = ", ".join(store.suites()) or "none"
-        raise UsageError(f"{store.path} holds no runs" + (f" of a suite {asked!r}; its suites: {names}" if asked else ""))
+        raise UsageError(f"{store.path} holds no runs" + (f" of a suite {requested!r}; its suites: {names}" if requested else ""))
     both = [name for name, found in solvers.items() if {a, b} <= found]
     if len(both) == 1:
         return both[0]
     if both:
-        raise UsageError(f"several suites have both {a} and {b}; say which one (--suite): {', '.join(both)}")
+        raise UsageError(f"several suites have runs of {a} and {b}; name one with --suite: {', '.join(both)}")
     known = sorted(set().union(*solvers.values()))
     missing = next((name for name in (a, b) if name not in known), None)
     if missing is None:
-        raise UsageError(f"no suite has both {a} and {b}")
-    raise UsageError(f"no runs of a solver {missing!r}; there are: {', '.join(known)}")
+        raise UsageError(f"no suite has runs of both {a} and {b}")
+    raise UsageError(f"no runs of a solver {missing!r}; the solvers are: {', '.join(known)}")
 
 
 def _chosen(limits: Sequence[Limit], common: Sequence[int], time_limit: float | None) -> int:
@@ -126,7 +126,7 @@ def _chosen(limits: Sequence[Limit], common: Sequence[int], time_limit: float | 
         if limits[at].seconds == time_limit:
             return at
     raise UsageError(
-        f"no time limit of {time_limit:g} s that both have; there are: {', '.join(str(limits[at]) for at in common)}"
+        f"both have no runs with a time limit of {time_limit:g} s; they have: {', '.join(str(limits[at]) for at in common)}"
     )
 
 

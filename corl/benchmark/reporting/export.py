@@ -1,4 +1,4 @@
-"""The headline rows of a suite as CSV, with the circumstances in comment lines, so that a printed table can be traced."""
+"""The main results of a suite as CSV, with the circumstances in comment lines, so that a printed table can be traced."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FAILED = [OUTCOMES.index(name) for name in FAILURES]
 
 
 def export(store: Store, suite: str, path: Path) -> None:
-    """Write a suite's headline rows; the file is replaced whole. Raises UsageError where the store has no runs of it."""
+    """Write a suite's main results; the file is replaced as a whole. Raises UsageError if the store has no runs of it."""
     records = store.records(suite)
     if not records:
         raise UsageError(f"{store.path} holds no runs of {suite}")
@@ -83,7 +83,7 @@ def _rows(grid: Grid, records: list[Record]) -> Iterator[list[Any]]:
 
 
 def _inert(label: str) -> str:
-    """A label on one line; one that spreadsheets would take for a formula has an apostrophe before it (OWASP, CSV injection)."""
+    """Return a label on one line, with an apostrophe before what spreadsheets would take for a formula (OWASP, CSV injection)."""
     label = " ".join(label.split())
     return f"'{label}" if label.startswith(("=", "+", "-", "@")) else label
 
@@ -112,7 +112,7 @@ def _figures(grid: Grid, cell: tuple[int, int, NDArray[np.bool_]]) -> list[Any]:
 
 
 def _mean(values: NDArray[np.float64], times: float = 1.0) -> str:
-    """To six significant digits; empty where nothing is known, "inf" where it is beyond floats."""
+    """Return the mean as text with six significant digits; "" if no value is known, "inf" if it overflows."""
     known = values[np.isfinite(values)]
     with np.errstate(over="ignore"):
         return f"{times * known.mean():.6g}" if len(known) else ""

@@ -22,7 +22,7 @@ _INK, _SOFT, _RULE = "#1c2126", "#5b6570", "#dfe3e8"
 
 
 def save_figures(report: Report, folder: Path, endings: Sequence[str] = (".png", ".svg")) -> list[Path]:
-    """Write every suite's figures into `folder` (made where it is not there); returns the files."""
+    """Write every suite's figures into `folder`, which is created if it does not exist; return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for suite in report.suites:

@@ -23,7 +23,7 @@ OUTCOMES = ("missing", "ok", "nothing", "refused", "crash", "timeout", "wrong", 
 FAILURES = frozenset(OUTCOMES) - {"ok", "nothing", "refused", "missing"}
 """Outcomes in which something is wrong with the solver or the machine."""
 
-_OVERRUN = (0.2, 0.05)  # seconds, and share of the limit, that a run may go over it unmentioned
+_OVERRUN = (0.2, 0.05)  # seconds, and share of the limit, up to which exceeding it is not reported
 _NUMBERS = ("objective", "bound", "runtime", "setup_seconds", "wall_seconds", "cpu_seconds", "peak_bytes")
 
 
@@ -40,7 +40,7 @@ class Limit(NamedTuple):
 
     @property
     def allowed(self) -> float:
-        """Seconds that a run may take without a remark; inf where none were asked for."""
+        """The greatest runtime in seconds that does not count as an overrun; inf without a time limit."""
         return float("inf") if self.seconds is None else self.seconds + max(_OVERRUN[0], _OVERRUN[1] * self.seconds)
 
     @property
@@ -69,18 +69,18 @@ class Traces:
         self._span = 1.0 + float(self.time.max(initial=0.0))
 
     def _filled(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Unknown values replaced by the run's last known one."""
+        """Return the values with unknown ones replaced by the last known one of the same run."""
         last = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
         found = last >= self.start[self.run]
         return np.where(found, values[np.where(found, last, 0)], np.nan) if len(values) else values
 
     def at(self, runs: NDArray[np.integer], times: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (objective, bound) of each run at its time (inclusive); NaN where it had none yet."""
+        """Return (objective, bound) of each run at its time (inclusive); NaN before the first."""
         if not len(self.time):
             return np.full(runs.shape, np.nan), np.full(runs.shape, np.nan)
         keys = self.run * self._span + self.time
-        wanted = runs * self._span + np.minimum(times, self._span - 0.5)
-        place = np.searchsorted(keys, wanted, side="right") - 1
+        position = runs * self._span + np.minimum(times, self._span - 0.5)
+        place = np.searchsorted(keys, position, side="right") - 1
         begun = (place >= 0) & (self.run[place] == runs)
         return np.where(begun, self.objective[place], np.nan), np.where(begun, self.bound[place], np.nan)
 
@@ -97,13 +97,13 @@ class Grid:
     instances: tuple[str, ...]
     records: tuple[Record, ...]
     traces: Traces
-    seeds: NDArray[np.int64]  # [I, K], -1 where the instance has fewer
+    seeds: NDArray[np.int64]  # [I, K], -1 after the last
     slots: NDArray[np.bool_]  # [I, K]
-    outcome: NDArray[np.int8]  # [L, S, I, K], places in OUTCOMES
-    record: NDArray[np.int64]  # [L, S, I, K], places in `records`, -1 where missing
-    derived: NDArray[np.bool_]  # [L, S, I, K]: read off the trace of a longer run
-    numbers: dict[str, NDArray[np.float64]]  # name -> [L, S, I, K], NaN where unknown; objectives of runs that are ok alone
-    reference: NDArray[np.float64]  # [I]; the best objective of any run where there is no reference
+    outcome: NDArray[np.int8]  # [L, S, I, K], indices into OUTCOMES
+    record: NDArray[np.int64]  # [L, S, I, K], indices into `records`, -1 if missing
+    derived: NDArray[np.bool_]  # [L, S, I, K]: from the trace of a longer run
+    numbers: dict[str, NDArray[np.float64]]  # name -> [L, S, I, K], NaN if unknown; objectives only of runs with outcome ok
+    reference: NDArray[np.float64]  # [I]; the best objective of any run if there is no reference
     referenced: NDArray[np.bool_]  # [I]: the reference was given
     reference_status: tuple[str, ...]  # per instance
     reference_source: tuple[str, ...]
@@ -112,7 +112,7 @@ class Grid:
     def of(
         cls, records: Sequence[Record], limits: Iterable[float] = (), limit_free: Callable[[Record], bool] | None = None
     ) -> Grid:
-        """Return the grid of one suite's records; where a run is stored twice the last counts.
+        """Return the grid of one suite's records; of runs with equal keys the last counts.
 
         limits: further time limits in seconds, filled for limit-free solvers from their longest run.
         limit_free: whether a record's solver is one (its trajectory does not depend on the limit).
@@ -134,7 +134,7 @@ class Grid:
         outcome, numbers = _values(record, derived, records, ordered, traces)
         sense = records[0].sense if records else "min"
         if any(record.sense != sense for record in records):
-            raise UsageError("instances that are minimised and others that are maximised: compare them in suites of their own")
+            raise UsageError("some instances are minimised and others maximised: compare them in separate suites")
         reference, status, source = _references(records, instances)
         given = ~np.isnan(reference)
         best = _best(numbers["objective"], sense)
@@ -146,12 +146,12 @@ class Grid:
 
     @property
     def attempted(self) -> NDArray[np.bool_]:
-        """bool [L, S]: limits at which the solver has any run; its others are missing there."""
+        """bool [L, S]: limits at which the solver has any run; its other runs are missing there."""
         return np.asarray((self.record >= 0).any(axis=(2, 3)))
 
     @property
     def refused(self) -> NDArray[np.bool_]:
-        """bool [L, S, I, K]: runs of instances that the solver does not take, left out of its figures and of pairs."""
+        """bool [L, S, I, K]: runs of instances that the solver does not accept, excluded from its figures and from pairs."""
         return np.asarray(self.outcome == OUTCOMES.index("refused"))
 
     def gaps(self) -> NDArray[np.float64]:
@@ -159,11 +159,11 @@ class Grid:
         return gap(self.numbers["objective"], self.reference[:, None], self.sense)
 
     def reached(self) -> NDArray[np.bool_]:
-        """Return bool [L, S, I, K]: runs at least as good as their instance's reference, but for rounding."""
+        """Return bool [L, S, I, K]: runs at least as good as their instance's reference, up to rounding."""
         return np.asarray(reaches(self.numbers["objective"], self.reference[:, None], self.sense))
 
     def longest(self) -> NDArray[np.int64]:
-        """Of every solver, instance and repetition the record with the longest time limit, [S, I, K]; -1 where there is none."""
+        """Return the record with the longest time limit per solver, instance and repetition, [S, I, K]; -1 if none."""
         longest = np.full(self.record.shape[1:], -1)
         for limit, record in zip(self.limits, self.record):
             if limit.seconds is not None or all(other.seconds is None for other in self.limits):
@@ -196,8 +196,8 @@ def _seeds(
         of[record.instance].add(record.seed)
     seeds = np.full((len(of), max(map(len, of.values()), default=0)), -1)
     place = {}
-    for row, (instance, mine) in enumerate(of.items()):
-        for column, seed in enumerate(sorted(mine)):
+    for row, (instance, own_seeds) in enumerate(of.items()):
+        for column, seed in enumerate(sorted(own_seeds)):
             seeds[row, column] = seed
             place[instance, seed] = (row, column)
     return seeds, place
@@ -209,7 +209,7 @@ def _derive(
     limits: Sequence[Limit],
     limit_free: Callable[[Record], bool] | None,
 ) -> NDArray[np.bool_]:
-    """Fill shorter time limits of limit-free solvers with the longest run's record, in place; returns where."""
+    """Fill shorter time limits of limit-free solvers with the longest run's record, in place; return where this was done."""
     derived = np.zeros(record.shape, bool)
     if limit_free is None:
         return derived

@@ -11,7 +11,7 @@ __all__ = ["report_markdown"]
 _SUMMARY = (
     "Solver", "Limit", "Mean gap", "95 %", "IQM", "At reference", "Best", "Failed", "Primal integral", "Time", "Memory",
 )  # fmt: skip
-_MEANT = (
+_CURVE_NOTE = (
     '"objective" is the mean over the episodes that the network learns from, in which it explores; "greedy" the mean of its '
     "likeliest actions on instances that it never learns from."
 )
@@ -45,15 +45,15 @@ def _trainings(report: Report) -> list[str]:
     """Return the facts of each training run, and its curves."""
     lines = ["## Trainings", ""]
     for name, facts in report.trainings.items():
-        told = [f"{key} {fact}" for key, fact in facts.items() if not isinstance(fact, (dict, list))]
-        lines.append(f"- {_cell(name)}: {_cell(', '.join(told))}")
+        texts = [f"{key} {fact}" for key, fact in facts.items() if not isinstance(fact, (dict, list))]
+        lines.append(f"- {_cell(name)}: {_cell(', '.join(texts))}")
     rows = [
         _line(row.training, row.curve, row.points, f"{row.steps:,.10g}", *map(value, (row.first, row.last, row.least, row.most)))
         for row in report.curve_rows
     ]
     if not rows:
         return [*lines, "", "No curve has a point."]
-    return [*lines, "", *_head(_CURVES), *rows, "", _MEANT]
+    return [*lines, "", *_head(_CURVES), *rows, "", _CURVE_NOTE]
 
 
 def _head(names: tuple[str, ...]) -> list[str]:
@@ -78,7 +78,7 @@ def _circumstances(suite: SuiteReport) -> str:
 
 
 def _cell(text: object) -> str:
-    """Return a text as it may stand in a Markdown table."""
+    """Return a text escaped for a Markdown table."""
     plain = "".join(c if c.isprintable() else " " for c in str(text))
     for character in "\\|<>":
         plain = plain.replace(character, "\\" + character)

@@ -31,10 +31,10 @@ def gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -> NDArr
 
 
 def primal_gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -> NDArray[np.float64]:
-    """Berthold's primal gap, in 0..1 (T. Berthold, Measuring the impact of primal heuristics, 2013, section 2).
+    """Return Berthold's primal gap, in 0..1 (T. Berthold, Measuring the impact of primal heuristics, 2013, section 2).
 
-    |objective - reference| / max(|objective|, |reference|), 1 where their signs differ or there is no objective (NaN).
-    One departure: a value better than the reference has gap 0.
+    |objective - reference| / max(|objective|, |reference|); 1 if their signs differ or there is no objective (NaN). Unlike
+    Berthold's, the gap of a value better than the reference is 0.
     """
     z, r = np.broadcast_arrays(np.asarray(objective, float), np.asarray(reference, float))
     worse = _worse_by(z, r, sense)
@@ -44,7 +44,7 @@ def primal_gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -
 
 
 def proven_gap(objective: ArrayLike, bound: ArrayLike) -> NDArray[np.float64]:
-    """|objective - bound| / |objective| as in `Result.gap`: 0 where they agree, NaN where it is unknown or the objective is 0."""
+    """Return |objective - bound| / |objective| as `Result.gap`: 0 if they are equal, NaN if unknown or the objective is 0."""
     z, b = np.broadcast_arrays(np.asarray(objective, float), np.asarray(bound, float))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.where(z == b, 0.0, np.where(z == 0, np.nan, np.abs(z - b) / np.abs(z)))
@@ -53,10 +53,14 @@ def proven_gap(objective: ArrayLike, bound: ArrayLike) -> NDArray[np.float64]:
 def primal_integral(
     times: NDArray[np.float64], gaps: NDArray[np.float64], runs: NDArray[np.integer], count: int, end: ArrayLike
 ) -> NDArray[np.float64]:
-    """Berthold's primal integral P(end) of many runs at once, in seconds, float64 [count] (2013, section 2.1).
+    """Return Berthold's primal integrals P(end) of many runs, in seconds, float64 [count] (2013, section 2.1).
 
-    times, gaps: float64 [points], the primal gap from that time on, sorted by run and within a run by time.
-    runs: the run of each point, in 0..count - 1. end: seconds, one or [count]. Before a run's first point its gap is 1.
+    Args:
+        times: float64 [points], in seconds, sorted by run and within a run by time.
+        gaps: float64 [points], the primal gap from that time on; before a run's first point it is 1.
+        runs: Integers [points], the run of each point, in 0..count - 1.
+        count: The number of runs.
+        end: Seconds, one or [count].
     """
     end = np.broadcast_to(np.asarray(end, float), count)
     if not len(times):
@@ -72,7 +76,7 @@ def primal_integral(
 
 
 def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
-    """exp(mean(log(values + shift))) - shift over the values that are known; NaN where none is.
+    """Return exp(mean(log(values + shift))) - shift over the known values; NaN if there are none.
 
     The shift keeps very small values from deciding the mean (T. Achterberg, Constraint integer programming, 2007, appendix A).
     """
@@ -86,9 +90,15 @@ def performance_profile(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the profiles of E. Dolan and J. Moré (Benchmarking optimization software with performance profiles, 2002).
 
-    costs: float64 [solvers, problems], above 0, inf where the solver failed. Returns the factors tau [points] (those where
-    a profile steps, unless given) and rho [solvers, points]: the share of all problems that the solver finished at a cost
-    of at most tau times the best solver's. A problem that nobody finished counts against everybody.
+    A problem that no solver finished counts against all of them.
+
+    Args:
+        costs: float64 [solvers, problems], above 0, inf if the solver failed.
+        factors: float64 [points]; None: those at which a profile steps.
+
+    Returns:
+        The factors tau [points], and rho [solvers, points]: the share of all problems that the solver finished at a cost of at
+        most tau times the best solver's.
     """
     best = costs.min(axis=0)
     with np.errstate(invalid="ignore"):
@@ -101,7 +111,7 @@ def performance_profile(
 
 
 def wins(a: ArrayLike, b: ArrayLike, sense: str = "min", tolerance: float = TIE) -> NDArray[np.int8]:
-    """Return 1 where objective value `a` is better than `b`, -1 where worse, 0 for ties. NaN (a failure) loses to any value."""
+    """Return 1 if objective value `a` is better than `b`, -1 if it is worse, 0 for ties. NaN (a failure) loses to any value."""
     x, y = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     with np.errstate(invalid="ignore"):
         same = tied(x, y, tolerance)

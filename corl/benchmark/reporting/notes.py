@@ -18,7 +18,7 @@ from corl.tolerance import beats
 __all__ = ["Failure", "Provenance", "beaten", "disturbed", "failures", "provenance", "warnings"]
 
 _SLOWDOWN = 0.10  # share by which parallel jobs may slow each other before a report warns
-_SHARE, _SHORTFALL = 0.75, 0.5  # a run is disturbed that lacked over a quarter of its processor time, and so many seconds
+_SHARE, _SHORTFALL = 0.75, 0.5  # a disturbed run lacked over a quarter of its processor time, and this many seconds
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Provenance:
-    """How the figures were obtained; lists hold every different value among the runs."""
+    """The origin of the figures; lists hold all different values among the runs."""
 
     commands: list[str]
     commits: list[str]
@@ -58,19 +58,19 @@ def failures(records: Sequence[Record]) -> list[Failure]:
 
 
 def warnings(grid: Grid, resampling: Resampling) -> list[str]:
-    """One sentence each, the gravest first."""
+    """Return the warnings of a report, one sentence each, the most serious first."""
     found = [*disturbed(grid.records), *_circumstances(grid.records), *_contradictions(grid), *_overruns(grid)]
     missing = int((grid.slots & (grid.outcome == 0) & grid.attempted[..., None, None]).sum())
     if missing:
         found.append(f"{_count(missing, 'run')} of the suite missing: counted as failures (corl bench --resume runs them)")
     if unknown := int((~grid.referenced).sum()):
-        who = "No instance has" if unknown == len(grid.instances) else f"{unknown} of {len(grid.instances)} instances have no"
+        subject = "No instance has" if unknown == len(grid.instances) else f"{unknown} of {len(grid.instances)} instances have no"
         found.append(
-            f"{who} {'a ' if who.startswith('No') else ''}reference value: gaps there are to the best value in this store"
+            f"{subject} {'a ' if subject.startswith('No') else ''}reference value: gaps there are to the best value in this store"
         )
     if zero := int((grid.reference == 0).sum()):
         found.append(f"{_count(zero, 'instance')} with a reference of 0: any other value there counts as a gap of 100 %")
-    return found + _refusals(grid) + _limits_of_speech(grid, resampling)
+    return found + _refusals(grid) + _limits_of_intervals(grid, resampling)
 
 
 def disturbed(records: Sequence[Record]) -> list[str]:
@@ -157,20 +157,20 @@ def _circumstances(records: Sequence[Record]) -> list[str]:
         found.append(f"The runs come from {len(commits)} different commits")
     if any(commit.endswith("+") for commit in commits):
         found.append(
-            "Some runs are of sources changed since their commit (marked +): they cannot be repeated from the commit alone"
+            "Some runs used sources changed since their commit (marked +): they cannot be repeated from the commit alone"
         )
     return found
 
 
 def _contradictions(grid: Grid) -> list[str]:
-    """Bounds that a verified solution breaks: a solver's proof is wrong."""
+    """Return the solvers whose bounds verified solutions violate: their proofs are wrong."""
     objective, bound = grid.numbers["objective"], grid.numbers["bound"]
     sign = 1.0 if grid.sense == "min" else -1.0
     values = np.where(np.isnan(objective), np.inf, sign * objective)
     best = values.min(axis=(0, 1, 3), initial=np.inf)[:, None]
     with np.errstate(invalid="ignore"):
         wrong = beats(best, sign * bound, "min") & np.isfinite(best)
-    return [f"{grid.solvers[s]} claims a bound that a verified solution breaks, in {_count(int(wrong[:, s].sum()), 'run')}"
+    return [f"{grid.solvers[s]} claims a bound that a verified solution violates, in {_count(int(wrong[:, s].sum()), 'run')}"
             for s in np.flatnonzero(wrong.any(axis=(0, 2, 3))).tolist()]  # fmt: skip
 
 
@@ -188,21 +188,21 @@ def _overruns(grid: Grid) -> list[str]:
 
 
 def _refusals(grid: Grid) -> list[str]:
-    """Solvers whose figures are over fewer instances than the others'."""
+    """Return the solvers whose figures are over fewer instances than those of others."""
     refused = np.asarray(grid.refused.any(axis=(0, 3)))
     return [f"{grid.solvers[s]} refuses {int(refused[s].sum())} of {len(grid.instances)} instances: its figures, and pairs with "
             "it, are over the others" for s in np.flatnonzero(refused.any(axis=1)).tolist()]  # fmt: skip
 
 
-def _limits_of_speech(grid: Grid, resampling: Resampling) -> list[str]:
+def _limits_of_intervals(grid: Grid, resampling: Resampling) -> list[str]:
     """Return the limits of what intervals over these instances and seeds can show."""
     found, instances = [], resampling.instances
     if instances < FEWEST:
         only = "One instance" if instances == 1 else f"{instances} instances"
-        covers = "intervals cover the luck of the seeds" if resampling.varies else "there are no intervals"
-        found.append(f"{only}: nothing is said about others; {covers}")
+        covers = "intervals cover the randomness of the seeds alone" if resampling.varies else "there are no intervals"
+        found.append(f"{only}: no statement about others is possible; {covers}")
     if not resampling.varies:
-        found.append("One seed: the luck of a single run is not told apart from the solver's quality on an instance")
+        found.append("One seed: the randomness of a single run is not separated from the solver's quality on an instance")
     return found
 
 
@@ -215,7 +215,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """[0, 1, 2, 5] -> "0 to 2, 5"."""
+    """Return [0, 1, 2, 5] as "0 to 2, 5"."""
     groups: list[list[int]] = []
     for number in numbers:
         if groups and number == groups[-1][1] + 1:

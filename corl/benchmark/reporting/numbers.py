@@ -1,4 +1,4 @@
-"""Numbers of a report as a reader sees them."""
+"""Numbers of a report as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page: a report as one self-contained HTML file, without a network, in dark and light, sorted by a click."""
+"""The page: a report as one self-contained HTML file that needs no network, in dark and light, with sortable tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corl.formatting import memory, percent, seconds, value
 
 __all__ = ["page", "suite_charts"]
 
-_OPTIONAL = ("proven", "nodes", "peak_bytes")  # columns left out where nobody has them
+_OPTIONAL = ("proven", "nodes", "peak_bytes")  # columns that are omitted if no row has a value
 
 
 def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = None) -> str:
@@ -42,7 +42,7 @@ def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = Non
 
 
 def _suite(suite: SuiteReport, drawings: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """What the template shows of a suite beside the SuiteReport itself."""
+    """Return the values of a suite that the template needs besides the SuiteReport itself."""
     return {
         "report": suite,
         "charts": [{"title": t, "note": n, "limit": limit, "svg": chart(c, x, y, _colours(suite), t, steps=s)}
@@ -70,19 +70,19 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
             continue
         edges = profile[0].x
         x = Axis("gap to the reference", float(edges[1]), float(edges[-1]), log=True, zero=True, text=percent_tick)
-        note = f"Share of all runs whose gap at {limit} is at most so much; failed runs are within none."
+        note = f"Share of all runs whose gap at {limit} is at most x; failed runs count as larger."
         found.append((f"Runs within a gap, {limit}", note, limit, profile, x, Axis("share", 0, 1, text=percent_tick), True))
     if suite.size_curves:
         gaps, sizes = (np.concatenate([getattr(c, axis) for c in suite.size_curves]) for axis in ("y", "x"))
         low = _floor(gaps[gaps > 0])
         x = Axis("size", float(sizes.min()), float(sizes.max()), log=True, text="{:,.0f}".format)
         y = Axis("mean gap", low, max(float(gaps.max()), 10 * low), log=True, zero=True, text=percent_tick)
-        note = f"Mean gap at {suite.limits[-1]}; sizes at which a solver failed are left out of its line."
+        note = f"Mean gap at {suite.limits[-1]}; a solver's line omits sizes at which it failed."
         found.append(("Gap against size", note, suite.limits[-1], suite.size_curves, x, y, False))
     if suite.time_profile:
         target = "the reference" if suite.target == 0 else f"a gap of {percent_tick(suite.target)}"
         x = Axis("times the fastest solver's time", 1.0, float(suite.time_profile[0].x[-1]), log=True, text="{:g}×".format)
-        note = f"Performance profile (Dolan and Moré): share of runs that reach {target} within so many times the time of "
+        note = f"Performance profile (Dolan and Moré): share of runs that reach {target} within x times the time of "
         note += "the fastest on the same instance and seed. Times under 0.01 s count as 0.01 s."
         found.append((f"Time to {target}", note, "", suite.time_profile, x, Axis("share", 0, 1, text=percent_tick), True))
     return found
@@ -99,7 +99,7 @@ def _colours(suite: SuiteReport) -> dict[str, int]:
 
 
 def _matrix(found: Sequence[Comparison]) -> dict[str, Any]:
-    """Rows and columns of solvers; a cell is the row's solver against the column's."""
+    """Return the matrix of solvers; a cell compares the row's solver with the column's."""
     names = list(dict.fromkeys(name for c in found for name in (c.a, c.b)))
     cells: dict[tuple[str, str], dict[str, Any]] = {}
     for c in found:

@@ -25,7 +25,7 @@ _Stored: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float | Non
 
 @dataclass(frozen=True)
 class SuiteReport:
-    """What is shown of one suite. Curves are not in the JSON: they are the figures."""
+    """The results of one suite. Curves are the figures, and not in the JSON."""
 
     name: str
     problem: str
@@ -35,7 +35,7 @@ class SuiteReport:
     instances: int
     runs: int
     intervals: str
-    """What the intervals cover: "instances and seeds", ..., "" where there are none."""
+    """The source of variation that the intervals cover: "instances and seeds", ...; "" if there are none."""
     headline: list[str]
     warnings: list[str]
     beaten: list[str]
@@ -57,7 +57,7 @@ class SuiteReport:
 
 @dataclass(frozen=True)
 class CurveRow:
-    """A curve of a training run in a line."""
+    """The summary of a curve of a training run."""
 
     training: str
     curve: str
@@ -92,7 +92,7 @@ def build(store: Store, suite: str | None = None) -> Report:
             raise UsageError(f"{store.path} holds no runs of a suite {suite!r}; there are: {', '.join(records) or 'none'}")
         records = {suite: records[suite]}
     definitions = store.suites()
-    reports = [of_suite(mine, definitions.get(name), store.commands(name)) for name, mine in records.items()]
+    reports = [of_suite(suite_records, definitions.get(name), store.commands(name)) for name, suite_records in records.items()]
     if suite is not None:
         return Report(store.path.name, reports, {}, {})
     stored = store.curves()
@@ -102,7 +102,7 @@ def build(store: Store, suite: str | None = None) -> Report:
 def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequence[str] = ()) -> SuiteReport:
     """Return the report of one suite's records; `definition` and `commands` as the store has them.
 
-    The definition's time limits are read off the traces of limit-free solvers, its groups of instances are averaged.
+    Results of limit-free solvers at the definition's time limits come from their traces; its groups of instances are averaged.
     """
     definition = definition if isinstance(definition, Mapping) else {}
     grid = Grid.of(records, suite_limits(definition), is_limit_free)
@@ -144,12 +144,12 @@ def report_json(report: Report) -> str:
     for suite in report.suites:
         values = {name: value for name, value in vars(suite).items() if name not in figures}
         suites.append({name: _plain(value) for name, value in values.items()})
-    curves_told = _plain(report.curve_rows)
-    return to_json({"store": report.store, "suites": suites, "trainings": report.trainings, "curves": curves_told})
+    curve_values = _plain(report.curve_rows)
+    return to_json({"store": report.store, "suites": suites, "trainings": report.trainings, "curves": curve_values})
 
 
 def _groups(definition: Mapping[str, Any]) -> dict[str, str]:
-    """Instance -> the group it is averaged with."""
+    """Return instance -> its group."""
     found = definition.get("instances")
     known = found if isinstance(found, Mapping) else {}
     return {name: str(facts.get("group", "")) for name, facts in known.items() if isinstance(facts, Mapping)}
@@ -165,13 +165,13 @@ def _headline(grid: Grid, rows: Sequence[Row], comparisons: Mapping[str, Sequenc
     """Return the main result for every limit: the smallest mean gap, and the solvers that it is significantly better than."""
     lines = []
     for limit in map(str, grid.limits):
-        mine = [row for row in rows if row.limit == limit]
-        solved = [row for row in mine if row.gap.value is not None]
+        limit_rows = [row for row in rows if row.limit == limit]
+        solved = [row for row in limit_rows if row.gap.value is not None]
         if not solved:
             lines.append(f"{limit}: no solver found a solution")
             continue
-        if len(mine) == 1:
-            lines.append(f"{limit}: {mine[0].solver} alone, mean gap {percent(mine[0].gap.value)}")
+        if len(limit_rows) == 1:
+            lines.append(f"{limit}: {limit_rows[0].solver} alone, mean gap {percent(limit_rows[0].gap.value)}")
             continue
         most = max(row.solved for row in solved)
         leaders = [row for row in solved if row.solved == most]
@@ -181,11 +181,11 @@ def _headline(grid: Grid, rows: Sequence[Row], comparisons: Mapping[str, Sequenc
         others = {c.b if c.a == first.solver else c.a: c.better for c in pairs}
         worse = [name for name, better in others.items() if better == first.solver]
         ahead = [name for name, better in others.items() if better == name]
-        open_ones = [name for name, better in others.items() if better not in (name, first.solver)]
+        undecided = [name for name, better in others.items() if better not in (name, first.solver)]
         text = f"{limit}: smallest mean gap{among} {percent(first.gap.value)}, by {first.solver}"
         text += f"; better than {_listed(worse)}" if worse else ""
-        text += f"; not shown better than {_listed(open_ones)}" if open_ones else ""
-        text += f"; where they do not refuse, better are {_listed(ahead)}" if ahead else ""
+        text += f"; not shown better than {_listed(undecided)}" if undecided else ""
+        text += f"; on the instances that they accept, better are {_listed(ahead)}" if ahead else ""
         lines.append(text)
     return lines
 

@@ -1,4 +1,4 @@
-"""Progress of a benchmark on stderr: a live bar on a terminal, elsewhere a line a run."""
+"""Progress of a benchmark on stderr: a live line on a terminal, otherwise one line per run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Board:
         self.outcomes: Counter[str] = Counter()
         self._count = self._done = 0
         self.progress = Progress(self._line)
-        """To be entered; it shows what the listener hears of."""
+        """A context manager that displays the events of the listener."""
         self._running: list[str] = []
         self._begun = time.monotonic()
 
@@ -65,5 +65,5 @@ class Board:
             seconds = (time.monotonic() - self._begun) / self._done * (self._count - self._done)
             left = f"  {seconds // 60:.0f} min left" if seconds >= 90 else f"  {seconds:.0f} s left"
         failed = sum(number for outcome, number in self.outcomes.items() if outcome in FAILURES)
-        bad = f"  {failed} failed" if failed else ""
-        return f"{self._done}/{self._count} runs{bad}{left}  {self._running[-1] if self._running else ''}"
+        failures = f"  {failed} failed" if failed else ""
+        return f"{self._done}/{self._count} runs{failures}{left}  {self._running[-1] if self._running else ''}"

@@ -1,4 +1,4 @@
-"""The process of one run: `python -P -m corl.benchmark.running.child CORES`: a task in, an answer out.
+"""The process of one run, `python -P -m corl.benchmark.running.child CORES`: it receives a task and sends an answer.
 
 CORES is a list of processor numbers such as "0,1" to be pinned to, or "".
 """
@@ -32,13 +32,13 @@ def main() -> None:
 
 
 def _answer(body: bytes) -> bytes:
-    """Return the pickled answer: a dict with `outcome`, `reason` and, where there is a Result, its fields."""
+    """Return the pickled answer: a dict with `outcome`, `reason` and, if there is a Result, its fields."""
     try:
         answer = _solved(**pickle.loads(body))
         return pickle.dumps(answer | {"peak_bytes": _peak_bytes()}, protocol=5)
     except UsageError as error:
         failed = {"outcome": "refused", "reason": str(error)}
-    except SolverError as error:  # its own exceptions come wrapped: crashes; the rest are solutions and claims that are wrong
+    except SolverError as error:  # with another exception as cause a crash, otherwise a wrong solution or claim
         crashed = error.__cause__ is not None and not isinstance(error.__cause__, CorlError)
         failed = {"outcome": "crash" if crashed else "wrong", "reason": str(error)}
     except Exception as error:
@@ -50,7 +50,7 @@ def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
     from corl.run import STRICT
     from corl.solving import solve
 
-    os.environ[STRICT] = "1"  # a solver with a fault is no fair competitor
+    os.environ[STRICT] = "1"  # a solver with a fault must not compete
     options = arguments.pop("options")
     result = solve(pickle.loads(instance), **arguments, **options)
     solved = result.status in ("optimal", "feasible")

@@ -1,7 +1,7 @@
 """The loop of `corl.benchmark.running.machine.measure_slowdown`: `python -P -m corl.benchmark.running.contention CORE`.
 
-Answers 0 once compiled, then every message with the steps per second of a walk that looks like a local search's: random
-reads and writes of a few megabytes.
+It sends 0 once it is compiled, and then answers every message with the steps per second of a walk that resembles a local search:
+random reads and writes of a few megabytes.
 """
 
 from __future__ import annotations

@@ -19,14 +19,14 @@ except ImportError:  # Windows
 
 __all__ = ["claimed"]
 
-_POLL = 0.02  # seconds between two looks for a free one
+_POLL = 0.02  # seconds between two attempts
 _lock = threading.Lock()
 _taken: set[int] = set()  # by this process
 
 
 @contextlib.contextmanager
 def claimed(count: int) -> Iterator[tuple[int, ...]]:
-    """Wait until `count` processors are free, and hold them: all at once, so that no two claims wait for each other."""
+    """Wait until `count` processors are free, and reserve them, all at once so that no two calls wait for each other."""
     cores, locks = _attempt(count)
     while not cores:
         time.sleep(_POLL)
@@ -52,14 +52,14 @@ def _attempt(count: int) -> tuple[tuple[int, ...], list[int]]:
 
 
 def _locked(core: int, locks: list[int]) -> bool:
-    """Take the lock file of a processor and append its descriptor; True where there are no such locks."""
+    """Lock the file of a processor and append its descriptor; return whether it is free (True on a system without locks)."""
     if fcntl is None:
         return True
     folder = Path(tempfile.gettempdir()) / f"corl-cores-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(folder / str(core), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:  # no such folder can be had: then only this process keeps its own runs apart
+    except OSError:  # no lock folder: only the runs of this process are kept apart
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""From the answer of a run's process to a Record: its solution is evaluated here, by the problem, not trusted."""
+"""Conversion of the answer of a run's process to a Record; its solution is not trusted but evaluated here, by the problem."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circums
         reason=" ".join(reason.split()),
         objective=objective,
         bound=answer.get("bound") if outcome in ("ok", "nothing") else None,
-        sense=suite.problem.of(loaded.instance).sense,
+        sense=suite.problem.with_sense_of(loaded.instance).sense,
         reference=reference.value if reference else None,
         reference_status=reference.status if reference else "",
         reference_source=reference.source if reference else "",
@@ -77,7 +77,7 @@ def _unpickled(ended: Ended) -> tuple[dict[str, Any], str]:
         return {}, ended.reason
     try:
         answer = pickle.loads(ended.answer)
-        return (answer, "") if isinstance(answer, dict) else ({}, "the run's answer is none")
+        return (answer, "") if isinstance(answer, dict) else ({}, "the run's answer is not a dict")
     except Exception as error:
         return {}, f"the run's answer cannot be read: {described(error)}"
 
@@ -88,9 +88,9 @@ def _verified(problem: Problem, instance: Any, answer: dict[str, Any]) -> tuple[
     try:
         value = float(problem.evaluate(instance, answer["solution"]))
         if claimed is None or not agrees(value, claimed):
-            return None, None, f"claimed {claimed!r} for a solution that is worth {value!r}"
+            return None, None, f"claimed {claimed!r} for a solution with objective value {value!r}"
         return value, problem.to_json(instance, answer["solution"]), ""
     except CorlError as error:
-        return None, None, f"the solution is none: {error}"
+        return None, None, f"the solution is not valid: {error}"
     except Exception as error:
         return None, None, f"the solution cannot be evaluated: {described(error)}"

@@ -1,4 +1,4 @@
-"""The circumstances of a benchmark: processor, memory, system, sources; and how much two pinned runs slow each other."""
+"""The circumstances of a benchmark: processor, memory, system, sources; and the slowdown of two parallel pinned runs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _facts() -> dict[str, Any]:
 
 
 def machine_facts() -> dict[str, Any]:
-    """Of the machine that this process runs on: processor, cores, memory_bytes, system."""
+    """Return facts of this machine: processor, cores, memory_bytes, system."""
     return dict(_facts())
 
 
 @cache
 def git_commit() -> str:
-    """Return the commit of corl's own sources, "+" appended where tracked files were changed; "" outside a checkout."""
+    """Return the commit of corl's own sources, with "+" appended if tracked files were changed; "" outside a checkout."""
     import corl
 
     source = Path(str(corl.__file__)).resolve()
@@ -46,7 +46,7 @@ def git_commit() -> str:
 
 
 def measure_slowdown(first: int, second: int) -> float:
-    """By how much a loop over memory slows when a copy runs beside it on the other processor: 0.1 is a tenth fewer steps.
+    """Return how much a loop over memory slows if a copy runs on the other processor: 0.1 means a tenth fewer steps.
 
     Two processes, pinned to the processors `first` and `second`, run alone in turn and then together, a few times; medians.
     """
@@ -54,15 +54,15 @@ def measure_slowdown(first: int, second: int) -> float:
     try:
         for child in children:
             child.receive()  # compiled
-        alone, beside = [], []
+        alone, together = [], []
         for _ in range(_REPEATS):
             for child in children:
                 child.send("go")
                 alone.append(child.receive())
             for child in children:
                 child.send("go")
-            beside += [child.receive() for child in children]
-        return float(1.0 - statistics.median(beside) / statistics.median(alone))
+            together += [child.receive() for child in children]
+        return float(1.0 - statistics.median(together) / statistics.median(alone))
     except (EOFError, OSError):
         return math.nan
     finally:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from corl.benchmark.running.sources import Source
+from corl.benchmark.running.sources import SuiteInstance
 from corl.benchmark.running.suite import Lineup, Suite
 from corl.files.json_values import is_number
 from corl.store import Key
@@ -22,14 +22,14 @@ _KEPT = 4  # instances kept in memory
 class PlannedRun:
     """One run to be done."""
 
-    source: Source
+    source: SuiteInstance
     lineup: Lineup
     seed: int
     time_limit: float | None
     iterations: int | None
 
     def key(self, suite: str) -> Key:
-        """As `key_of` the Record that the run will become."""
+        """Return the key of the run in a store, as `key_of` its Record."""
         return (suite, self.source.label, self.lineup.label, self.seed, self.time_limit, self.iterations)
 
 
@@ -49,9 +49,9 @@ class Loaded:
 
 
 def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
-    """All runs: breadth first over seeds, and what is compared with each other close together in time.
+    """Yield all runs, seed by seed; runs that are compared with each other are close together in time.
 
-    A solver that is `limit_free` is run to the longest time limit alone; the results of shorter limits are read off its trace.
+    A solver that is `limit_free` is run to the longest time limit alone; its trace has the results of shorter limits.
     """
     limits: list[tuple[float | None, int | None]] = [(seconds, None) for seconds in suite.time_limits]
     limits += [(None, count) for count in suite.iterations]
@@ -63,13 +63,13 @@ def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
                         yield PlannedRun(source, lineup, seed, time_limit, iterations)
 
 
-def load(suite: Suite, source: Source) -> Loaded:
+def load(suite: Suite, source: SuiteInstance) -> Loaded:
     """Return the instance of a source; the last few are kept. Raises InputError."""
     return _load(suite.problem, source)
 
 
 @lru_cache(_KEPT)
-def _load(problem: Any, source: Source) -> Loaded:
+def _load(problem: Any, source: SuiteInstance) -> Loaded:
     instance = source.load()
     facts = {key: fact for key, fact in problem.describe(instance).items() if is_number(fact) or _is_word(fact)}
     sizes = [fact for fact in facts.values() if is_number(fact)]

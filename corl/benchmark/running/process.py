@@ -19,17 +19,17 @@ __all__ = ["Ended", "Processes", "run_process"]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run's process ended."""
+    """The end of a run's process."""
 
     answer: bytes = b""
     """The child's pickled answer; empty if there is a fault."""
     fault: str = ""
-    """crash, timeout or lost; "" where the child has answered."""
+    """crash, timeout or lost; "" if the child has answered."""
     reason: str = ""
     wall_seconds: float | None = None
     """From the process's start to its end."""
     cpu_seconds: float | None = None
-    """Of the process and those that it has waited for."""
+    """Processor seconds of the process and of those that it has waited for."""
     cores: tuple[int, ...] = ()
     started: str = ""
     machine: dict[str, Any] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Processes:
             self._running.discard(child)
 
     def kill(self) -> None:
-        """All of them, and whatever is added later."""
+        """Kill all processes, and every one that is added later."""
         with self._lock:
             self._closed = True
             for child in self._running:
@@ -62,7 +62,7 @@ class Processes:
 
 
 def run_process(task: bytes, count: int, hard_limit: float, processes: Processes | None = None) -> Ended:
-    """Run a task of `corl.benchmark.running.child` on `count` processors of its own; it is killed after `hard_limit` seconds."""
+    """Run a task of `corl.benchmark.running.child` on `count` reserved processors; it is killed after `hard_limit` seconds."""
     processes = processes or Processes()
     with claimed(count) as cores, tempfile.TemporaryFile() as errors:
         started, before = _now(), time.perf_counter()
@@ -92,7 +92,7 @@ def run_process(task: bytes, count: int, hard_limit: float, processes: Processes
 
 
 def _exchange(child: Child, task: bytes) -> bytes:
-    """Send the task; the child's whole answer, or nothing. The child's input stays open: its end would end the child."""
+    """Send the task and return the child's whole answer, b"" if there is none. Closing the child's input would end it."""
     try:
         child.send_bytes(task)
         return child.receive_bytes()
@@ -106,7 +106,7 @@ def _kill_late(child: Child, late: threading.Event) -> None:
 
 
 def _cause(child: Child, errors: IO[bytes]) -> str:
-    """What ended a process without an answer, with the last line that it wrote to standard error."""
+    """Return what ended a process without an answer, with the last line that it wrote to standard error."""
     if child.exit_code < 0:
         return child.ending()
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4096))

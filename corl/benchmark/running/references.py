@@ -1,4 +1,4 @@
-"""Reference values of instances: the best known, with their status and source, from the files that people keep them in."""
+"""Reference values of instances: the best known values, with status and source, from CSV, text and NumPy files."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Reference:
 
 
 def read_references(path: Path, status: str = "best known", source: str = "") -> dict[str, Reference]:
-    """Instance name -> Reference, from a CSV file with the columns name, value, status, source, or from lines `NAME : VALUE`.
+    """Return instance name -> Reference, from a CSV file (columns name, value, status, source) or from lines `NAME : VALUE`.
 
-    Status and source are for what the file does not say. Raises InputError.
+    `status` and `source` apply to entries for which the file has none. Raises InputError.
     """
     with reading(path):
         text = Text.read(path)
@@ -44,7 +44,7 @@ def read_references(path: Path, status: str = "best known", source: str = "") ->
 
 
 def read_array(path: Path, key: str | None) -> np.ndarray[Any, Any]:
-    """An array of a .npy file, or the one called `key` (the only one, if it is None) of an .npz file. Raises InputError."""
+    """Return the array of a .npy file, or the one called `key` (None: the only one) of an .npz file. Raises InputError."""
     with reading(path):
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -85,7 +85,7 @@ def _lines(text: Text, status: str, source: str) -> dict[str, Reference]:
 
 
 def given_references(values: Mapping[str, Any], status: str, source: str, error: Any) -> dict[str, Reference]:
-    """From a table NAME = VALUE in a suite; `error(name, message)` makes the exception."""
+    """Return the references of a table NAME = VALUE in a suite; `error(name, message)` returns the exception to raise."""
     for name, value in values.items():
         if not is_number(value):
             raise error(name, f"{value!r} is not accepted; accepted: a number")

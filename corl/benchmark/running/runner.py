@@ -1,4 +1,4 @@
-"""The runner: it runs, judges and stores the missing runs of a suite, however single runs end."""
+"""The runner: executes, judges and stores the missing runs of a suite, however single runs end."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from corl.store import Store
 
 __all__ = ["Listener", "missing", "run_suite", "warm_up"]
 
-_ATTEMPTS = 2  # a run whose worker is lost is tried once more
-_WARM_LIMIT = 0.2  # seconds of a run that is there to fill the kernel cache
+_ATTEMPTS = 2  # a run whose worker is lost is repeated once
+_WARM_LIMIT = 0.2  # seconds of a run that only fills the kernel cache
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ def missing(suite: Suite, store: Store, *, resume: bool) -> list[PlannedRun]:
 def run_suite(
     suite: Suite, todo: Iterable[PlannedRun], store: Store, supervisor: Supervisor, listener: Listener, command: str = ""
 ) -> None:
-    """Do the runs and store each as it ends. Raises KeyboardInterrupt when interrupted, with all that had ended stored."""
+    """Execute the runs and store each when it ends. Raises KeyboardInterrupt on Ctrl-C; all ended runs are stored by then."""
     waiting = deque(todo)
     for cores in {plan.lineup.cores for plan in waiting}:
-        supervisor.room(cores)  # refuses what could never start, before anything has
+        supervisor.room(cores)  # raises before the first run if one could never start
     store.add_suite(suite.name, _merged(suite.definition(), store.suites().get(suite.name)), command)
     listener.begin(len(waiting))
     if not waiting:
@@ -83,7 +83,7 @@ def run_suite(
 def _run_all(
     suite: Suite, waiting: deque[PlannedRun], supervisor: Supervisor, started: Callable[[PlannedRun], None]
 ) -> Iterator[tuple[PlannedRun, Ended]]:
-    """Keep the supervisor busy; every run once, as it ends."""
+    """Keep the supervisor busy; yield every run once, when it has ended."""
     running: dict[int, tuple[PlannedRun, int]] = {}
     again: deque[tuple[PlannedRun, int]] = deque()
     number = 0
@@ -109,7 +109,7 @@ def _run_all(
 
 
 def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
-    """What the child does: the arguments of `corl.solve`, the instance pickled by itself."""
+    """Return the task of the child, pickled: the arguments of `corl.solve`, in which the instance is pickled separately."""
     arguments = {
         "instance": load(suite, plan.source).pickled,
         "problem": suite.problem.name,
@@ -125,10 +125,10 @@ def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
 
 # -------------------------------------------------------------------- before the first run
 def warm_up(suite: Suite, todo: Iterable[PlannedRun], supervisor: Supervisor, listener: Listener) -> None:
-    """One short run per solver and kind of instance fills the cache of kernels, unless an earlier benchmark has done so.
+    """Fill the cache of kernels by one short run per solver and kind of instance, unless an earlier benchmark has done so.
 
-    Otherwise runs side by side would all compile the same kernels, and a kernel that a solver forgets to prepare would be
-    compiled on the clock. What comes of these runs does not matter.
+    Otherwise parallel runs would all compile the same kernels, and a kernel that a solver does not prepare would be compiled
+    while its clock runs. The results of these runs are discarded.
     """
     short: dict[Path, PlannedRun] = {}
     for plan in {(plan.source.label, plan.lineup.label): plan for plan in todo}.values():
@@ -152,7 +152,7 @@ def _shortened(suite: Suite, plan: PlannedRun) -> PlannedRun:
 
 
 def _stamp(suite: Suite, plan: PlannedRun) -> Path | None:
-    """Return the file that says that a solver's kernels for a kind of instance are cached; None where nothing is cached."""
+    """Return the file that says that a solver's kernels for a kind of instance are cached; None if nothing can be cached."""
     from corl.compilation.cache import package_folder
 
     lineup = plan.lineup
@@ -163,7 +163,7 @@ def _stamp(suite: Suite, plan: PlannedRun) -> Path | None:
 
 
 def _slowdown(suite: Suite, store: Store, listener: Listener) -> float | None:
-    """How much two pinned runs slow each other here: as an earlier session on this machine measured it, or measured now."""
+    """Return how much two pinned runs slow each other: as measured by an earlier session on this machine, or measured now."""
     facts = machine_facts()
     for record in reversed(store.records(suite.name)):
         if record.machine.get("parallel_slowdown") is not None and facts.items() <= record.machine.items():
@@ -175,9 +175,9 @@ def _slowdown(suite: Suite, store: Store, listener: Listener) -> float | None:
         return measure_slowdown(first, second)
 
 
-# -------------------------------------------------------------------- what a suite of that name meant before
+# -------------------------------------------------------------------- earlier runs of the suite
 def _check_same(suite: Suite, before: Mapping[str, Any], solvers: set[str], instances: set[str], path: Path) -> None:
-    """Refuse to add to runs that meant something else under the same label."""
+    """Raise UsageError if a label of earlier runs now means something else."""
     now = suite.definition()
     if before.get("problem") != now["problem"]:
         raise UsageError(
@@ -187,7 +187,7 @@ def _check_same(suite: Suite, before: Mapping[str, Any], solvers: set[str], inst
         for label in sorted(labels & set(now[part]) & set(before.get(part, {}))):
             was, new = before[part][label], now[part][label]
             if any(was.get(key) != new[key] for key in new if key != "group"):
-                fault = f"{part[:-1]} {label!r} was {_told(was)} and is {_told(new)} now"
+                fault = f"{part[:-1]} {label!r} was {_settings(was)} and is {_settings(new)} now"
                 raise UsageError(f"{path}: {fault}; give it another label, or --store another file")
 
 
@@ -201,5 +201,5 @@ def _merged(now: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, 
     return now
 
 
-def _told(definition: Mapping[str, Any]) -> str:
+def _settings(definition: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in definition.items() if key != "group")

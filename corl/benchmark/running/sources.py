@@ -1,4 +1,4 @@
-"""Sources: where a suite's instances come from (files, generators, arrays), each with its reference value."""
+"""The instances of a suite, from files, generators and arrays, each with its reference value."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from corl.errors import UsageError, shortened
 from corl.files.json_values import is_number
 from corl.files.opening import plain_name, reading
 
-__all__ = ["Source", "read_sources"]
+__all__ = ["SuiteInstance", "read_sources"]
 
 _KINDS = ("files", "generate", "arrays")
 _SCALARS = (bool, int, float, str)
 
 
 @dataclass(frozen=True)
-class Source:
+class SuiteInstance:
     """One instance of a suite, loaded when it is needed."""
 
     label: str
@@ -39,10 +39,10 @@ class Source:
     reference: Reference | None = None
 
 
-def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Source], str]:
-    """Return the instances that a table `[[instances]]` names, and a notice where its data is not there ("" otherwise).
+def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[SuiteInstance], str]:
+    """Return the instances that a table `[[instances]]` names, and a notice if its data are not available ("" otherwise).
 
-    folder: the suite's own; files are relative to it, or to the folder in an environment variable. Raises InputError.
+    Files are relative to `folder`, the suite's own, or to the folder in an environment variable. Raises InputError.
     """
     given = [kind for kind in _KINDS if kind in table]
     if len(given) != 1:
@@ -54,11 +54,11 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sou
     elif variable:
         folder = Path(os.environ[variable])
         if not folder.is_dir():
-            raise table.error("folder", f"${variable} is {str(folder)!r}, which is no folder")
+            raise table.error("folder", f"${variable} is {str(folder)!r}, which is not a folder")
     find = {"files": _files, "generate": _generated, "arrays": _arrays}[given[0]]
     found = list(find(table, problem, folder, absent != ""))
     group, most = table.text("group"), table.integer("limit", None)
-    absent = absent and f"{group or 'a group of instances'} left out: {absent}"
+    absent = absent and f"{group or 'a group of instances'} skipped: {absent}"
     excluded = table.texts("exclude")
     find_reference = _references(table, folder, absent != "")
     keep = _filter(table, problem)
@@ -71,8 +71,8 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sou
     ], absent
 
 
-def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
-    """Files by name or pattern, in natural order (a9 before a10); the label is the name without its ending."""
+def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
+    """Yield files by name or pattern, in natural order (a9 before a10), labelled by their names without the ending."""
     patterns = table.texts("files")
     for pattern in [] if absent else patterns:
         if Path(pattern).is_absolute() or not pattern:
@@ -85,11 +85,11 @@ def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterat
         if not paths:
             raise table.error("files", f"no file matches {pattern!r} in {folder}")
         for path in paths:
-            yield Source(plain_name(path).stem, "files", path.name, _reader(problem, path))
+            yield SuiteInstance(plain_name(path).stem, "files", path.name, _reader(problem, path))
 
 
-def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
-    """Calls of a generator: every combination of the parameters' values (a list means each), with every seed."""
+def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
+    """Yield calls of a generator: every combination of the parameters' values (a list means each), with every seed."""
     kind, seeds = table.text("generate"), table.seeds("seeds", [0])
     if kind not in problem.generators:
         names = ", ".join(problem.generators) or "none"
@@ -101,10 +101,10 @@ def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> It
             call = dict(zip(parameters, values))
             label = "-".join(str(part) for part in (kind, *values, seed))
             origin = f"{kind}({', '.join(f'{key}={value}' for key, value in (call | {'seed': seed}).items())})"
-            yield Source(label, label.rpartition("-")[0], origin, _generator(table, problem, kind, call | {"seed": seed}))
+            yield SuiteInstance(label, label.rpartition("-")[0], origin, _generator(table, problem, kind, call | {"seed": seed}))
 
 
-def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[Source]:
+def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
     """Yield the rows of an array in an .npz or .npy file, as `Problem.adapt` takes them; labelled FILE-0, FILE-1, ..."""
     name, key = table.text("arrays"), table.text("key")
     if absent:
@@ -114,7 +114,7 @@ def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Itera
     if rows.ndim < 2:
         raise table.error("key", f"an array {rows.shape} is not accepted; accepted: one instance a row")
     for k, row in enumerate(rows):
-        yield Source(f"{path.stem}-{k}", path.stem, f"{path.name}[{k}]", _adapter(table, problem, row))
+        yield SuiteInstance(f"{path.stem}-{k}", path.stem, f"{path.name}[{k}]", _adapter(table, problem, row))
 
 
 def _reader(problem: Problem, path: Path) -> Callable[[], Any]:
@@ -146,7 +146,7 @@ def _adapter(table: Table, problem: Problem, row: Any) -> Callable[[], Any]:
 
 
 def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Reference | None]:
-    """Label -> Reference, by the table `reference`: file (and key, for the rows of an array), values, status, source."""
+    """Return the function label -> Reference of the table `reference`: file (and key, for an array), values, status, source."""
     reference = table.table("reference")
     name, key = reference.text("file"), reference.text("key")
     status = reference.text("status", "best known")
@@ -167,8 +167,8 @@ def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Ref
     return known.get
 
 
-def _filter(table: Table, problem: Problem) -> Callable[[Source], bool]:
-    """`where = { fact = [low, high] }` (or a value, or texts to choose from) on what `corl info` tells of an instance."""
+def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:
+    """Return the filter `where = { fact = [low, high] }` (or a value, or accepted texts) on the facts of `corl info`."""
     where = table.table("where")
     wanted = where.rest()
     for fact, value in wanted.items():
@@ -177,7 +177,7 @@ def _filter(table: Table, problem: Problem) -> Callable[[Source], bool]:
         if not (numbers or texts or isinstance(value, _SCALARS)):
             raise where.error(fact, f"{value!r} is not accepted; accepted: [low, high], a value, or a list of texts")
 
-    def keep(source: Source) -> bool:
+    def keep(source: SuiteInstance) -> bool:
         if not wanted:
             return True
         facts = problem.describe(source.load())

@@ -1,15 +1,15 @@
-"""Suite: what a benchmark compares, read from a TOML file.
+"""Suite: the definition of a benchmark, read from a TOML file.
 
 problem = "tsp"
 time_limits = [1, 10]                   # or iterations = [1000]
-seeds = 3                               # how many, or which
+seeds = 3                               # their number, or a list
 
 [[instances]]
 files = ["uniform-*.tsp"]               # relative to the suite, or to the folder in an environment variable:
-folder = "CORL_DATA"                    # then, where it is not set, the table is left out
+folder = "CORL_DATA"                    # then, if it is not set, the table is skipped
 exclude = ["uniform-7"]
 where = { dimension = [100, 2000] }     # facts of `corl info`
-limit = 10                              # the first so many
+limit = 10                              # only the first ones
 reference = { file = "reference.csv" }  # or lines NAME : VALUE, or an .npz's key; or values = { NAME = VALUE }
 
 [[instances]]
@@ -18,7 +18,7 @@ parameters = { size = [100, 1000] }     # a list means each
 seeds = [1, 2]
 
 [[instances]]
-arrays = "uniform500.npz"               # a row an instance
+arrays = "uniform500.npz"               # one instance per row
 key = "coords"
 
 [[solvers]]
@@ -41,7 +41,7 @@ from typing import Any
 
 from corl import options, registry
 from corl.adapter import Problem
-from corl.benchmark.running.sources import Source, read_sources
+from corl.benchmark.running.sources import SuiteInstance, read_sources
 from corl.benchmark.running.tables import Table, read_toml
 from corl.errors import InputError, UsageError, hint, unknown
 from corl.fields import Array, Flag, Integer, Number, Worded
@@ -67,13 +67,13 @@ class Lineup:
 
 @dataclass(frozen=True)
 class Suite:
-    """Solvers x instances x seeds x limits."""
+    """The runs to compare: solvers x instances x seeds x limits."""
 
     name: str
     title: str
     file: Path
     problem: Problem
-    sources: tuple[Source, ...]
+    sources: tuple[SuiteInstance, ...]
     lineups: tuple[Lineup, ...]
     time_limits: tuple[float, ...]
     """Ascending; empty if `iterations` is given."""
@@ -105,11 +105,11 @@ class Suite:
         return changed
 
     def hard_limit(self, time_limit: float | None) -> float:
-        """Seconds of a whole process after which a run is killed."""
+        """Return the seconds after which the process of a run is killed."""
         return self.setup_allowance + (self.patience if time_limit is None else 2 * time_limit)
 
     def definition(self) -> dict[str, Any]:
-        """What the results mean, for the store: compared when a benchmark is resumed, shown in the report."""
+        """Return the definition for the store: it is compared when a benchmark is resumed, and shown in the report."""
         return {
             "problem": self.problem.name,
             "title": self.title,
@@ -130,7 +130,7 @@ def _shipped_folder() -> Path:
 
 
 def read_suite(name: str | os.PathLike[str]) -> Suite:
-    """The suite in a TOML file, or a shipped one by PROBLEM/NAME ("tsp/smoke"). Raises InputError, naming file and field."""
+    """Return the suite in a TOML file, or a shipped one by name ("tsp/smoke"). Raises InputError, naming file and field."""
     path, shipped = Path(name), _shipped_folder()
     if str(name) and not path.exists() and not path.suffix:
         path = shipped / f"{name}.toml"
@@ -159,9 +159,9 @@ def read_suite(name: str | os.PathLike[str]) -> Suite:
     if bool(suite.time_limits) == bool(suite.iterations):
         raise table.error("time_limits", "accepted: either time_limits or iterations")
     if not suite.sources:
-        raise table.error("instances", f"there are none: {'; '.join(notices)}")
+        raise table.error("instances", f"all are skipped: {'; '.join(notices)}")
     if not suite.lineups:
-        raise table.error("solvers", f"there are none: {'; '.join(notices)}")
+        raise table.error("solvers", f"all are skipped: {'; '.join(notices)}")
     return suite
 
 
@@ -175,8 +175,8 @@ def _problem(table: Table) -> Problem:
         raise table.error("problem", str(error)) from error
 
 
-def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -> list[Source]:
-    sources: dict[str, Source] = {}
+def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -> list[SuiteInstance]:
+    sources: dict[str, SuiteInstance] = {}
     for part in table.tables("instances"):
         found, notice = read_sources(part, problem, folder)
         notices += [notice] if notice else []
@@ -190,7 +190,7 @@ def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -
 
 
 def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]:
-    """Return the solvers, without those whose optional package is not installed: these are noted."""
+    """Return the solvers, without those whose optional package is not installed, and add notices of these."""
     lineups: dict[str, Lineup] = {}
     for part in table.tables("solvers"):
         name, given, cores = part.text("solver"), part.table("options").rest(), part.integer("cores", 1)
@@ -205,7 +205,7 @@ def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]
         except UsageError as error:
             raise part.error("options" if given else "solver", str(error)) from error
     absent = {label: package for label, lineup in lineups.items() if (package := _absent(problem, lineup.solver))}
-    notices += [f"{label} left out: the package {package} is not installed" for label, package in absent.items()]
+    notices += [f"{label} skipped: the package {package} is not installed" for label, package in absent.items()]
     return [lineup for label, lineup in lineups.items() if label not in absent]
 
 
@@ -216,7 +216,7 @@ def _absent(problem: Problem, name: str) -> str:
 
 
 def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], cores: int = 1) -> Lineup:
-    if name == "auto":  # another solver for each instance, so options cannot be checked, and each limit is a choice of its own
+    if name == "auto":  # it may choose another solver for each instance and limit, so options cannot be checked
         if given:
             raise UsageError("auto has no options of its own; name a solver")
         return Lineup(label, name, given, cores)
@@ -226,9 +226,9 @@ def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], c
 
 
 def _registered(problem: Problem, name: str, labels: list[str]) -> Lineup:
-    there = ["auto", *registry.solvers(problem.name)]
-    if name not in there:
-        raise UsageError(unknown("--solvers: the suite has no", name, dict.fromkeys([*labels, *there])))
+    registered = ["auto", *registry.solvers(problem.name)]
+    if name not in registered:
+        raise UsageError(unknown("--solvers: the suite has no", name, dict.fromkeys([*labels, *registered])))
     if package := _absent(problem, name):
         raise UsageError(f"--solvers: {name} needs the package {package}, which is not installed")
     return _lineup(problem, name, name, {})
@@ -245,7 +245,7 @@ def _iterations(table: Table) -> tuple[int, ...]:
 
 
 def _further(seeds: tuple[int, ...], count: int) -> list[int]:
-    """`count` seeds that are not among `seeds`."""
+    """Return `count` seeds that are not among `seeds`."""
     return [seed for seed in range(len(seeds) + max(0, count)) if seed not in seeds][: max(0, count)]
 
 
@@ -256,4 +256,4 @@ def _shipped(folder: Path, name: str) -> str:
     own = [f"{problem}/{file.stem}" for file in files if file.parent.name == problem]
     if own:
         return f"shipped are: {', '.join(own)}"
-    return f"there are some of {', '.join(sorted({file.parent.name for file in files}))} (corl list suites)"
+    return f"there are suites of {', '.join(sorted({file.parent.name for file in files}))} (corl list suites)"

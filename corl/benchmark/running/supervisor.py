@@ -1,7 +1,7 @@
 """Supervisor: starts the processes of runs, on this machine or on a Ray cluster (extra "distributed"), and waits for them.
 
-A thread of this process or a task of Ray's does the same: it starts the run's own process, pinned to processors of its machine
-that no other run of ours holds.
+A thread of this process, or a task of Ray, starts the process of a run, pinned to processors of its machine that no other
+benchmark run uses.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["Supervisor"]
 
 
 class Supervisor:
-    """At most `jobs` runs at a time, on as many processors as there are."""
+    """Executes at most `jobs` runs at a time, on the available processors."""
 
     def __init__(self, executor: Executor, jobs: int, processors: int, has: str, *, local: bool) -> None:
-        """`has`: the words before the number of processors in a message."""
+        """Create a supervisor; `has`: the words before the number of processors in a message."""
         self.jobs, self._processors, self._has = jobs, processors, has
         self.local = local
         """Whether runs share this machine, and its cache of kernels."""
@@ -30,7 +30,7 @@ class Supervisor:
 
     @classmethod
     def here(cls, jobs: int) -> Supervisor:
-        """On this machine. Raises UsageError for more jobs than processors."""
+        """Return a supervisor on this machine. Raises UsageError for more jobs than processors."""
         processors, processes = len(available()), Processes()
         if jobs > processors:
             raise UsageError(f"--jobs: {jobs} is not accepted; this process may use {processors} processors")
@@ -39,8 +39,10 @@ class Supervisor:
 
     @classmethod
     def on_ray(cls, address: str | None, jobs: int | None) -> Supervisor:
-        """On a cluster; address: as `ray.init` takes it, None for the cluster that Ray finds. jobs: None for as many as fit.
-        Raises UsageError."""
+        """Return a supervisor on a Ray cluster. Raises UsageError.
+
+        `address`: as for `ray.init`; None: the cluster that Ray finds. `jobs`: None for one per processor.
+        """
         from corl.processes.ray import Ray
 
         executor = Ray.tasks(address, _answer)

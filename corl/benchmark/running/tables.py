@@ -1,4 +1,4 @@
-"""Table: a TOML table whose errors name the file and the path of the key, and which refuses keys that nobody reads."""
+"""Table: a TOML table whose errors name the file and the path of the key; keys that are not read are an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 10_000  # seeds that one number may stand for
 _TEXT = Worded(String("."), "a text")
 _TEXTS = Worded(Either(String(), Array(String(), 1)), "a text or a list of texts")
 _SEEDS = Worded(
-    Either(Integer(1, _MOST), Array(Integer(0, math.inf), 1)), f"how many, up to {_MOST}, or a list of integers from 0 up"
+    Either(Integer(1, _MOST), Array(Integer(0, math.inf), 1)), f"their number, up to {_MOST}, or a list of integers from 0 up"
 )
 _TABLE = Worded(fields.Table(fields.Anything()), "a table")
 _LINE = re.compile(r" \(at line (\d+), column \d+\)")
@@ -41,7 +41,7 @@ def read_toml(path: Path) -> Table:
 
 
 class Table:
-    """Take every key once, then `close`."""
+    """A table from which every key is taken once; then `close` it."""
 
     def __init__(self, values: dict[str, Any], file: str, path: str = "") -> None:
         self._values, self.file, self._path = dict(values), file, path
@@ -88,7 +88,7 @@ class Table:
         return list(range(value)) if isinstance(value, int) else list(dict.fromkeys(value))
 
     def table(self, key: str) -> Table:
-        """Return a table, empty if it is not there."""
+        """Return a table, empty if the key is missing."""
         value = self.take(key, _TABLE, {})
         return Table(value, self.file, ".".join(part for part in (self._path, key) if part))
 

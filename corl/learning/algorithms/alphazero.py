@@ -12,13 +12,13 @@ from corl.options import option
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from corl.decoding.play import Turn
+    from corl.decoding.play import DecisionStep
     from corl.learning.algorithms.imitation import Batch
     from corl.learning.episodes import Episodes
-    from corl.learning.selfplay import Job, Player
+    from corl.learning.selfplay import Job, JobPlayer
     from corl.learning.session import Training
     from corl.learning.source import Source
-    from corl.networks.policy import Arrays, Policy
+    from corl.networks.policy import Arrays, NetworkPolicy
 
 __all__ = ["AlphaZero"]
 
@@ -27,23 +27,31 @@ __all__ = ["AlphaZero"]
 class AlphaZero(PolicyRecipe):
     """Gumbel AlphaZero (Danihelka et al., ICLR 2022) on new instances in every generation.
 
-    A generation is `episodes` instances, each played once by search; `updates` optimiser steps on moves of the replay
-    follow: they imitate the search's improved policy, and fit the value to the returns of the episodes.
+    A generation is `episodes` instances, each played once by search. `updates` optimiser steps on moves of the replay follow;
+    they imitate the search's improved policy, and fit the value to the returns of the episodes.
     """
 
-    start: str = option("", "A checkpoint with a value to go on from; empty: a new network of `width`, `layers` and `heads`.")
-    episodes: int = option(128, "Instances of a generation.", low=1, scale="log")
+    start: str = option("", "A checkpoint with a value to continue from; empty: a new network of `width`, `layers` and `heads`.")
+    episodes: int = option(128, "Instances per generation.", low=1, scale="log")
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
-    batch: int = option(256, "Moves that an optimiser step looks at.", low=1, scale="log")
-    replay: int = option(20_000, "The latest moves kept, at least those of one generation.", low=1, scale="log")
-    simulations: int = option(16, "Of the search for every move.", low=1, scale="log")
-    considered: int = option(8, "Actions tried at the root of a search.", low=1)
-    value_scale: float = option(0.1, "Weight of a search's values beside the network's logits (c_scale of the paper).", low=0)
-    value_weight: float = option(1.0, "Weight of the value's squared error beside the policy's cross-entropy.", low=0)
-    teacher: str = option("", "A solver that iterations can limit, whose solutions are played first; empty: none.")
-    teacher_iterations: int = option(100, "The teacher's limit for an instance.", low=1, scale="log")
-    taught: float = option(0.3, "The share of the training in which the teacher plays instead of the search.", low=0, high=1)
-    keep: bool = option(False, "Whether to save the weights that did best on the watched instances, not the last ones.")
+    batch: int = option(256, "Moves per optimiser step.", low=1, scale="log")
+    replay: int = option(
+        20_000, "The number of latest moves that the replay holds; at least those of one generation.", low=1, scale="log"
+    )
+    simulations: int = option(16, "Simulations of the search for each move.", low=1, scale="log")
+    considered: int = option(8, "Actions considered at the root of a search.", low=1)
+    value_scale: float = option(
+        0.1, "Weight of a search's values relative to the network's logits (c_scale of the paper).", low=0
+    )
+    value_weight: float = option(1.0, "Weight of the value's squared error relative to the policy's cross-entropy.", low=0)
+    teacher: str = option(
+        "", "A solver limited by iterations, whose solutions are played at the start of the training; empty: none."
+    )
+    teacher_iterations: int = option(100, "The teacher's iterations per instance.", low=1, scale="log")
+    taught: float = option(
+        0.3, "The share of the training, at its start, in which the teacher plays instead of the search.", low=0, high=1
+    )
+    keep: bool = option(False, "Whether to save the weights with the best validation result instead of the last ones.")
 
     title: ClassVar[str] = "AlphaZero: self-play by Gumbel search in the environment"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
@@ -60,17 +68,17 @@ class AlphaZero(PolicyRecipe):
         loop.manage(replay=replay)
 
         def moves() -> tuple[Batch | None, dict[str, float]]:
-            seen = {}
+            curves = {}
             if training.step % self.updates == 0:
                 generation, taught = training.step // self.updates, float(teacher_plays(self, training))
                 episodes = games.generation(network, generation, self.episodes, taught)
                 for part in episodes:
                     replay.add(part)
-                seen = loop.validate(episodes)
+                curves = loop.validate(episodes)
             if not replay.size:
-                return None, seen
+                return None, curves
             at = replay.sample(training.generator(2, training.step), self.batch)
-            return imitation.draw(replay, at, network), seen
+            return imitation.draw(replay, at, network), curves
 
         def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
             return imitation.loss(network, batch, self.value_weight)
@@ -78,7 +86,7 @@ class AlphaZero(PolicyRecipe):
         with SelfPlay(training, _player, self, loop.source, type(network), network.config) as games:
             loop.run(moves, loop.minimise(loss))
 
-    def first_network(self, training: Training, source: Source) -> Policy:
+    def first_network(self, training: Training, source: Source) -> NetworkPolicy:
         """See PolicyRecipe.first_network. Raises UsageError for a network without a value."""
         network = super().first_network(training, source)
         if not network.has_value:
@@ -87,7 +95,7 @@ class AlphaZero(PolicyRecipe):
         return network
 
 
-def _player(recipe: AlphaZero, source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Player:
+def _player(recipe: AlphaZero, source: Source, network_kind: type[NetworkPolicy], config: dict[str, Any]) -> JobPlayer:
     """Return a player that searches the environment with a network of the given class, on the CPU."""
     import numpy as np
 
@@ -112,9 +120,9 @@ def _player(recipe: AlphaZero, source: Source, network_kind: type[Policy], confi
         base = pool.reset(rows, rows, random.integers(0, 2**63, len(rows)).astype(np.uint64))
         model = SimulatorModel(pool, network.on(pool), first=len(rows))
 
-        def choose(turn: Turn, seen: Arrays) -> Choice:
-            found = search.search(model, turn.view, random.integers(0, 2**63, len(turn.rows)).astype(np.uint64))
-            slot = (turn.actions == found.action[:, None]).argmax(axis=1)
+        def choose(decision: DecisionStep, observed: Arrays) -> Choice:
+            found = search.search(model, decision.view, random.integers(0, 2**63, len(decision.rows)).astype(np.uint64))
+            slot = (decision.actions == found.action[:, None]).argmax(axis=1)
             return Choice(slot, found.policy.astype(np.float32), found.value)
 
         return record(network, pool, rows, base, choose)

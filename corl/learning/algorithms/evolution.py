@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from corl.adapter import Problem
-    from corl.decoding.play import Turn
+    from corl.decoding.play import DecisionStep
     from corl.environment import View
     from corl.learning.session import Training
-    from corl.networks.policy import Policy
+    from corl.networks.policy import NetworkPolicy
 
 __all__ = ["Evolution", "gradient", "moved", "outcomes", "parameters_of", "set_gradient"]
 
 
 @dataclass(frozen=True)
 class Evolution(PolicyRecipe):
-    """Evolution strategies (Salimans et al., 2017): for small networks, and for episodes so long that no action can be blamed.
+    """Evolution strategies (Salimans et al., 2017), for small networks and long episodes, whose return no single action explains.
 
-    The copies play by their likeliest actions, all on the same new instances, in this process; workers are not used. The weights
-    that did best on the watched instances are kept.
+    The perturbed copies play by their likeliest actions, all on the same new instances, in this process; workers are not used.
+    The weights with the best validation result are kept.
     """
 
-    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
-    batch: int = option(8, "New instances of a step.", low=1, scale="log")
-    pairs: int = option(16, "Pairs of changed networks that a step tries.", low=1, scale="log")
-    spread: float = option(0.05, "Standard deviation of the changes.", above=0, scale="log")
-    every: int = option(10, "Steps between two looks at the watched instances.", low=1)
+    start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
+    batch: int = option(8, "New instances per step.", low=1, scale="log")
+    pairs: int = option(16, "Pairs of perturbed networks per step.", low=1, scale="log")
+    spread: float = option(0.05, "Standard deviation of the perturbations.", above=0, scale="log")
+    every: int = option(10, "Steps between two validations.", low=1)
 
     title: ClassVar[str] = "evolution strategies: small networks by what whole episodes come to"
     step: ClassVar[str] = "`batch` new instances for each of 2 `pairs` networks, then an optimiser step"
@@ -56,9 +56,9 @@ class Evolution(PolicyRecipe):
         loop.manage()
 
         def outcome() -> tuple[NDArray[np.float64] | None, dict[str, float]]:
-            seen = loop.validate(every=self.every)
+            curves = loop.validate(every=self.every)
             estimate, objective, chose = self._gradient(loop)
-            return estimate if chose else None, {"objective": objective, **seen}
+            return estimate if chose else None, {"objective": objective, **curves}
 
         def follow(estimate: NDArray[np.float64]) -> dict[str, float]:
             set_gradient(loop.network, estimate)
@@ -91,7 +91,7 @@ def parameters_of(network: nn.Module) -> NDArray[np.float64]:
     return np.concatenate([part.detach().cpu().double().numpy().ravel() for part in network.parameters()])
 
 
-def moved(network: Policy, flat: NDArray[np.float64]) -> Policy:
+def moved(network: NetworkPolicy, flat: NDArray[np.float64]) -> NetworkPolicy:
     """Return a copy of a network with the parameters `flat` [D]."""
     import torch
 
@@ -132,7 +132,7 @@ def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[Tensor]:
     return [part.reshape(p.shape).to(p.device, p.dtype) for part, p in zip(cut, network.parameters())]
 
 
-def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Policy]) -> tuple[NDArray[np.float64], bool]:
+def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[NetworkPolicy]) -> tuple[NDArray[np.float64], bool]:
     """Return the results of the likeliest actions of each network on each instance, and whether any state had a choice.
 
     All networks play at once in one pool, from the same starts; a state's only action is taken without evaluating a network.
@@ -164,15 +164,15 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Poli
 
     chose = False
 
-    def choose(turn: Turn) -> NDArray[np.integer]:
+    def choose(decision: DecisionStep) -> NDArray[np.integer]:
         nonlocal chose
-        slots = np.zeros(len(turn.rows), np.int64)
-        choosing = np.flatnonzero((turn.actions >= 0).sum(axis=1) > 1)
+        slots = np.zeros(len(decision.rows), np.int64)
+        choosing = np.flatnonzero((decision.actions >= 0).sum(axis=1) > 1)
         if len(choosing):
             chose = True
-            view = environment.view(turn.rows[choosing], turn.actions[choosing])
-            slots[choosing] = logits_of(view, turn.episode[choosing] // count).argmax(axis=1)
-        return turn.taken(slots)
+            view = environment.view(decision.rows[choosing], decision.actions[choosing])
+            slots[choosing] = logits_of(view, decision.episode[choosing] // count).argmax(axis=1)
+        return decision.taken(slots)
 
     totals = play(environment, rows, base, choose).totals.reshape(several, count)
     return totals, chose

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from corl.decoding.play import Turn
+    from corl.decoding.play import DecisionStep
     from corl.learning.episodes import Choice, Episodes
     from corl.learning.replay import Replay
-    from corl.learning.selfplay import Job, Player, SelfPlay
+    from corl.learning.selfplay import Job, JobPlayer, SelfPlay
     from corl.learning.session import Training
     from corl.learning.source import Source
     from corl.learning.unrolling import Unroll
@@ -31,49 +31,57 @@ if TYPE_CHECKING:
     from corl.networks.policy import Arrays
     from corl.search.gumbel import Gumbel
 
-__all__ = ["MuZero", "Weights", "loss", "reanalyse", "search_latent"]
+__all__ = ["LossWeights", "MuZero", "loss", "reanalyse", "search_latent"]
 
-_RANDOM = 64  # episodes of random play, and of the teacher, that show what values and rewards there are
-_HALF = 0.5  # of the gradient goes through each step of the dynamics (appendix G)
+_RANDOM = 64  # episodes of random play, and of the teacher, that determine the ranges of values and rewards
+_HALF = 0.5  # the share of the gradient that passes through each step of the dynamics (appendix G)
 
 
 @dataclass(frozen=True)
 class MuZero(PolicyRecipe):
     """MuZero (Schrittwieser et al., Nature 2020) with Gumbel search, on new instances in every generation.
 
-    The environment only makes the moves: a search uses the observation at its root and the learned model below it.
+    The environment only executes the moves: a search uses the observation at its root and the learned model below it.
     A generation is `episodes` instances, each played once; `updates` optimiser steps follow. The network is a MuZeroNetwork.
     """
 
     network: Literal["muzero"] = option("muzero", "The architecture.")
-    episodes: int = option(128, "Instances of a generation.", low=1, scale="log")
+    episodes: int = option(128, "Instances per generation.", low=1, scale="log")
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
-    batch: int = option(64, "Stretches of moves that an optimiser step looks at.", low=1, scale="log")
-    replay: int = option(20_000, "The latest moves kept, at least those of one generation.", low=1, scale="log")
-    simulations: int = option(16, "Of the search for every move.", low=1, scale="log")
-    considered: int = option(8, "Actions tried at the root of a search.", low=1)
-    value_scale: float = option(0.1, "Weight of a search's values beside the network's logits (c_scale of Gumbel MuZero).", low=0)
+    batch: int = option(64, "Stretches of moves per optimiser step.", low=1, scale="log")
+    replay: int = option(
+        20_000, "The number of latest moves that the replay holds; at least those of one generation.", low=1, scale="log"
+    )
+    simulations: int = option(16, "Simulations of the search for each move.", low=1, scale="log")
+    considered: int = option(8, "Actions considered at the root of a search.", low=1)
+    value_scale: float = option(
+        0.1, "Weight of a search's values relative to the network's logits (c_scale of Gumbel MuZero).", low=0
+    )
     unroll: int = option(5, "Moves over which the model is unrolled in training (K of the paper).", low=1)
-    td_steps: int = option(10, "Rewards that a value target adds up before it takes the value of a search.", low=1)
-    reanalyse: float = option(0.5, "Moves of the replay that are searched anew for each new move.", low=0)
-    dynamics_layers: int = option(1, "Of the dynamics; `layers` are those of the representation.", low=1)
-    bins: int = option(64, "Of the histograms of value and reward.", low=2)
+    td_steps: int = option(10, "Rewards that a value target adds up; the search's value of the state after them is added.", low=1)
+    reanalyse: float = option(0.5, "Moves of the replay that are searched again per new move.", low=0)
+    dynamics_layers: int = option(1, "Layers of the dynamics; `layers` are those of the representation.", low=1)
+    bins: int = option(64, "Bins of the histograms of value and reward.", low=2)
     value_weight: float = option(
-        0.25, "Weight of the value's cross-entropy beside the policy's; 0.25 as in the paper's Reanalyze.", low=0
+        0.25, "Weight of the value's cross-entropy relative to the policy's; 0.25 as in the paper's Reanalyze.", low=0
     )
     reward_weight: float = option(1.0, "Weight of the reward's cross-entropy.", low=0)
-    consistency: float = option(1.0, "Weight of the agreement between imagined and observed latent states.", low=0)
-    teacher: str = option("", "A solver that iterations can limit, whose solutions are played first; empty: none.")
-    teacher_iterations: int = option(100, "The teacher's limit for an instance.", low=1, scale="log")
-    taught: float = option(0.3, "The share of the training in which the teacher plays instead of the search.", low=0, high=1)
+    consistency: float = option(1.0, "Weight of the agreement between predicted and observed latent states.", low=0)
+    teacher: str = option(
+        "", "A solver limited by iterations, whose solutions are played at the start of the training; empty: none."
+    )
+    teacher_iterations: int = option(100, "The teacher's iterations per instance.", low=1, scale="log")
+    taught: float = option(
+        0.3, "The share of the training, at its start, in which the teacher plays instead of the search.", low=0, high=1
+    )
     explored: float = option(
         0.5,
-        "While the teacher plays, the share of a generation that the search plays all the same: the model then sees what other "
-        "actions bring, and the policy does not imitate them.",
+        "While the teacher plays, the share of a generation that the search plays nevertheless: the model learns the effects of "
+        "other actions from it, and the policy does not imitate it.",
         low=0,
         high=1,
     )
-    keep: bool = option(False, "Whether to save the weights that did best on the watched instances, not the last ones.")
+    keep: bool = option(False, "Whether to save the weights with the best validation result instead of the last ones.")
 
     title: ClassVar[str] = "MuZero: self-play by Gumbel search in a learned model"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of self-play before it"
@@ -87,18 +95,18 @@ class MuZero(PolicyRecipe):
         check_teacher(self, training.problem.name)
         loop, replay = Loop(self, training, keep=self.keep), Replay(self.replay)
         network: Any = loop.network
-        weights = Weights(self.value_weight, self.reward_weight, self.consistency)
+        weights = LossWeights(self.value_weight, self.reward_weight, self.consistency)
         loop.manage(replay=replay)
 
         def stretches() -> tuple[Unroll | None, dict[str, float]]:
-            seen, random = {}, training.generator(2, training.step)
+            curves, random = {}, training.generator(2, training.step)
             if training.step % self.updates == 0:
                 episodes = self._generation(training, games, network, replay, random)
-                seen = loop.validate(episodes)
+                curves = loop.validate(episodes)
             if not replay.size:
-                return None, seen
+                return None, curves
             at = replay.sample(random, self.batch)
-            return unroll(replay, at, self.unroll, self.td_steps, network.extra, random, network.kinds), seen
+            return unroll(replay, at, self.unroll, self.td_steps, network.extra, random, network.kinds), curves
 
         def unrolled(batch: Unroll) -> tuple[Tensor, dict[str, float]]:
             return loss(network, batch, weights, training.device)
@@ -143,20 +151,26 @@ class MuZero(PolicyRecipe):
         sizes = token_sizes(source.problem, self.features, self.environment, instances[0])
         environment = source.problem.environment(instances, _RANDOM, name=self.environment)
         random, base = np.random.default_rng([source.seed, 3]), environment.reset(rows, rows)
-        eyes = MuZeroNetwork(**sizes, width=1, heads=1, layers=1, feedforward=1)
-        episodes = record(eyes, environment, rows, base, random_choice(random))
+        observer = MuZeroNetwork(**sizes, width=1, heads=1, layers=1, feedforward=1)
+        episodes = record(observer, environment, rows, base, random_choice(random))
         if not episodes.moves:
             raise nothing_to_learn(f"{_RANDOM} episodes of random play")
         parts = [episodes]
         if self.teacher:
             teacher = Teacher(self.teacher, self.teacher_iterations)
-            parts.append(demonstrate(eyes, source.problem, instances, teacher, None, random))
-        seen = Replay(sum(int(part.lengths.sum()) for part in parts))
+            parts.append(demonstrate(observer, source.problem, instances, teacher, None, random))
+        collected = Replay(sum(int(part.lengths.sum()) for part in parts))
         for part in parts:
-            seen.add(part)
+            collected.add(part)
         shape = {"width": self.width, "layers": self.layers, "dynamics_layers": self.dynamics_layers, "heads": self.heads}
         shape |= {"kinds": environment.kinds, **network_options(MuZeroNetwork, self.network_options)}
-        return {**sizes, **shape, "feedforward": 2 * self.width, "bins": self.bins, **spans(seen, self.unroll, eyes.extra)}
+        return {
+            **sizes,
+            **shape,
+            "feedforward": 2 * self.width,
+            "bins": self.bins,
+            **spans(collected, self.unroll, observer.extra),
+        }
 
     def _reanalyse(self, network: MuZeroNetwork, replay: Replay, count: int, random: np.random.Generator) -> None:
         """Search `reanalyse` * count moves of the replay again, `episodes` of them at a time."""
@@ -170,7 +184,7 @@ class MuZero(PolicyRecipe):
         network.train()
 
 
-class Weights(NamedTuple):
+class LossWeights(NamedTuple):
     """The weights of the terms of the loss, relative to the policy's."""
 
     value: float = 0.25
@@ -178,11 +192,11 @@ class Weights(NamedTuple):
     consistency: float = 1.0
 
 
-def loss(network: MuZeroNetwork, batch: Unroll, weights: Weights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
+def loss(network: MuZeroNetwork, batch: Unroll, weights: LossWeights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
     """Return the loss of a batch and its terms. The root's terms have weight 1, those of the K steps 1 / K each.
 
-    value, reward: cross-entropy with the HL-Gauss targets; consistency: minus the cosine of the unrolled latent vectors
-    with the representation of the observed state, which is a constant (stop-gradient).
+    The terms of value and reward are cross-entropies with the HL-Gauss targets. That of consistency is minus the cosine of the
+    unrolled latent vectors with the representation of the observed state, through which no gradient passes.
     """
     import torch
 
@@ -233,10 +247,10 @@ def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
 
 def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, counterpart: Tensor, known: Tensor) -> Tensor:
     """Return minus the cosine of the latent vectors with those of their counterparts, averaged over each row, then over rows."""
-    there = (counterpart >= 0).float() * known[:, None]
-    theirs = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
-    cosine = network.similarity(latent, theirs)
-    return -((cosine * there).sum(1) / there.sum(1).clamp_min(1.0)).mean()
+    present = (counterpart >= 0).float() * known[:, None]
+    counterparts = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
+    cosine = network.similarity(latent, counterparts)
+    return -((cosine * present).sum(1) / present.sum(1).clamp_min(1.0)).mean()
 
 
 def _scaled(tensor: Tensor, share: float) -> Tensor:
@@ -245,14 +259,14 @@ def _scaled(tensor: Tensor, share: float) -> Tensor:
 
 
 def search_latent(
-    network: MuZeroNetwork, search: Gumbel, seen: Arrays, actions: NDArray[np.int32], keys: NDArray[np.uint64]
+    network: MuZeroNetwork, search: Gumbel, observed: Arrays, actions: NDArray[np.int32], keys: NDArray[np.uint64]
 ) -> Choice:
     """Search R states in the learned model.
 
     Args:
         network: The model.
         search: The search.
-        seen: The network's features of the states, arrays [R, ...].
+        observed: The network's features of the states, arrays [R, ...].
         actions: int32 [R, K], the actions that the environment lists; they are masks at the root only.
         keys: uint64 [R], the keys of the random numbers.
     """
@@ -263,17 +277,17 @@ def search_latent(
     from corl.search.models import LearnedModel
 
     width, listed = actions.shape[1], network.ids(actions)
-    found = search.search(LearnedModel(Slots(network, width)), (seen, listed), keys)
+    found = search.search(LearnedModel(Slots(network, width)), (observed, listed), keys)
     slot = (listed == found.action[:, None]).argmax(axis=1)
-    return Choice(slot, found.policy[:, :width].astype(np.float32), found.value * seen["scale"])
+    return Choice(slot, found.policy[:, :width].astype(np.float32), found.value * observed["scale"])
 
 
 def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:
     """Search the states of the moves `at`, ascending, again, and replace their targets in the replay by the results, in place."""
     from corl.tokens import joined
 
-    seen = joined(replay.seen(at).seen, network.extra)
-    found = search_latent(network, search, seen, replay.field("actions", at, -1), keys)
+    observed = joined(replay.collate_inputs(at).observed, network.extra)
+    found = search_latent(network, search, observed, replay.field("actions", at, -1), keys)
     replay.put("policy", at, found.policy)
     replay.put("value", at, found.value)
 
@@ -284,7 +298,7 @@ def _search(recipe: MuZero) -> Gumbel:
     return Gumbel(recipe.simulations, recipe.considered, value_scale=recipe.value_scale)
 
 
-def _player(recipe: MuZero, source: Source, config: dict[str, Any]) -> Player:
+def _player(recipe: MuZero, source: Source, config: dict[str, Any]) -> JobPlayer:
     """Return a player that searches the learned model of a MuZeroNetwork, on the CPU."""
     import numpy as np
 
@@ -306,9 +320,9 @@ def _player(recipe: MuZero, source: Source, config: dict[str, Any]) -> Player:
         pool = source.problem.environment(instances, len(rows), name=network.environment)
         base = pool.reset(rows, rows, random.integers(0, 2**63, len(rows)).astype(np.uint64))
 
-        def choose(turn: Turn, seen: Arrays) -> Choice:
-            keys = random.integers(0, 2**63, len(turn.rows)).astype(np.uint64)
-            found = search_latent(network, search, seen, turn.actions, keys)
+        def choose(decision: DecisionStep, observed: Arrays) -> Choice:
+            keys = random.integers(0, 2**63, len(decision.rows)).astype(np.uint64)
+            found = search_latent(network, search, observed, decision.actions, keys)
             return found._replace(policy=np.zeros_like(found.policy)) if job.explores else found
 
         return record(network, pool, rows, base, choose)

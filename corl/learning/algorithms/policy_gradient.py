@@ -1,4 +1,4 @@
-"""Policy gradient, the recipe `any.policy-gradient`: episodes sampled from the policy, made likelier where they beat a baseline.
+"""Policy gradient, the recipe `any.policy-gradient`: sampled episodes that are better than a baseline become likelier.
 
 REINFORCE with the greedy-rollout baseline of Kool, van Hoof & Welling (ICLR 2019), ReMax (Li et al., ICML 2024; Rennie et al.,
 CVPR 2017 called it self-critical) and the shared baseline over several starts of POMO (Kwon et al., NeurIPS 2020).
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from corl.adapter import Problem
-    from corl.decoding.play import Turn
+    from corl.decoding.play import DecisionStep
     from corl.environment import Environment
     from corl.learning.episodes import Choice, Choose, Episodes
-    from corl.learning.replay import Sight
+    from corl.learning.replay import CollateInputs
     from corl.learning.session import Training
     from corl.learning.source import Source
-    from corl.networks.policy import Arrays, Policy
+    from corl.networks.policy import Arrays, NetworkPolicy
 
 __all__ = ["GreedyRollout", "Moves", "PolicyGradient", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
 
@@ -43,27 +43,28 @@ class PolicyGradient(PolicyRecipe):
     Episodes are played in this process, all of a step at once, on the GPU if there is one; workers are not used.
     """
 
-    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
+    start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
     baseline: Literal["multi-start", "greedy-rollout", "remax"] = option(
         "multi-start",
-        "What an episode is compared with: the mean of its instance's episodes, which begin in different states where the "
-        "problem has several (POMO); the likeliest actions of the best policy so far (Kool et al.), or of the present one.",
+        "multi-start: an episode is compared with the mean of its instance's episodes, which begin in different states if the "
+        "problem has several (POMO); greedy-rollout: with the likeliest actions of the best policy so far (Kool et al.); remax: "
+        "with those of the current policy.",
     )
-    batch: int = option(32, "New instances of a step.", low=1, scale="log")
-    samples: int = option(8, "Episodes of each instance, from 2 with the multi-start baseline.", low=1, scale="log")
+    batch: int = option(32, "New instances per step.", low=1, scale="log")
+    samples: int = option(8, "Episodes per instance; at least 2 with the multi-start baseline.", low=1, scale="log")
     entropy: float = option(0.0, "Weight of the policy's entropy.", low=0)
-    updates: int = option(1, "Optimiser steps on the episodes of a step; more than one are steps of mirror descent.", low=1)
+    updates: int = option(1, "Optimiser steps on the episodes of one step; above 1 they are steps of mirror descent.", low=1)
     proximity: float = option(
         0.1,
-        "Weight of the divergence from the policy that played, where there are more `updates` than one.",
+        "Weight of the divergence from the policy that played the episodes, if `updates` is above 1.",
         above=0,
         scale="log",
     )
-    every: int = option(10, "Steps between two looks at the watched instances.", low=1)
+    every: int = option(10, "Steps between two validations.", low=1)
     watch: int = option(
         64,
-        'Instances never trained on that the likeliest actions solve, for the curve "greedy" and for the test by which the '
-        "greedy rollout's policy changes; 0: none.",
+        'Validation instances, never trained on, solved by the likeliest actions: for the curve "greedy", and for the test by '
+        "which the policy of the greedy-rollout baseline is replaced; 0: none.",
         low=0,
     )
 
@@ -89,8 +90,8 @@ class PolicyGradient(PolicyRecipe):
             starts = self._starts(loop.source, training.step)
             episodes = roll_out(problem, starts, network.eval(), training.generator(2, training.step))
             baseline = self._baseline(problem, starts, episodes, network, rollout)
-            seen = loop.validate([episodes], every=self.every)
-            return (episodes, advantages(episodes, baseline)) if episodes.moves else None, seen
+            curves = loop.validate([episodes], every=self.every)
+            return (episodes, advantages(episodes, baseline)) if episodes.moves else None, curves
 
         def learn(played: tuple[Episodes, NDArray[np.float32]]) -> dict[str, float]:
             network.train()
@@ -110,17 +111,17 @@ class PolicyGradient(PolicyRecipe):
         return Starts(instances, which, keys)
 
     def _baseline(
-        self, problem: Problem, starts: Starts, episodes: Episodes, network: Policy, rollout: GreedyRollout | None
+        self, problem: Problem, starts: Starts, episodes: Episodes, network: NetworkPolicy, rollout: GreedyRollout | None
     ) -> NDArray[np.float64]:
         """Return the baseline of each episode, float64 [E]."""
         if self.baseline == "multi-start":
             return shared_baseline(episodes.objective, starts.which)
-        once = Starts(starts.instances, starts.which[:: self.samples], starts.keys[:: self.samples])
-        greedy = rollout(once) if rollout is not None else roll_out(problem, once, network, None).objective
+        greedy_starts = Starts(starts.instances, starts.which[:: self.samples], starts.keys[:: self.samples])
+        greedy = rollout(greedy_starts) if rollout is not None else roll_out(problem, greedy_starts, network, None).objective
         return greedy.repeat(self.samples)
 
     def _update(self, loop: Loop, episodes: Episodes, advantage: NDArray[np.float32]) -> float:
-        """Make the optimiser steps on the moves [M] of a step's episodes; returns the last loss per move."""
+        """Make the optimiser steps on the moves [M] of a step's episodes; return the last loss per move."""
         import numpy as np
 
         from corl.learning.optimise import optimiser_step
@@ -135,7 +136,7 @@ class PolicyGradient(PolicyRecipe):
             value = 0.0
             for first in range(0, len(advantage), _PART):
                 at = np.arange(first, min(first + _PART, len(advantage)))
-                moves = Moves(replay.seen(at), replay.field("slot", at), replay.field("policy", at), advantage[at])
+                moves = Moves(replay.collate_inputs(at), replay.field("slot", at), replay.field("policy", at), advantage[at])
                 with loop.training.autocast():
                     total = loss(loop.network, moves, entropy=self.entropy, proximity=proximity)
                 (total / len(advantage)).backward()  # type: ignore[no-untyped-call]
@@ -144,7 +145,7 @@ class PolicyGradient(PolicyRecipe):
         return value
 
 
-def loss(network: Policy, moves: Moves, *, entropy: float, proximity: float) -> Tensor:
+def loss(network: NetworkPolicy, moves: Moves, *, entropy: float, proximity: float) -> Tensor:
     """Return the sum over N moves of - advantage * log probability - `entropy` * the policy's entropy, to be minimised.
 
     With `proximity` above 0, a step of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the log
@@ -153,18 +154,18 @@ def loss(network: Policy, moves: Moves, *, entropy: float, proximity: float) -> 
     import torch
 
     device = next(network.parameters()).device
-    slot, gained, before = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
-    log_policy = network(network.collate(*moves.sight))[0].float().log_softmax(dim=1).clamp_min(_NEVER)
+    slot, weights, played = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
+    log_policy = network(network.collate(*moves.inputs))[0].float().log_softmax(dim=1).clamp_min(_NEVER)
     policy = log_policy.exp()
-    taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
-    spread = -(policy * log_policy).sum(dim=1)
+    log_taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
+    entropies = -(policy * log_policy).sum(dim=1)
     if proximity == 0.0:
-        plain: Tensor = -(gained * taken).sum() - entropy * spread.sum()
+        plain: Tensor = -(weights * log_taken).sum() - entropy * entropies.sum()
         return plain
-    log_before = before.log().clamp_min(_NEVER)
-    ratio = (taken - log_before.gather(1, slot.long()[:, None]).squeeze(1)).exp()
-    divergence = (policy * (log_policy - log_before)).sum(dim=1)
-    total: Tensor = -(gained * ratio).sum() + proximity * divergence.sum() - entropy * spread.sum()
+    log_played = played.log().clamp_min(_NEVER)
+    ratio = (log_taken - log_played.gather(1, slot.long()[:, None]).squeeze(1)).exp()
+    divergence = (policy * (log_policy - log_played)).sum(dim=1)
+    total: Tensor = -(weights * ratio).sum() + proximity * divergence.sum() - entropy * entropies.sum()
     return total
 
 
@@ -181,7 +182,7 @@ class Starts(NamedTuple):
 class Moves(NamedTuple):
     """N moves to learn from."""
 
-    sight: Sight
+    inputs: CollateInputs
     slot: NDArray[np.integer]
     """[N] the slot of the action taken."""
     policy: NDArray[np.float32]
@@ -190,7 +191,7 @@ class Moves(NamedTuple):
     """[N] the advantage of the episode, see `advantages`."""
 
 
-def choice(network: Policy, environment: Environment, random: np.random.Generator | None) -> Choose:
+def choice(network: NetworkPolicy, environment: Environment, random: np.random.Generator | None) -> Choose:
     """Return a `choose` for `record`: samples of a network's policy, or its likeliest actions if `random` is None."""
     import numpy as np
     from scipy.special import softmax
@@ -199,8 +200,8 @@ def choice(network: Policy, environment: Environment, random: np.random.Generato
 
     evaluator = network.on(environment)
 
-    def choose(turn: Turn, seen: Arrays) -> Choice:
-        logits, _ = evaluator.evaluate(turn.view)
+    def choose(decision: DecisionStep, observed: Arrays) -> Choice:
+        logits, _ = evaluator.evaluate(decision.view)
         policy = softmax(logits.astype(np.float64), axis=1)
         if random is None:
             return Choice(policy.argmax(axis=1), policy.astype(np.float32), np.zeros(len(policy)))
@@ -211,7 +212,7 @@ def choice(network: Policy, environment: Environment, random: np.random.Generato
     return choose
 
 
-def roll_out(problem: Problem, starts: Starts, network: Policy, random: np.random.Generator | None) -> Episodes:
+def roll_out(problem: Problem, starts: Starts, network: NetworkPolicy, random: np.random.Generator | None) -> Episodes:
     """Return the episodes that a policy plays from `starts`; `objective` is that of whole solutions, higher is better."""
     import numpy as np
 
@@ -237,24 +238,24 @@ class GreedyRollout:
     The current policy replaces the best one if it is better on fixed instances by a one-sided paired t-test at 5 %.
     """
 
-    def __init__(self, problem: Problem, network: Policy, instances: Sequence[Any]) -> None:
+    def __init__(self, problem: Problem, network: NetworkPolicy, instances: Sequence[Any]) -> None:
         import numpy as np
 
         self.problem = problem
         self.network = copy.deepcopy(network).eval().requires_grad_(False)
-        self._watched = Starts(instances, np.arange(len(instances)), np.zeros(len(instances), np.uint64))
+        self._fixed = Starts(instances, np.arange(len(instances)), np.zeros(len(instances), np.uint64))
 
     def __call__(self, starts: Starts) -> NDArray[np.float64]:
         """Return the objective values from the same starts, float64 [E]."""
         return roll_out(self.problem, starts, self.network, None).objective
 
-    def update(self, network: Policy) -> bool:
-        """Copy the weights of `network` if it is significantly better; returns whether it is."""
+    def update(self, network: NetworkPolicy) -> bool:
+        """Copy the weights of `network` if it is significantly better; return whether it is."""
         from scipy.stats import ttest_rel
 
-        ours = roll_out(self.problem, self._watched, network, None).objective
-        theirs = roll_out(self.problem, self._watched, self.network, None).objective
-        if not ours.mean() > theirs.mean() or ttest_rel(ours, theirs).pvalue / 2 >= _SIGNIFICANCE:
+        current = roll_out(self.problem, self._fixed, network, None).objective
+        best = roll_out(self.problem, self._fixed, self.network, None).objective
+        if not current.mean() > best.mean() or ttest_rel(current, best).pvalue / 2 >= _SIGNIFICANCE:
             return False
         self.network.load_state_dict(network.state_dict())
         return True
@@ -277,6 +278,6 @@ def advantages(episodes: Episodes, baseline: NDArray[np.float64]) -> NDArray[np.
 
     lengths = episodes.lengths
     first = np.minimum(np.cumsum(lengths) - lengths, lengths.sum() - 1)
-    units = (episodes.objective - baseline) / episodes.seen["scale"][first]
+    units = (episodes.objective - baseline) / episodes.observed["scale"][first]
     size = float(np.sqrt((units**2).mean()))
     return np.repeat(units / size if size > 1e-9 else 0.0 * units, lengths).astype(np.float32)  # below 1e-9: rounding

@@ -1,8 +1,8 @@
 """Q-learning, the recipe `any.q-learning`: the values of actions, from episodes that the network itself plays.
 
-Mnih et al. (Nature 2015) for the replay and the frozen copy of the network, van Hasselt, Guez and Silver (AAAI 2016) for double
-Q-learning, Horgan et al. (ICLR 2018) for the different exploration of the episodes. Targets are over several moves. A network's
-logits are its Q-values, so that the decoders of policies apply: the greedy action is the one with the highest value.
+The replay and the frozen copy of the network are those of Mnih et al. (Nature 2015), double Q-learning that of van Hasselt, Guez
+and Silver (AAAI 2016), and the different exploration of the episodes that of Horgan et al. (ICLR 2018). Targets are over several
+moves. A network's logits are its Q-values, so that all decoders apply: the greedy action is the one with the highest value.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, optim
 
-    from corl.decoding.play import Turn
+    from corl.decoding.play import DecisionStep
     from corl.learning.episodes import Episodes
     from corl.learning.replay import Replay
-    from corl.learning.selfplay import Job, Player
+    from corl.learning.selfplay import Job, JobPlayer
     from corl.learning.session import Training
     from corl.learning.source import Source
-    from corl.networks.policy import Arrays, Policy
+    from corl.networks.policy import Arrays, NetworkPolicy
 
 __all__ = ["Maximise", "QLearning", "QLearningRecipe", "States", "Target", "exploration", "field", "n_step"]
 
@@ -46,16 +46,20 @@ class QLearningRecipe(PolicyRecipe):
     """Double deep Q-learning on new instances in every generation.
 
     A generation is `episodes` instances, each played once; `updates` optimiser steps on moves of the replay follow. The solver
-    `policy` plays the network that comes of it: the logits are the values of the actions.
+    `policy` plays the trained network, whose logits are the values of the actions.
     """
 
-    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
-    episodes: int = option(64, "Instances of a generation.", low=1, scale="log")
+    start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
+    episodes: int = option(64, "Instances per generation.", low=1, scale="log")
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
-    batch: int = option(256, "Moves that an optimiser step looks at.", low=1, scale="log")
-    replay: int = option(20_000, "The latest moves kept, at least those of one generation.", low=1, scale="log")
-    ahead: int = option(3, "Rewards that are added up before the value of the state after them stands for the rest.", low=1)
-    sync: int = option(100, "Optimiser steps between two copies to the frozen network of the targets.", low=1, scale="log")
+    batch: int = option(256, "Moves per optimiser step.", low=1, scale="log")
+    replay: int = option(
+        20_000, "The number of latest moves that the replay holds; at least those of one generation.", low=1, scale="log"
+    )
+    ahead: int = option(3, "Rewards that a target adds up; the value of the state after them is added.", low=1)
+    sync: int = option(
+        100, "Optimiser steps between two updates of the frozen network that computes the targets.", low=1, scale="log"
+    )
 
     title: ClassVar[str] = "deep Q-learning: values of actions from the network's own episodes"
     step: ClassVar[str] = "one optimiser step; with every `updates`-th a generation of episodes before it"
@@ -72,13 +76,13 @@ class QLearningRecipe(PolicyRecipe):
         loop.manage(learning=learning, replay=replay)
 
         def moves() -> tuple[NDArray[np.int64] | None, dict[str, float]]:
-            seen = {}
+            curves = {}
             if training.step % self.updates == 0:
                 episodes = games.generation(network, training.step // self.updates, self.episodes)
                 for part in episodes:
                     replay.add(part)
-                seen = loop.validate(episodes)
-            return learning.draw(training.generator(2, training.step)) if replay.size else None, seen
+                curves = loop.validate(episodes)
+            return learning.draw(training.generator(2, training.step)) if replay.size else None, curves
 
         def learn(at: NDArray[np.int64]) -> dict[str, float]:
             return {"loss": learning.learn(at, training.fraction)}
@@ -87,7 +91,7 @@ class QLearningRecipe(PolicyRecipe):
             loop.run(moves, learn)
 
 
-def _player(source: Source, network_kind: type[Policy], config: dict[str, Any]) -> Player:
+def _player(source: Source, network_kind: type[NetworkPolicy], config: dict[str, Any]) -> JobPlayer:
     """Return a player that takes the action with the highest value or, with some probability, a random one."""
     import numpy as np
 
@@ -105,13 +109,13 @@ def _player(source: Source, network_kind: type[Policy], config: dict[str, Any]) 
         base = pool.reset(rows, rows, random.integers(0, 2**63, len(rows)).astype(np.uint64))
         evaluator, chance = network.on(pool), exploration(random, len(rows))
 
-        def choose(turn: Turn, seen: Arrays) -> Choice:
-            logits, values = evaluator.evaluate(turn.view)
-            there = turn.actions >= 0
-            slot = np.where(there, logits, -np.inf).argmax(axis=1)
-            any_one = np.where(there, random.random(there.shape), -1.0).argmax(axis=1)
-            slot = np.where(random.random(len(slot)) < chance[turn.episode], any_one, slot)
-            return Choice(slot, np.zeros(there.shape, np.float32), values)
+        def choose(decision: DecisionStep, observed: Arrays) -> Choice:
+            logits, values = evaluator.evaluate(decision.view)
+            listed = decision.actions >= 0
+            slot = np.where(listed, logits, -np.inf).argmax(axis=1)
+            random_slot = np.where(listed, random.random(listed.shape), -1.0).argmax(axis=1)
+            slot = np.where(random.random(len(slot)) < chance[decision.episode], random_slot, slot)
+            return Choice(slot, np.zeros(listed.shape, np.float32), values)
 
         return record(network, pool, rows, base, choose)
 
@@ -134,10 +138,10 @@ def n_step(steps: int) -> Target:
         within = inside[:, :steps]
         rewards = field(replay, "reward", places[:, :steps])
         total = np.where(within, rewards, 0.0).sum(1)
-        goes_on = inside[:, steps]
-        if goes_on.any():
-            after = places[goes_on, steps]
-            total[goes_on] += maximise(after) * _scale(replay, after)
+        continues = inside[:, steps]
+        if continues.any():
+            after = places[continues, steps]
+            total[continues] += maximise(after) * _scale(replay, after)
         found: NDArray[np.float32] = (total / _scale(replay, at)).astype(np.float32)
         return found
 
@@ -158,7 +162,7 @@ def _scale(replay: Replay, at: NDArray[np.int64]) -> NDArray[np.float64]:
     import numpy as np
 
     numbers, place = np.unique(at, return_inverse=True)
-    return np.concatenate([part["scale"] for part in replay.seen(numbers).seen])[place.ravel()]
+    return np.concatenate([part["scale"] for part in replay.collate_inputs(numbers).observed])[place.ravel()]
 
 
 class QLearning:
@@ -182,7 +186,7 @@ class QLearning:
         """Make the frozen copy of a network.
 
         Args:
-            network: A Learner (imitation), or a network whose forward pass takes the results of `states`.
+            network: A TrainableNetwork (imitation), or a network whose forward pass takes the results of `states`.
             replay: The replay.
             target: The targets of the Q-values.
             optimiser: The optimiser of the network.
@@ -196,7 +200,7 @@ class QLearning:
         self.frozen, self.updates = copy.deepcopy(network).eval(), 0
 
     def _collated(self, replay: Replay, at: NDArray[np.int64]) -> Any:
-        return self.network.collate(*replay.seen(at))
+        return self.network.collate(*replay.collate_inputs(at))
 
     def maximise(self, at: NDArray[np.int64]) -> NDArray[np.float32]:
         """See Maximise."""
@@ -233,7 +237,7 @@ class QLearning:
         return self.replay.sample(random, self.batch)
 
     def learn(self, at: NDArray[np.int64], fraction: float) -> float:
-        """Make one optimiser step on the moves `at`, ascending, at a `fraction` of the training; returns the loss before it."""
+        """Make one optimiser step on the moves `at`, ascending, at a `fraction` of the training; return the loss before it."""
         from corl.learning.optimise import gradient_step
 
         if self.updates % self.sync == 0:

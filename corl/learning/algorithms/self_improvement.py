@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from corl.learning.selfplay import Job
     from corl.learning.session import Training
     from corl.learning.source import Source
-    from corl.networks.policy import Policy
+    from corl.networks.policy import NetworkPolicy
     from corl.processes.workers import Workers
 
-__all__ = ["Lessons", "SelfImprovement", "improve"]
+__all__ = ["BestSamples", "SelfImprovement", "improve"]
 
 _PART = 16  # instances that a worker samples at once; a generation has the same parts for any number of workers
 _EVERY = 2**31  # number of states kept of a solution: all with a choice
@@ -44,16 +44,18 @@ class SelfImprovement(PolicyRecipe):
     (TMLR 2024); independent samples are the self-labelling of Corsini et al. (NeurIPS 2024).
     """
 
-    start: str = option("", "A checkpoint to go on from; empty: a new network of `width`, `layers` and `heads`.")
-    episodes: int = option(64, "New instances of a generation.", low=1, scale="log")
+    start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
+    episodes: int = option(64, "New instances per generation.", low=1, scale="log")
     sampling: Literal["without-replacement", "independent"] = option("without-replacement", "How the samples are drawn.")
-    samples: int = option(16, "Of a round for each instance.", low=2, scale="log")
-    rounds: int = option(1, "Of sampling in a generation.", low=1)
+    samples: int = option(16, "Samples per instance and round.", low=2, scale="log")
+    rounds: int = option(1, "Rounds of sampling per generation.", low=1)
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
-    batch: int = option(256, "States that an optimiser step looks at.", low=1, scale="log")
-    replay: int = option(10_000, "The latest states kept, at least those of one generation.", low=1, scale="log")
+    batch: int = option(256, "States per optimiser step.", low=1, scale="log")
+    replay: int = option(
+        10_000, "The number of latest states that the replay holds; at least those of one generation.", low=1, scale="log"
+    )
     whole: bool = option(
-        False, "Whether a step looks at whole episodes, about `batch` states: a network that encodes an instance does it once."
+        False, "Whether a step uses whole episodes, about `batch` states in all: each instance is then encoded only once."
     )
 
     title: ClassVar[str] = "self-improvement: imitates the best of its own samples"
@@ -69,14 +71,14 @@ class SelfImprovement(PolicyRecipe):
         loop.manage(replay=replay)
 
         def states() -> tuple[Batch | None, dict[str, float]]:
-            seen = {}
+            curves = {}
             if training.step % self.updates == 0:
                 best, mean = self._generation(workers, network, training.step // self.updates, replay)
                 sign = 1.0 if training.problem.sense == "max" else -1.0
-                seen = {"best": sign * best, "mean": sign * mean, **loop.validate()}
+                curves = {"best": sign * best, "mean": sign * mean, **loop.validate()}
             if not replay.size:
-                return None, seen
-            return imitation.draw(replay, draw(training.generator(2, training.step), self.batch), network), seen
+                return None, curves
+            return imitation.draw(replay, draw(training.generator(2, training.step), self.batch), network), curves
 
         def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
             return imitation.loss(network, batch)[0], {}
@@ -84,24 +86,24 @@ class SelfImprovement(PolicyRecipe):
         with in_turns(training, _sampler, self, loop.source, type(network), network.config) as workers:
             loop.run(states, loop.minimise(loss))
 
-    def _generation(self, workers: Workers, network: Policy, number: int, replay: Replay) -> tuple[float, float]:
-        """Sample, and add the best episodes to the replay; returns the mean objective values of the best and of all samples."""
+    def _generation(self, workers: Workers, network: NetworkPolicy, number: int, replay: Replay) -> tuple[float, float]:
+        """Sample, add the best episodes to the replay, and return the mean objective values of the best and of all samples."""
         import numpy as np
 
         from corl.learning.selfplay import Job, weights_of
 
         weights, cuts = weights_of(network), [*range(0, self.episodes, _PART), self.episodes]
         jobs = [Job(weights, number * self.episodes + a, b - a) for a, b in pairwise(cuts)]
-        parts: list[Lessons] = workers.map(jobs)
-        for part in parts:  # instances without a choice bring none
+        parts: list[BestSamples] = workers.map(jobs)
+        for part in parts:  # of instances without a choice there are none
             replay.add(part.episodes)
         return tuple(float(np.concatenate([part[i] for part in parts]).mean()) for i in (1, 2))  # type: ignore[return-value]
 
 
 def _sampler(
-    recipe: SelfImprovement, source: Source, network_kind: type[Policy], config: dict[str, Any]
-) -> Callable[[Job], Lessons]:
-    """Return the function of a worker, Job -> Lessons."""
+    recipe: SelfImprovement, source: Source, network_kind: type[NetworkPolicy], config: dict[str, Any]
+) -> Callable[[Job], BestSamples]:
+    """Return the function of a worker, Job -> BestSamples."""
     from corl.decoding import Sampling, WithoutReplacement
     from corl.learning.selfplay import load_weights
 
@@ -109,14 +111,14 @@ def _sampler(
     samples = recipe.samples * recipe.rounds
     decoder: Decoder = Sampling(samples) if independent else WithoutReplacement(recipe.samples, recipe.rounds)
 
-    def sample(job: Job) -> Lessons:
+    def sample(job: Job) -> BestSamples:
         load_weights(network, job.weights)
         return improve(source, network, job.first, job.count, decoder, job.count * (samples if independent else recipe.samples))
 
     return sample
 
 
-class Lessons(NamedTuple):
+class BestSamples(NamedTuple):
     """The best samples of E instances."""
 
     episodes: Episodes
@@ -127,7 +129,7 @@ class Lessons(NamedTuple):
     """[E] the mean objective value of its samples, with the same sign."""
 
 
-def improve(source: Source, network: Policy, first: int, count: int, sampling: Decoder, rows: int) -> Lessons:
+def improve(source: Source, network: NetworkPolicy, first: int, count: int, sampling: Decoder, rows: int) -> BestSamples:
     """Sample solutions of the `count` instances from number `first` on, and return the best of each.
 
     Args:
@@ -151,4 +153,4 @@ def improve(source: Source, network: Policy, first: int, count: int, sampling: D
     mean = np.bincount(found.entry, total) / np.bincount(found.entry, minlength=count)
     random, plans = np.random.default_rng([source.seed, 4, first]), [found.actions[i] for i in best]
     episodes = follow(network, problem, instances, plans, np.zeros(count, np.uint64), _EVERY, random)
-    return Lessons(episodes, total[best], mean)
+    return BestSamples(episodes, total[best], mean)

@@ -84,12 +84,12 @@ class LearnedPolicy(BanditPolicy):
         """Return a pool for `count` situations, and the function that chooses in it."""
         from corl.decoding import CountedEvaluator, LearnedPlanning, Planning
         from corl.decoding.planning import Chosen
-        from corl.networks.checkpoints import loaded
+        from corl.networks.checkpoints import load_cached
         from corl.problems.bandits.environment import BanditEnvironment
         from corl.search.gumbel import Gumbel
         from corl.search.puct import Puct
 
-        network, _ = loaded(self.checkpoint)
+        network, _ = load_cached(self.checkpoint)
         if not self.search:
             environment = BanditEnvironment([self.instance], count)
             evaluator = CountedEvaluator(environment, network, ask=_in_time)
@@ -109,7 +109,7 @@ class LearnedPolicy(BanditPolicy):
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> LearnedPolicy:
         """See BanditPolicy.from_json; the checkpoint must exist."""
-        from corl.networks.checkpoints import loaded
+        from corl.networks.checkpoints import load_cached
 
         name, digest, search, imagined = (values.get(key) for key in ("checkpoint", "digest", "search", "imagined"))
         if not isinstance(name, str) or not name:
@@ -119,7 +119,7 @@ class LearnedPolicy(BanditPolicy):
         if not isinstance(imagined, bool):
             raise InputError("accepted: true or false", field="policy.imagined")
         try:
-            network, header = loaded(name)
+            network, header = load_cached(name)
         except (CorlError, OSError) as error:
             raise InputError(str(error), field="policy.checkpoint") from error
         if header["digest"] != digest:

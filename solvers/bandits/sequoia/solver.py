@@ -53,7 +53,7 @@ class Sequoia(Solver):
     epochs: int = option(60, "Epochs of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "SEQUOIA: deep Q-learning with exact combinatorial actions"
 
     def prepare(self, instance: BanditInstance) -> None:
@@ -88,7 +88,7 @@ class IterativeDqn(Solver):
     epochs: int = option(60, "Epochs of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "Deep Q-learning with actions built pick by pick"
 
     def prepare(self, instance: BanditInstance) -> None:
@@ -115,7 +115,7 @@ def _prepare(instance: BanditInstance, choice: str, based: bool) -> None:
     from corl.solvers.bandits.warm_up import warm_up
 
     warm_up(instance)
-    small = registry.problem("bandits").miniature(instance)
+    small = registry.problem("bandits").warm_up_instance(instance)
     learner = Learner(small, _settings("paper", 1, 1), 0, choice, solve_fluid(small).level_values if based else None)
     learner.pretrain()
     learner.episode(0)

@@ -32,7 +32,7 @@ class IteratedGreedy(Solver):
     ties: bool = option(True, "Whether places of the same makespan are told apart by the idle times there, instead of by chance.")
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "iterated greedy with local search on partial sequences (Ruiz and Stützle; Dubois-Lacoste et al.)"
     iteration: ClassVar[str] = "one job put in the best of all places"
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.networks.compiled import array_of
-from corl.networks.policy import Policy, Shape
+from corl.networks.policy import NetworkPolicy, Shape
 from corl.networks.tokens import TokenBatch
 from corl.problems.jobshop.environments.arriving.features import JOB_FEATURES, SHOP_FEATURES
 from corl.solvers.jobshop.arriving.forward import QueueEvaluator, QueueWeights
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["QueueNetwork"]
 
 
-class QueueNetwork(Policy):
+class QueueNetwork(NetworkPolicy):
     """A job's logit: a linear function of its features plus a perceptron of its features and those of the shop.
 
     A new network is the rule of apparent tardiness cost: the linear part starts as the sum of the logarithms of its two factors,
@@ -52,16 +52,16 @@ class QueueNetwork(Policy):
         return QueueWeights(array_of(self.line), array_of(hidden), array_of(self.out))
 
     def on(self, environment: Environment) -> QueueEvaluator:
-        """See Policy.on."""
+        """See NetworkPolicy.on."""
         return QueueEvaluator(environment, self.weights())
 
     @classmethod
     def sized(cls, problem: Problem, instance: Any, shape: Shape) -> QueueNetwork:
-        """See Policy.sized."""
+        """See NetworkPolicy.sized."""
         return cls(shape.width)
 
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
-        """See Policy.forward."""
+        """See NetworkPolicy.forward."""
         x, mask, _ = batch
         jobs, shop = x[:, :-1, :JOB_FEATURES], x[:, -1, JOB_FEATURES:]
         logits = x.new_full((len(x), jobs.shape[1]), float("-inf"))

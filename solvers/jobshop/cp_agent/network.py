@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.compiled import array_of
-from corl.networks.policy import Arrays, Policy, Shape
+from corl.networks.policy import Arrays, NetworkPolicy, Shape
 from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, state_arrays
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, SLOTS
 
@@ -46,7 +46,7 @@ class CpBatch(NamedTuple):
     """int64 [B, actions] the index of each listed action among the L jobs, then the B waits; -1 in empty slots."""
 
 
-class CpAgentNetwork(Policy):
+class CpAgentNetwork(NetworkPolicy):
     """Attention within jobs, then among the operations that compete for a machine.
 
     The tokens of a job (start, window of intervals, end) attend to each other; then each operation that can start attends to the
@@ -80,7 +80,7 @@ class CpAgentNetwork(Policy):
 
     @classmethod
     def sized(cls, problem: Problem, instance: Any, shape: Shape) -> CpAgentNetwork:
-        """See Policy.sized; `hidden` is twice the width."""
+        """See NetworkPolicy.sized; `hidden` is twice the width."""
         network = cls(shape.width, 2 * shape.width, problem.name, shape.environment or "intervals")
         check(problem.environment([instance], 1, name=network.environment))
         return network
@@ -89,7 +89,7 @@ class CpAgentNetwork(Policy):
         """See corl.policy.Policy; it is the agent as it is now, whatever is learned later."""
         return CpEvaluator(environment, self.weights())
 
-    def look(self, view: View) -> Arrays:
+    def state_arrays(self, view: View) -> Arrays:
         """See corl.solvers.jobshop.cp_agent.evaluator.state_arrays."""
         return state_arrays(view)
 
@@ -123,7 +123,7 @@ class CpAgentNetwork(Policy):
         return CpBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def forward(self, batch: CpBatch) -> tuple[Tensor, Tensor]:
-        """See Policy.forward; the values are 0."""
+        """See NetworkPolicy.forward; the values are 0."""
         logits = torch.cat(self.outputs(batch))[batch.slot.clamp(min=0)].masked_fill(batch.slot < 0, float("-inf"))
         return logits, logits.new_zeros(len(logits))
 

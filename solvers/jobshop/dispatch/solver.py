@@ -42,7 +42,7 @@ class Dispatch(Solver):
     )
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "dispatching rules: one, all, or randomised; any job shop"
     iteration: ClassVar[str] = "one schedule"
 

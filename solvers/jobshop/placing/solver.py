@@ -28,7 +28,7 @@ class JobShopAnnealing(Solver):
     """
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "simulated annealing over the order of placing; any job shop, with set-ups, calendars and other rules"
     iteration: ClassVar[str] = "one schedule built"
 

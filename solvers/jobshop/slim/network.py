@@ -14,7 +14,7 @@ from torch_geometric.nn import GATv2Conv
 
 from corl.environment import Environment, View
 from corl.networks.compiled import Dense, array_of
-from corl.networks.policy import Arrays, Policy, Shape
+from corl.networks.policy import Arrays, NetworkPolicy, Shape
 from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, evaluator, shop_of, state_arrays
 from corl.solvers.jobshop.slim.instance import STATIC, graph
 from corl.solvers.jobshop.slim.weights import (
@@ -56,7 +56,7 @@ class SlimBatch(NamedTuple):
     """int64 [R, K] the jobs of the listed actions, -1 in empty slots."""
 
 
-class SlimNetwork(Policy):
+class SlimNetwork(NetworkPolicy):
     """Two GATv2 layers on the disjunctive graph; attention among the jobs' contexts; a small perceptron for each job.
 
     After Corsini, Porrello, Calderara and Dell'Amico, Self-labeling the job shop scheduling problem (NeurIPS 2024), section 4,
@@ -94,7 +94,7 @@ class SlimNetwork(Policy):
         links, kinds = graph(shop)
         return {"nodes": np.ascontiguousarray(shop.features.T), "links": links.astype(np.int32), "kinds": kinds.astype(np.int8)}
 
-    def look(self, view: View) -> Arrays:
+    def state_arrays(self, view: View) -> Arrays:
         """See corl.solvers.jobshop.slim.evaluator.state_arrays."""
         return state_arrays(view)
 
@@ -115,7 +115,7 @@ class SlimNetwork(Policy):
         return SlimBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def forward(self, batch: SlimBatch) -> tuple[Tensor, Tensor]:
-        """See Policy.forward; the values are 0."""
+        """See NetworkPolicy.forward; the values are 0."""
         logits = self.decode(self.encode(batch.nodes, batch.links, batch.kinds), batch.context, batch.operation)
         listed = logits.gather(1, batch.slot.clamp(min=0)).masked_fill(batch.slot < 0, float("-inf"))
         return listed, listed.new_zeros(len(listed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from corl.options import changed
+from corl.options import with_default
 from corl.policy import Policy as AnyPolicy
 from corl.solvers.generic.policy import Policy
 from corl.solvers.jobshop.policies import BoundedPolicy
@@ -20,9 +20,11 @@ class Slim(BoundedPolicy):
     It was trained on instances of 6 x 6 to 20 x 15; `tabu` finds better schedules in the same time.
     """
 
-    policy: str | AnyPolicy = changed(Policy, "policy", "jobshop-slim")
-    decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement"] = changed(Policy, "decoder", "sample")
-    width: int = changed(Policy, "width", 127)
-    rounds: int = changed(Policy, "rounds", 1)
+    policy: str | AnyPolicy = with_default(Policy, "policy", "jobshop-slim")
+    decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement"] = with_default(
+        Policy, "decoder", "sample"
+    )
+    width: int = with_default(Policy, "width", 127)
+    rounds: int = with_default(Policy, "rounds", 1)
 
     title: ClassVar[str] = "a learned dispatcher (GATv2, self-labelling): greedy, then samples; makespan without choices"

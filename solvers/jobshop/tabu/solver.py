@@ -43,14 +43,14 @@ class Tabu(Solver):
         """Schedules that starts are made of; 0: 8. It doubles whenever it has converged, so a short run has few and a long one
         more than the paper's 30.""",
         low=1,
-        also=0,
+        special=0,
         scale="log",
     )
     cut: int = option(
         0,
         "Moves without an improvement after which a tabu search ends; 0: 12,500 (the paper's), 2,500 where jobs are due.",
         low=1,
-        also=0,
+        special=0,
         scale="log",
     )
     tenure: int = option(
@@ -58,7 +58,7 @@ class Tabu(Solver):
         """Moves for which a reversed pair, or a changed machine, stays, at the least; 0: 10 + jobs / machines. At the most 1.4
         times that, 1.5 times where there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008).""",
         low=1,
-        also=0,
+        special=0,
         scale="log",
     )
 
@@ -67,13 +67,13 @@ class Tabu(Solver):
         """Operations, next to each other in time, that a tabu search for the makespan without choices of machines moves at once;
         0: 2,000. After `cut` moves without an improvement it goes on in another such window.""",
         low=1,
-        also=0,
+        special=0,
         scale="log",
     )
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "tabu search with path relinking: N7, other machines where there are, swaps for the tardiness"
     iteration: ClassVar[str] = "one move"
 

@@ -35,7 +35,7 @@ class Dp(Solver):
     )
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "dynamic programming over an expanding core (MINKNAP); one capacity, proven optimal"
     iteration: ClassVar[str] = "one item of the core"
 

@@ -86,7 +86,9 @@ class PriorityRecipe(Recipe):
 
         if self.instances:
             source = Source(training.problem, seed=training.seed, folder=self.instances)
-            return source.instances(0, self.programs), source.watched(self.watched) or source.instances(0, self.watched)
+            return source.instances(0, self.programs), source.validation_instances(self.watched) or source.instances(
+                0, self.watched
+            )
         return tuple(  # type: ignore[return-value]
             [_generated(training.generator(stream, number), self.largest) for number in range(count)]
             for stream, count in ((1, self.programs), (2, self.watched))

@@ -27,9 +27,9 @@ class LearnedPriority(Solver):
 
     policy: str = option("memory-priority", "The shipped network, or a checkpoint file of one trained by the recipe `priority`.")
     noise: float = option(0.3, "The scale of the Gumbel noise on the scores of all plans but the first.", low=0)
-    plans: int = option(0, "Number of plans; 0: until the limit.", low=1, also=0, scale="log")
+    plans: int = option(0, "Number of plans; 0: until the limit.", low=1, special=0, scale="log")
 
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "a compiler-like greedy whose priority was learned by evolution strategies"
     iteration: ClassVar[str] = "one plan built"
 
@@ -113,7 +113,7 @@ def best_plan(
 
 def priority_weights(name: str) -> Any:
     """Return the kernels' weights of a shipped network or a checkpoint file. Raises UsageError if it is no such network."""
-    from corl.networks.checkpoints import loaded_as
+    from corl.networks.checkpoints import load_cached_as
     from corl.solvers.memory.priority.network import PriorityNetwork
 
-    return loaded_as(PriorityNetwork, name).weights()
+    return load_cached_as(PriorityNetwork, name).weights()

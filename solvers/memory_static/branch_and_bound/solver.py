@@ -33,7 +33,7 @@ class BranchAndBound(Solver):
     fitting: int = option(4, "Buffers placed by first fit for every node; 0: no first fit.", low=0)
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "branch and bound over canonical allocations and skylines with restarts, beside first fit; proofs"
     iteration: ClassVar[str] = "one node of the search tree"
 

@@ -30,7 +30,7 @@ class FirstFit(Solver):
         0,
         "Number of passes, including those of the rules; 0: until the limit. Checked between batches of iterations.",
         low=1,
-        also=0,
+        special=0,
         scale="log",
     )
     order: Literal["all", "load", "size", "root", "area", "length", "start"] = option(
@@ -38,7 +38,7 @@ class FirstFit(Solver):
     )
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2
     title: ClassVar[str] = "first fit by several orders, then what did not fit is placed earlier; any size"
     iteration: ClassVar[str] = "one buffer placed"
 

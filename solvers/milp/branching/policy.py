@@ -57,9 +57,9 @@ class Branches(Protocol):
 
 def load_branching(name_or_path: str) -> BranchingPolicy:
     """Return the policy of a shipped network or of a checkpoint, for one solve. Raises UsageError, InputError."""
-    from corl.networks.checkpoints import loaded
+    from corl.networks.checkpoints import load_cached
 
-    network: Any = loaded(name_or_path)[0]
+    network: Any = load_cached(name_or_path)[0]
     if isinstance(network, Branches):
         return network.branching()
     if getattr(network, "problem", "") == "milp-branching":

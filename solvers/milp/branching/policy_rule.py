@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.networks.policy import Policy
+from corl.networks.policy import NetworkPolicy
 from corl.problems.milp_branching.features import FEATURES, TREE_FEATURES
 from corl.solvers.milp.branching.policy import BranchingPolicy
 from corl.solvers.milp.scip.rule import Observation
@@ -23,7 +23,7 @@ class EnvironmentPolicy(BranchingPolicy):
     The features mean the same in SCIP as in the environment; their values also reflect SCIP's cuts and propagation.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: NetworkPolicy) -> None:
         self.policy = policy.eval()
 
     def scores(self, node: Observation) -> NDArray[np.float32]:

@@ -151,7 +151,7 @@ class ImitationRecipe(Recipe):
             )
         instance = self.program(number, training.seed)
         left = None if training.time_limit is None else max(1.0, self.collecting * training.time_limit - training.seconds)
-        run = Run(training.problem.of(instance), instance, seed=training.seed + number, time_limit=left)
+        run = Run(training.problem.with_sense_of(instance), instance, seed=training.seed + number, time_limit=left)
         run.start()
         lessons.add(instance, self.labelled(instance, run, network))
         training.log(nodes=lessons.nodes, programs=len(lessons.signatures))

@@ -102,7 +102,7 @@ class RevivedNetwork(nn.Module):
         device = self.mean.device
         numbers, ways = self._paths(replay, at)
         every = np.unique(np.concatenate([at, numbers[numbers >= 0]]))
-        seen = lists(replay.seen(every).seen, "lines", device)
+        seen = lists(replay.collate_inputs(every).observed, "lines", device)
         above = np.where(numbers >= 0, np.searchsorted(every, numbers), -1)
         parts = (replay.field("slot", every).astype(np.int64), np.searchsorted(every, at), above, ways)
         return Revived(seen, *(torch.from_numpy(part).to(device) for part in parts))

@@ -39,7 +39,7 @@ def grow(
         nodes: The largest number of nodes.
         seconds: The time limit; None: no limit.
     """
-    run = Run(Milp().of(instance), instance, seed=seed, iterations=nodes, time_limit=seconds)
+    run = Run(Milp().with_sense_of(instance), instance, seed=seed, iterations=nodes, time_limit=seconds)
     run.start()
     recorder = Recorder(network)
     choose = recorder.recording(network.branching(np.random.default_rng(seed), chance))
@@ -62,7 +62,7 @@ def _leave_open(moves: dict[str, NDArray[Any]]) -> None:
 
 def chosen(network: RevivedNetwork, tree: Episodes) -> NDArray[np.float32]:
     """Return the standardised features of the chosen candidate of each move, and their means over the candidates, [M, 2 F]."""
-    lines, mask, slot = tree.seen["lines"], tree.seen["mask"], tree.moves["slot"].astype(np.int64)
+    lines, mask, slot = tree.observed["lines"], tree.observed["mask"], tree.moves["slot"].astype(np.int64)
     mean, scale = (part.cpu().numpy() for part in (network.mean, network.scale))
     standard = np.where(mask[:, :, None], np.clip((lines - mean) * scale, -CLIP, CLIP), 0.0)
     state = standard.sum(1) / mask.sum(1, keepdims=True)

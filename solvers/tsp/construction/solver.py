@@ -25,7 +25,7 @@ class NearestNeighbour(Solver):
     candidates: int = option(8, "Nearest neighbours that are considered before the search over all cities.", low=1)
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 3
+    preparation_size: ClassVar[int] = 3
     title: ClassVar[str] = "Nearest neighbour: always on to the nearest unvisited city"
 
     def accepts(self, instance: TspInstance) -> str:
@@ -47,7 +47,7 @@ class GreedyEdge(Solver):
     )
 
     limit_free: ClassVar[bool] = True
-    alike: ClassVar[int] = 3
+    preparation_size: ClassVar[int] = 3
     title: ClassVar[str] = "Greedy edge: always the shortest edge that still fits"
 
     def accepts(self, instance: TspInstance) -> str:

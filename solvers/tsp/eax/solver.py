@@ -37,7 +37,11 @@ class Eax(Solver):
     """Edge assembly crossover: the best solver here for symmetric instances of about 10 to 20,000 cities."""
 
     population: int = option(
-        0, "Tours in the population; 0: as many as can converge in the time or the iterations given.", low=2, also=0, scale="log"
+        0,
+        "Tours in the population; 0: as many as can converge in the time or the iterations given.",
+        low=2,
+        special=0,
+        scale="log",
     )
     candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
     per_quadrant: int = option(
@@ -48,7 +52,7 @@ class Eax(Solver):
         0.3, "Relative noise of edge lengths in the construction of start tours, which makes them different.", low=0, high=1
     )
 
-    alike: ClassVar[int] = 24
+    preparation_size: ClassVar[int] = 24
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
     iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
 

@@ -101,7 +101,7 @@ def valid_weights(weights: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def network() -> GatedGraphNetwork:
     """Return the shipped network."""
-    from corl.networks.checkpoints import loaded_as
+    from corl.networks.checkpoints import load_cached_as
     from corl.networks.graph import GatedGraphNetwork
 
-    return loaded_as(GatedGraphNetwork, NETWORK)
+    return load_cached_as(GatedGraphNetwork, NETWORK)

@@ -56,7 +56,7 @@ class HeatmapMcts(Solver):
         None, "Of the heatmap softmax, in mean distances of a nearest neighbour.", above=0, scale="log"
     )
 
-    alike: ClassVar[int] = 24
+    preparation_size: ClassVar[int] = 24
     title: ClassVar[str] = "k-opt actions sampled by a heatmap of edges (Fu, Qiu & Zha 2021); a baseline"
     iteration: ClassVar[str] = "tuned: 100 cities of the first descent, then a kick; paper: an action, or 100 cities of a start"
     limit_free: ClassVar[bool] = True

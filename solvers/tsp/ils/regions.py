@@ -78,7 +78,7 @@ def improve_regions(
     with ThreadPoolExecutor(max(1, run.workers - 1)) as pool:
         while not run.should_stop:
             each = Round(metric, segments(tour, count, random), random, size, population, per_quadrant)
-            helpers = [pool.submit(each.work, run.aside()) for _ in range(run.workers - 1)]
+            helpers = [pool.submit(each.work, run.sub_run()) for _ in range(run.workers - 1)]
             try:
                 each.work(run, report)
             except BaseException:

@@ -45,7 +45,11 @@ class Ils(Solver):
     """
 
     candidates: int = option(
-        0, "Neighbours of a city that a move may link it to; 0: 10, or 7 or 8 beyond 50,000 cities.", low=5, also=0, scale="log"
+        0,
+        "Neighbours of a city that a move may link it to; 0: 10, or 7 or 8 beyond 50,000 cities.",
+        low=5,
+        special=0,
+        scale="log",
     )
     per_quadrant: int = option(
         2,
@@ -69,11 +73,11 @@ class Ils(Solver):
         low=0,
         high=1,
     )
-    population: int = option(0, "Tours in the population of a region; 0: by the time per city.", low=2, also=0, scale="log")
-    region: int = option(0, "Most cities of a region; 0: 200 per tour of its population.", low=100, also=0, scale="log")
+    population: int = option(0, "Tours in the population of a region; 0: by the time per city.", low=2, special=0, scale="log")
+    region: int = option(0, "Most cities of a region; 0: 200 per tour of its population.", low=100, special=0, scale="log")
     bound: bool = option(True, "Whether to prove a Held-Karp bound if a tenth of the time suffices for it.")
 
-    alike: ClassVar[int] = 24
+    preparation_size: ClassVar[int] = 24
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
     iteration: ClassVar[str] = "100 cities of the first descent, then one kick and its repair"
 
@@ -254,7 +258,7 @@ class _Space:
                 run.report(self.cities[best])
                 reporting, reported = time.perf_counter() - began, True
 
-        breeding = run.aside(1.5 * reporting) if run.iterations is None else run  # the last report is within the limit, too
+        breeding = run.sub_run(1.5 * reporting) if run.iterations is None else run  # the last report is within the limit, too
         improve_regions(self.metric, tour, breeding, size, population, 2 if self.clustered else 0, report)
         if not reported:
             run.report(self.cities[best])

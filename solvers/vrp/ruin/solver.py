@@ -63,7 +63,7 @@ class RuinRecreate(Solver):
         True, "Whether the best set of the routes found is selected by integer programming, if routes are short."
     )
 
-    alike: ClassVar[int] = 3
+    preparation_size: ClassVar[int] = 3
     title: ClassVar[str] = "ruin and recreate (SISR): any size, windows, depots, fleets, prizes"
     iteration: ClassVar[str] = "one ruin and recreate"
 

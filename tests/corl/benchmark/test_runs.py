@@ -69,7 +69,8 @@ def test_everything_that_goes_wrong_is_a_row(bench, suite, tmp_path, monkeypatch
     assert len(found) == len(solvers)
     expected = {
         "raises": ("crash", "ZeroDivisionError: on purpose"), "segfaults": ("crash", "SIGSEGV"), "killed": ("crash", "SIGKILL"),
-        "exits": ("crash", "exit code 7: the last words"), "lies": ("wrong", "claimed -1.0 for a solution that is worth 5.0"),
+        "exits": ("crash", "exit code 7: the last words"),
+        "lies": ("wrong", "claimed -1.0 for a solution with objective value 5.0"),
         "infeasible": ("wrong", "a solution has 5 numbers"), "errs": ("wrong", "a solution has 5 numbers"),
         "empty": ("nothing", "finished"), "refuses": ("refused", "it never does"), "talks": ("ok", ""), "good": ("ok", ""),
     }  # fmt: skip

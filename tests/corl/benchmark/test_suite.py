@@ -83,7 +83,7 @@ def test_a_folder_in_the_environment(toy, suite, monkeypatch):
     monkeypatch.setenv("CORL_TEST", str(toy))
     assert labels(path) == ["z2", "z3", "z10", "line-0"] and read_suite(path).notices == ()
     monkeypatch.setenv("CORL_TEST", str(toy / "nowhere"))
-    with pytest.raises(InputError, match=r"instances\[1\]\.folder.*no folder"):
+    with pytest.raises(InputError, match=r"instances\[1\]\.folder.*not a folder"):
         read_suite(path)
 
 
@@ -206,7 +206,7 @@ SHIPPED = sorted((Path(__file__).resolve().parents[3] / "instances").rglob("*.to
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_shipped_suites(file):
     """Every shipped suite can be read; the only thing that may be wrong is that data of others is not there."""
-    assert re.fullmatch(r"|.*instances: there are none: .* left out: the folder \$CORL_DATA is not set", fault_of(file))
+    assert re.fullmatch(r"|.*instances: all are skipped: .* skipped: the folder \$CORL_DATA is not set", fault_of(file))
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_shipped_suites(file):
     [
         ("tsp/nope", r"shipped are: .*tsp/smoke, tsp/standard"),
         ("tsp", r"shipped are: .*tsp/smoke, tsp/standard"),
-        ("vpr/smoke", r"there are some of bandits, .*tsp, vrp \(corl list suites\) \(did you mean 'vrp/smoke'\?\)"),
-        ("nope", r"there are some of bandits, .*tsp, vrp \(corl list suites\)"),
+        ("vpr/smoke", r"there are suites of bandits, .*tsp, vrp \(corl list suites\) \(did you mean 'vrp/smoke'\?\)"),
+        ("nope", r"there are suites of bandits, .*tsp, vrp \(corl list suites\)"),
     ],
 )
 def test_a_suite_that_is_not_there(name, said):
@@ -231,10 +231,10 @@ def test_a_peer_that_is_not_installed(toy, suite, monkeypatch):
     monkeypatch.setattr(plugin.Slow, "requires", ("numpy", "no_such_package"))
     read = read_suite(suite("good", "slow"))
     assert [lineup.label for lineup in read.lineups] == ["good"]
-    assert read.definition()["left_out"] == ["slow left out: the package no_such_package is not installed"]
+    assert read.definition()["left_out"] == ["slow skipped: the package no_such_package is not installed"]
     with pytest.raises(UsageError, match="slow needs the package no_such_package"):
         read.chosen(["slow"], None, None)
-    with pytest.raises(InputError, match="solvers: there are none: slow left out"):
+    with pytest.raises(InputError, match="solvers: all are skipped: slow skipped"):
         read_suite(suite("slow"))
     assert FastTsp.requires == ("fast_tsp",) and PyVrp.requires == ("pyvrp",)
 

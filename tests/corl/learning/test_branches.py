@@ -51,7 +51,7 @@ def test_a_training_logs_its_branches_and_warns(knapsack):
     """After 50 steps the curves have a size for each branch; a rate of almost nothing leaves every layer idle, and it says so."""
     done = train(knapsack.NAME, "policy-gradient", steps=50, workers=0, rate=1e-7, **SMALL)
     assert {f"branch layers.{k} {kind}" for k in (0, 1) for kind in Layer.branches} <= set(done.metrics)
-    assert [warning.split()[0] for warning in done.warnings] == ["layers.0", "layers.1"]
+    assert [warning.split()[1] for warning in done.warnings] == ["layers.0", "layers.1"]
 
 
 def test_layers_that_work_are_no_warning(knapsack):

@@ -26,7 +26,7 @@ class Eyes(RulePolicy):
     def context(self, environment, which):
         return {}
 
-    def see(self, view):
+    def observe(self, view):
         listed = view.arrays[self.name]
         return {"x": listed, "scale": np.ones(len(listed))}
 
@@ -43,8 +43,8 @@ def test_lessons_of_a_tour_are_its_steps(make):
         instance = make(size=size, seed=size)
         tour = random.permutation(size)
         found = lessons(Eyes(), problem, [instance], [tour], 99, random)
-        origins, moves = found.seen["x"][:, -2], found.moves
-        taken = found.seen["x"][np.arange(len(origins)), moves["slot"]]
+        origins, moves = found.observed["x"][:, -2], found.moves
+        taken = found.observed["x"][np.arange(len(origins)), moves["slot"]]
         after = dict(zip(tour, np.roll(tour, -1)))
         assert len(origins) == len(tour) - 2 == len(set(origins)) == found.lengths.sum()  # the last step is forced
         assert all(after[a] == b for a, b in zip(origins, taken))
@@ -57,7 +57,9 @@ def test_so_many_states_are_drawn():
     """Up to `states` of each solution, other ones for another random state, the same for the same."""
     problem, instances = registry.problem("tsp"), [uniform(size=10, seed=seed) for seed in range(3)]
     tours = [np.arange(10)] * 3
-    one, two, other = (lessons(Eyes(), problem, instances, tours, 2, np.random.default_rng(seed)).seen["x"] for seed in (0, 0, 1))
+    one, two, other = (
+        lessons(Eyes(), problem, instances, tours, 2, np.random.default_rng(seed)).observed["x"] for seed in (0, 0, 1)
+    )
     assert 3 <= len(one) <= 6
     np.testing.assert_array_equal(one, two)
     assert one.shape != other.shape or (one != other).any()
@@ -76,7 +78,7 @@ def test_no_solutions_no_lessons(knapsack):
     problem = registry.problem("tsp")
     assert lessons(Eyes(), problem, [uniform(size=2)], [np.arange(2)], 5, np.random.default_rng(0)).moves == {}
     assert lessons(Eyes(), problem, [uniform(size=9)], [None], 5, np.random.default_rng(0)).moves == {}
-    with pytest.raises(UsageError, match="cannot tell the decisions"):
+    with pytest.raises(UsageError, match="does not determine the decisions"):
         super(type(problem), problem).decisions(None, None)
 
 

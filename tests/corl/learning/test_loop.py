@@ -59,7 +59,7 @@ def test_the_best_weights_are_saved_on_demand(knapsack, keep):
     recipe = Flip(keep=keep, **NETWORK | {"watch": 2})
     for steps in (4, 5):
         done = train(problem, recipe, steps=steps, on_progress=lambda run: seen.append(run.metrics["greedy"]), **SESSION)
-        saved += greedy(problem, Source(problem, sizes=[6]).watched(2), done.network).mean(keepdims=True).tolist()
+        saved += greedy(problem, Source(problem, sizes=[6]).validation_instances(2), done.network).mean(keepdims=True).tolist()
     assert len(set(seen)) > 1 and (min(saved) >= max(seen)) == keep
 
 

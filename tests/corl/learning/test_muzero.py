@@ -109,7 +109,7 @@ def test_gradient_scaling(replay, value, reward):
     network, steps = Counting(), 4
     batch = unroll(replay, np.array([0, 3]), steps, 10, 1, np.random.default_rng(0))
     batch = batch._replace(known=np.ones_like(batch.known))
-    total, _ = muzero.loss(network, batch, muzero.Weights(value, reward, 0.0), torch.device("cpu"))
+    total, _ = muzero.loss(network, batch, muzero.LossWeights(value, reward, 0.0), torch.device("cpu"))
     total.backward()
     halves = sum(0.5**k for k in range(1, steps + 1)) / steps
     assert network.root.grad.item() == pytest.approx(value * (1 + halves) + reward * halves, rel=1e-6)
@@ -156,7 +156,9 @@ def test_spans_do_not_follow_an_extreme(replay):
 def _everything(replay):
     """What is seen at the moves of a replay, and what is told of them."""
     at = np.arange(replay.size)
-    return replay.seen(at).seen[0], {name: replay.field(name, at, -1 if name == "actions" else 0) for name in FIELDS}
+    return replay.collate_inputs(at).observed[0], {
+        name: replay.field(name, at, -1 if name == "actions" else 0) for name in FIELDS
+    }
 
 
 @pytest.mark.chance
@@ -167,7 +169,7 @@ def test_the_model_can_be_learned(trained):
     optimiser = torch.optim.Adam(network.parameters(), 5e-3)
     history = []
     for _ in range(40):
-        total, terms = muzero.loss(network, batch, muzero.Weights(), torch.device("cpu"))
+        total, terms = muzero.loss(network, batch, muzero.LossWeights(), torch.device("cpu"))
         optimiser.zero_grad()
         total.backward()
         optimiser.step()

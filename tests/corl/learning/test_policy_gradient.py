@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from corl import registry
-from corl.decoding.play import Turn
+from corl.decoding.play import DecisionStep
 from corl.learning.algorithms.policy_gradient import GreedyRollout, Moves, Starts, advantages, choice, roll_out, shared_baseline
 from corl.learning.algorithms.policy_gradient import loss as loss_of
 from corl.learning.replay import Replay
@@ -45,7 +45,9 @@ def loss(network, episodes, advantage, **options):
     replay = Replay(len(advantage))
     replay.add(episodes)
     at = np.arange(len(advantage))
-    return loss_of(network, Moves(replay.seen(at), *(episodes.moves[name] for name in ("slot", "policy")), advantage), **options)
+    return loss_of(
+        network, Moves(replay.collate_inputs(at), *(episodes.moves[name] for name in ("slot", "policy")), advantage), **options
+    )
 
 
 def gradient(network, value):
@@ -67,8 +69,8 @@ def test_samples_follow_the_policy(problem, sacks, network):
     many = 4000
     environment, rows = problem.environment(sacks[:1], many), np.arange(many)
     environment.reset(rows, 0)
-    turn = Turn(rows, 0, environment.view(rows))
-    found = choice(network, environment, np.random.default_rng(0))(turn, network.see(turn.view))
+    turn = DecisionStep(rows, 0, environment.view(rows))
+    found = choice(network, environment, np.random.default_rng(0))(turn, network.observe(turn.view))
     probability = found.policy[0].astype(float)
     assert probability.sum() == pytest.approx(1.0, abs=1e-6)
     counts = np.bincount(found.slot, minlength=len(probability))
@@ -86,7 +88,7 @@ def test_the_gradient_is_that_of_the_expected_objective(problem, knapsack, netwo
         if actions[0] < 0:
             return chance * total
         row_alone = np.zeros(1, np.int64)
-        logits = network(network.collate([{}], [network.see(environment.view(row_alone + row))], row_alone))[0][0]
+        logits = network(network.collate([{}], [network.observe(environment.view(row_alone + row))], row_alone))[0][0]
         policy, value = logits.softmax(0), torch.zeros(())
         for k, action in enumerate(actions[actions >= 0]):
             reward = float(environment.step([row], [free], [action])[0])

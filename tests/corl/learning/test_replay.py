@@ -62,7 +62,7 @@ def test_whole_episodes(capacity, episodes, count):
     replay, known = filled(capacity, episodes)
     at = replay.sample_episodes(np.random.default_rng(count), count)
     assert len(at) >= count and at.min() >= replay.added - replay.size
-    contexts, seen, which = replay.seen(at)
+    contexts, seen, which = replay.collate_inputs(at)
     numbers = np.concatenate([part["x"][:, 0] for part in seen])
     assert numbers.tolist() == at.tolist()
     for number, place in zip(at.tolist(), which.tolist()):
@@ -79,7 +79,7 @@ def test_states_of_several_sizes():
     replay.add(episodes_of(range(4, 7), [3], wide=5))
     at = np.array([1, 3, 5])
     assert replay.field("policy", at, -1).tolist() == [[1, 1, -1, -1, -1], [1, 1, -1, -1, -1], [1, 1, 1, 1, 1]]
-    assert [part["x"].shape for part in replay.seen(at).seen] == [(2, 2), (1, 5)]
+    assert [part["x"].shape for part in replay.collate_inputs(at).observed] == [(2, 2), (1, 5)]
     replay.put("policy", at, np.tile(np.arange(5.0), (3, 1)))
     assert replay.field("policy", at, -1).tolist() == [[0, 1, -1, -1, -1], [0, 1, -1, -1, -1], [0, 1, 2, 3, 4]]
     assert replay.field("policy", np.array([0, 2, 4])).sum() == 2 + 2 + 5

@@ -117,7 +117,7 @@ def test_sizes_come_in_turns(knapsack):
     calls = [source.instances(4 * i, 4) for i in range(4)]
     assert [{len(sack.values) for sack in call} for call in calls] == [{5}, {7}, {9}, {5}]
     assert (source.instances(12, 4)[0].values == calls[3][0].values).all() and (calls[0][0].values != calls[3][0].values).any()
-    watched = source.watched(7)
+    watched = source.validation_instances(7)
     assert sorted(len(sack.values) for sack in watched) == [5, 5, 7, 7, 9, 9, 9]
 
 
@@ -133,7 +133,7 @@ def test_folders(tmp_path):
     for k in range(40):
         problem.write(uniform(size=5, seed=k), tmp_path / f"{k}.tsp")
     source = Source(problem, folder=str(tmp_path), seed=2)
-    watched = {first_x(instance) for instance in source.watched(100)}
+    watched = {first_x(instance) for instance in source.validation_instances(100)}
     trained = {first_x(instance) for i in range(30) for instance in source.instances(4 * i, 4)}
     assert 0 < len(watched) < 10 and len(trained) > 25 and not watched & trained
     assert [first_x(one) for one in source.instances(4, 4)] == [first_x(one) for one in source.instances(4, 4)]
@@ -160,8 +160,8 @@ def test_any_number_of_workers_plays_the_same(knapsack, knapsack_folder, monkeyp
             found.append(games.generation(network, 2, 100))
     assert [len(part.lengths) for part in found[0]] == [64, 36]
     for one, two in zip(*found):
-        for name, array in (one.moves | one.seen).items():
-            assert (array == (two.moves | two.seen)[name]).all(), name
+        for name, array in (one.moves | one.observed).items():
+            assert (array == (two.moves | two.observed)[name]).all(), name
 
 
 def test_a_generation_is_shared_by_teacher_and_search(knapsack):

@@ -90,7 +90,7 @@ def test_it_does_not_learn_with_the_sign_flipped(knapsack, name, monkeypatch):
 
     (With MuZero's whole loss negated it ends at 3 %: its search then looks for what is worst, and its policy shuns that.)
     """
-    module, nothing = {"alphazero": (imitation, 0.0), "muzero": (muzero, muzero.Weights(0.0, 0.0, 0.0))}[name]
+    module, nothing = {"alphazero": (imitation, 0.0), "muzero": (muzero, muzero.LossWeights(0.0, 0.0, 0.0))}[name]
     loss = module.loss
 
     def flipped(network, batch, weight, *rest):

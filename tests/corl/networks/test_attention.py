@@ -171,7 +171,7 @@ def test_groups_change_nothing_but_rounding(pairs):
     x = torch.randn(rows, slots + 2, 5).double()
     batch = TokenBatch(x, mask, torch.randn(rows, slots + 2, slots + 2, pairs).double() if pairs else None)
     found = []
-    for forward in (network, network._together):
+    for forward in (network, network._whole_batch):
         network.zero_grad()
         logits, values = forward(batch)
         (torch.where(torch.isfinite(logits), logits, 0.0).square().sum() + values.square().sum()).backward()

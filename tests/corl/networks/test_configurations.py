@@ -107,7 +107,7 @@ def test_weights_that_are_no_numbers(path, bad):
     tensor = tensor.to(torch.complex64 if isinstance(bad, complex) else torch.float64)
     tensor.view(-1)[-1] = bad
     crafted(path, weights={name: tensor})
-    refusal(path, name, "no finite real number")
+    refusal(path, name, "not finite real numbers")
 
 
 @pytest.mark.parametrize(

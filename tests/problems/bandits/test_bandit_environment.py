@@ -75,7 +75,7 @@ def test_decisions_play_as_the_judge_does(kind, some):
                 total = environment.reset([0], [0], [key])[0]
                 for action in problem.decisions(instance, policy, key):
                     total += environment.step([0], [0], [action])[0]
-                assert total == simulate(problem.episode(instance, key), policy.actions).mean
+                assert total == simulate(problem.realised_instance(instance, key), policy.actions).mean
 
 
 def test_the_episodes_that_judge_are_never_played(some):
@@ -83,7 +83,7 @@ def test_the_episodes_that_judge_are_never_played(some):
     problem, keys = registry.problem("bandits"), []
     for seed in range(5):
         instance = some("budget", 4, seed)
-        keys += [*episode_keys(instance), *(episode_keys(problem.episode(instance, key))[0] for key in range(20))]
+        keys += [*episode_keys(instance), *(episode_keys(problem.realised_instance(instance, key))[0] for key in range(20))]
     assert len(set(keys)) == len(keys)
 
 

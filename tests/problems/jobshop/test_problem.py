@@ -104,13 +104,13 @@ def test_environment(random_instance):
 def test_miniatures(random_instance, kind):
     """The beginnings of the first jobs, with all that is said of them; of small instances, everything but idle machines."""
     instance = random_instance(kind, 6, 7, 4)
-    small = JOBSHOP.miniature(instance)
+    small = JOBSHOP.warm_up_instance(instance)
     assert small.jobs == 4 and np.diff(small.first).max() <= 4 and small.objective == instance.objective
     whole, part = ([[[d for _, d in operation] for operation in row[:4]] for row in each.rows()] for each in (instance, small))
     assert whole[:4] == part
     assert (small.release == instance.release[:4]).all() and (small.weight == instance.weight[:4]).all()
     tiny = random_instance(kind, 2, 2, 4)
-    assert [len(row) for row in JOBSHOP.miniature(tiny).rows()] == [len(row) for row in tiny.rows()]
+    assert [len(row) for row in JOBSHOP.warm_up_instance(tiny).rows()] == [len(row) for row in tiny.rows()]
 
 
 def test_importing_the_problem_is_light():

@@ -67,7 +67,7 @@ def test_demonstrations():
     assert (moves["policy"][np.arange(len(moves["slot"])), moves["slot"]] == 1).all()
     assert (moves["value"] == moves["returns"]).all()
     taught = lessons(eyes, MAPPING, instances, [_solved(one) for one in instances], 4, np.random.default_rng(1))
-    assert set(taught.seen) == {"x", "mask", "scale"} and 0 < taught.lengths.sum() <= 12
+    assert set(taught.observed) == {"x", "mask", "scale"} and 0 < taught.lengths.sum() <= 12
 
 
 def _solved(instance):

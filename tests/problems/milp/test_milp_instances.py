@@ -56,6 +56,6 @@ def test_the_optima_are_reached(name):
 def test_suites_are_of_one_sense(name):
     """They are read, and what is minimised and what is maximised are kept apart."""
     suite = read_suite(name)
-    senses = {MILP.of(source.load()).sense for source in suite.sources}
+    senses = {MILP.with_sense_of(source.load()).sense for source in suite.sources}
     assert senses == {"max" if name.endswith("max") else "min"}
     assert all(source.reference for source in suite.sources if source.group == "shipped")

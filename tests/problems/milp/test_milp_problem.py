@@ -96,7 +96,7 @@ def test_the_sense_is_the_instance_s():
     """`of` gives a problem that compares as the instance wants; both are the one that is registered."""
     from corl import registry
 
-    up, down = MILP.of(SMALL), MILP.of(set_cover(rows=5, columns=10, density=0.4))
+    up, down = MILP.with_sense_of(SMALL), MILP.with_sense_of(set_cover(rows=5, columns=10, density=0.4))
     assert (up.sense, down.sense) == ("max", "min") and up.better(2, 1) and not down.better(2, 1)
     assert up.name == down.name == "milp" and registry.problem_of(SMALL).name == "milp"
 
@@ -248,8 +248,8 @@ def test_what_is_feasible_within_the_tolerance_alone_is_said(x, words, tmp_path,
     Milp().write(instance, path)
     (tmp_path / "x.json").write_text(json.dumps({"x1": x[0], "x2": x[1]}))
     result = corl.solve(instance, solver="scip", warm_start=np.array(x), target=-1.0)
-    assert Milp().tolerated(instance, np.array(x)).startswith(words) and result.limit == "target"
-    assert result.tolerated == json.loads(result.to_json())["tolerated"] == Milp().tolerated(instance, np.array(x))
+    assert Milp().tolerance_note(instance, np.array(x)).startswith(words) and result.limit == "target"
+    assert result.tolerated == json.loads(result.to_json())["tolerated"] == Milp().tolerance_note(instance, np.array(x))
     assert bool(result.tolerated) is bool(words) and result.status == "feasible"
     assert main(["check", str(path), str(tmp_path / "x.json")]) == 0
     assert capsys.readouterr().out.count("within the tolerance 1e-06") == bool(words)

@@ -31,12 +31,12 @@ def test_symmetries_keep_lengths(random_instance, kind):
 def test_miniatures(random_instance, kind):
     """A miniature has the first dozen cities, with the distances and ids that they had; a smaller instance is its own."""
     instance = random_instance(kind, 30, 1)
-    small = TSP.miniature(instance)
+    small = TSP.warm_up_instance(instance)
     assert (small.n, small.edge_weight_type, small.symmetric) == (12, instance.edge_weight_type, instance.symmetric)
     assert np.array_equal(small.ids, instance.ids[:12])
     origin, city = np.divmod(np.arange(144), 12)
     assert np.array_equal(edge_lengths(small, origin, city), edge_lengths(instance, origin, city))
-    assert TSP.miniature(small) is small
+    assert TSP.warm_up_instance(small) is small
 
 
 def test_width_and_defaults(random_instance):
@@ -45,4 +45,4 @@ def test_width_and_defaults(random_instance):
     assert TSP.environment([instance], 1, width=5).width == 5
     assert TSP.environment([instance], 1).width == 19
     assert TSP.default_policy(instance) == "tsp-bq" and TSP.default_policy(random_instance("ATSP", 5)) == "atsp-bq"
-    assert TSP.starts(instance) == 20
+    assert TSP.start_count(instance) == 20

@@ -136,6 +136,6 @@ def test_no_matrix_for_coordinates():
 def test_the_miniature_is_of_the_same_kind(random_vrp):
     """Its first clients, with the same vehicles, windows and distances."""
     for made in (uniform(size=40, optional=0.2), solomon(size=40), x(size=40), random_vrp(3, 5)):
-        small = VRP.miniature(made)
+        small = VRP.warm_up_instance(made)
         assert small.clients == min(12, made.clients) and small.edge_weight_type == made.edge_weight_type
         assert np.array_equal(small.demand, made.demand[: small.n]) and small.windows == made.windows

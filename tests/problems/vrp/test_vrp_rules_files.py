@@ -211,4 +211,4 @@ def test_faults_in_json(tmp_path, change, field):
 def test_a_part_of_an_instance_keeps_its_rules(name):
     """The first clients alone are an instance."""
     instance = cases.make_rules(name, 30, 1)
-    assert VRP.miniature(instance).clients == 12
+    assert VRP.warm_up_instance(instance).clients == 12

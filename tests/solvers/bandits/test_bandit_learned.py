@@ -16,7 +16,7 @@ from corl.errors import InputError, UsageError
 from corl.learning.source import Source
 from corl.learning.training import train
 from corl.networks.attention import AttentionPolicy
-from corl.networks.checkpoints import loaded, save
+from corl.networks.checkpoints import load_cached, save
 from corl.networks.muzero import MuZeroNetwork
 from corl.networks.tokens import token_sizes
 from corl.solvers.bandits.policies.learned import LearnedPolicy
@@ -73,7 +73,7 @@ def test_what_is_reported_is_played_again_to_the_bit(solver, kind, network):
 def test_an_action_is_a_function_of_state_and_time(search, value, network):
     """Whatever the keys of the episodes, from which their luck comes; a policy without a value searches with rollouts."""
     instance, path = instance_of("capacity"), network("attention", value)
-    policy = LearnedPolicy(instance, path, loaded(path)[1]["digest"], search, 4 if search else 0)
+    policy = LearnedPolicy(instance, path, load_cached(path)[1]["digest"], search, 4 if search else 0)
     states = np.tile(np.array([[0, 1, 2, 3, 0, 1], [3, 0, 1, 1, 2, 0]], np.int32), (3, 1))
     actions = policy.actions(states, 1, np.arange(6).astype(np.uint64))
     assert (actions == policy.actions(states, 1, np.arange(6).astype(np.uint64) + 77)).all()
@@ -89,7 +89,7 @@ def test_a_search_that_takes_too_long_gives_way(network, monkeypatch):
     monkeypatch.setattr(policy_solutions, "_SHARE", 0.0)
     result = corl.solve(instance, problem="bandits", solver="tree-search", time_limit=600, **options)
     assert result.solution.search == "" and result.verified
-    policy = LearnedPolicy(instance, options["policy"], loaded(options["policy"])[1]["digest"], "gumbel", 50)
+    policy = LearnedPolicy(instance, options["policy"], load_cached(options["policy"])[1]["digest"], "gumbel", 50)
     looks = itertools.count()
     with pytest.raises(OutOfTime), time_limited(lambda: 20.0 - next(looks)):  # a pick takes 51 network calls
         policy.actions(instance.initial, 0, np.zeros(4, np.uint64))
@@ -98,7 +98,7 @@ def test_a_search_that_takes_too_long_gives_way(network, monkeypatch):
 def test_bad_checkpoints_are_refused(network, tmp_path):
     """In a solution and in an option: one that is not there, of another problem, other weights under the name, or no model."""
     problem, instance, path = registry.problem("bandits"), instance_of("budget"), network("attention")
-    good = LearnedPolicy(instance, path, loaded(path)[1]["digest"]).to_json() | {"kind": "learned"}
+    good = LearnedPolicy(instance, path, load_cached(path)[1]["digest"]).to_json() | {"kind": "learned"}
     faults = {
         "neither a checkpoint file nor a shipped policy": {"checkpoint": str(tmp_path / "none")},
         "accepted: a shipped policy's name or a file": {"checkpoint": 7},
@@ -121,7 +121,7 @@ def test_bad_checkpoints_are_refused(network, tmp_path):
 @pytest.mark.parametrize("solver", list(OPTIONS))
 def test_a_policy_itself_is_refused(solver, network):
     """A solution names its policy by checkpoint and digest, and a line says so; on other problems the solvers take objects."""
-    given = loaded(network("muzero" if solver == "muzero" else "attention"))[0]
+    given = load_cached(network("muzero" if solver == "muzero" else "attention"))[0]
     with pytest.raises(UsageError) as caught:
         corl.solve(instance_of("budget"), problem="bandits", solver=solver, policy=given)
     assert str(caught.value) == (
@@ -154,6 +154,9 @@ def test_imitation_of_the_fluid_policy():
         on_progress=lambda training: seen.append(training.metrics["loss"]),
     )  # fmt: skip
     source = Source(registry.problem("bandits"), "budget", (12,))
-    taught = [corl.solve(instance, problem="bandits", solver="fluid", iterations=1).objective for instance in source.watched(8)]
+    taught = [
+        corl.solve(instance, problem="bandits", solver="fluid", iterations=1).objective
+        for instance in source.validation_instances(8)
+    ]
     assert seen[-1] < 0.6 * seen[0]
     assert done.metrics["greedy"] > 0.8 * np.mean(taught)

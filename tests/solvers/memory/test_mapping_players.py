@@ -136,6 +136,6 @@ def test_legal_actions_have_slots_five_steps_deep():
     assert known[ACTIONS] == 1.0 and known[0] < 0.67
     environment.reset(rows, rows)
     listed = environment.actions(rows)
-    found = search_latent(network, Gumbel(8), network.see(environment.view(rows)), listed, np.arange(8, dtype=np.uint64))
+    found = search_latent(network, Gumbel(8), network.observe(environment.view(rows)), listed, np.arange(8, dtype=np.uint64))
     assert not found.policy[listed < 0].any() and np.allclose(found.policy.sum(1), 1.0)
     assert (listed[rows, found.slot] >= 0).all() and ((listed >= 0).sum(1) < ACTIONS).all()

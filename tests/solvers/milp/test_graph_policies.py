@@ -117,7 +117,7 @@ def test_lessons_go_through_snapshots():
     again.load_state_dict(lessons.state_dict())
     assert (again.train.size, again.others.size, again.nodes) == (2, 1, 3)
     network = GcnnNetwork()
-    graphs = [network.collate(*kept.train.seen(np.arange(2))).graph for kept in (lessons, again)]
+    graphs = [network.collate(*kept.train.collate_inputs(np.arange(2))).graph for kept in (lessons, again)]
     assert all(map(torch.equal, *graphs))
     again.describe(network)
     assert len(network.config["lower"]) == len(network.config["upper"]) > 0
@@ -130,7 +130,7 @@ def test_trees_under_graph_policies_become_episodes():
     network, instance, told = GcnnNetwork().eval(), small(seed=1), []
     network(batch_of([episode(1)], network).states)  # the first batch sets the scale of convolutions
     recorder, policy = Recorder(network), network.branching()
-    run = Run(Milp().of(instance), instance, seed=3, iterations=40)
+    run = Run(Milp().with_sense_of(instance), instance, seed=3, iterations=40)
     run.start()
 
     def chosen(node):

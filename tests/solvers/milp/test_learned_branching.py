@@ -57,7 +57,7 @@ def recorded(choose, recorder, iterations=None):
     """The episode of a small program's tree."""
     assert scip_functions.load()
     instance = multiple_knapsack(items=30, knapsacks=4, seed=1)
-    run = Run(Milp().of(instance), instance, seed=3, iterations=iterations)
+    run = Run(Milp().with_sense_of(instance), instance, seed=3, iterations=iterations)
     run.start()
     return record(instance, run, choose, recorder)
 
@@ -117,7 +117,7 @@ def test_features_of_a_node():
 def test_nodes_without_lp_are_left_to_scip():
     """A rule of ours is silent where SCIP has no LP solution of a node (trouble in the LP, its limit): the optimum is found."""
     instance = multiple_knapsack(items=6, knapsacks=2, seed=1)
-    run = Run(Milp().of(instance), instance, seed=1)
+    run = Run(Milp().with_sense_of(instance), instance, seed=1)
     run.start()
     engine = Engine(instance, run, {"lp/solvefreq": -1, "presolving/maxrounds": 0})
     try:
@@ -173,7 +173,7 @@ def test_lessons_of_the_states_that_a_policy_comes_to(policy, tmp_path):
     labelled = [(seen, label) for seen, _, label in teacher.nodes if label is not None]
     assert 2 <= len(labelled) == int(episode.lengths.sum()) < len(teacher.nodes)
     for lines, mask, target, (seen, label) in zip(
-        episode.seen["lines"], episode.seen["mask"], episode.moves["policy"], labelled, strict=True
+        episode.observed["lines"], episode.observed["mask"], episode.moves["policy"], labelled, strict=True
     ):
         assert lines[mask] == pytest.approx(seen[label.slots], rel=1e-6)
         assert target[mask] == pytest.approx(softmax(label.scores / 0.3), rel=1e-4, abs=1e-9)
@@ -220,7 +220,7 @@ def test_a_tree_becomes_an_episode(policy):
     episode = recorded(recorder.recording(chosen), recorder, 60)
     assert not recorded(counted, Recorder(BranchingNetwork()), 60).lengths.any()
     best, taken, depth, nodes = np.array(slots).T
-    count, moves, seen = len(slots), episode.moves, episode.seen
+    count, moves, seen = len(slots), episode.moves, episode.observed
     assert count >= 8 and plain == taken.tolist() == best.tolist() == moves["slot"].tolist()
     assert (moves["policy"].argmax(1) == taken).all() and (moves["actions"] >= 0).sum(1).tolist() == seen["mask"].sum(1).tolist()
     assert seen["lines"][:, 0, Feature.DEPTH] == pytest.approx(np.log1p(depth))

@@ -29,7 +29,7 @@ OWN = len(Feature)
 
 def grown(program, choose, nodes=8):
     """Let `choose` see the nodes of a program's tree."""
-    run = Run(Milp().of(program), program, seed=1, iterations=nodes)
+    run = Run(Milp().with_sense_of(program), program, seed=1, iterations=nodes)
     run.start()
     engine = Engine(program, run, {"separating/maxroundsroot": 0, "presolving/maxrounds": 0, "presolving/maxrestarts": 0})
     try:

@@ -116,7 +116,7 @@ def test_segments_at_once(count):
     run, random = Run(Tsp(), instance, time_limit=60), np.random.default_rng(0)
     before = segments(start, count, random)
     each = Round(metric_of(instance), list(before), random, 100, 10, 0)
-    other = threading.Thread(target=each.work, args=(run.aside(),))
+    other = threading.Thread(target=each.work, args=(run.sub_run(),))
     other.start()
     each.work(run)
     other.join()

@@ -54,7 +54,7 @@ def test_what_a_reader_must_know():
         "2 different machines",
         "2 different commits",
         "sources changed",
-        "b claims a bound that a verified solution breaks, in 1 run",
+        "b claims a bound that a verified solution violates, in 1 run",
         "b ran over its time limit in 1 run",
         "1 run of",
     ):

@@ -73,7 +73,8 @@ def test_what_is_refused_is_no_failure():
     assert (found.pairs, found.solved, found.failures, found.refused) == (12, 12, (0, 0), (1, 0))
     report = of_suite(records)
     assert report.headline == [
-        "10 s: smallest mean gap among those that solved most runs (13) 19.7 %, by bad; where they do not refuse, better are good"
+        "10 s: smallest mean gap among those that solved most runs (13) 19.7 %, by bad; "
+        "on the instances that they accept, better are good"
     ]
     assert "good refuses 1 of 7 instances: its figures, and pairs with it, are over the others" in report.warnings
     row = next(row for row in report.rows if row.solver == "good")
@@ -105,7 +106,7 @@ def test_few_instances_and_seeds():
     more = [run(name, f"i{i}", objective=101.0 + (name == "b" and i < 4)) for name in "ab" for i in range(8)]
     assert verdict(more).better == ""
     texts = " ".join(of_suite(contest(1, 6)).warnings)
-    assert "One instance: nothing is said about others" in texts and "One seed" not in texts
+    assert "One instance: no statement about others is possible" in texts and "One seed" not in texts
     assert "One seed" in " ".join(of_suite(contest(8, 1)).warnings)
 
 
@@ -137,8 +138,9 @@ def test_duel_refuses(store):
     """Unknown names, suites and limits are usage errors that list what there is."""
     made = store([*contest(), *(dataclasses.replace(r, suite="t") for r in contest()), run("c", "alone", suite="u")])
     for arguments, words in (
-        (("a", "x", "s"), "there are: a, b"), (("a", "b"), "--suite"), (("a", "a"), "itself"), (("a", "c"), "no suite has both"),
-        (("a", "b", "s", 3.0), "there are: 10 s"), (("a", "b", "nowhere"), "no runs"),
+        (("a", "x", "s"), "the solvers are: a, b"), (("a", "b"), "--suite"), (("a", "a"), "itself"),
+        (("a", "c"), "no suite has runs of both"),
+        (("a", "b", "s", 3.0), "they have: 10 s"), (("a", "b", "nowhere"), "no runs"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=words):
             duel(made, *arguments)

@@ -35,7 +35,7 @@ def test_kernels_agree_with_torch(network):
     evaluator, several = network.on(environment), 0
     for _ in range(30):
         logits, _ = evaluator.evaluate(environment.view(rows))
-        expected, _ = network.infer([{}], np.zeros(6, np.int64), network.see(environment.view(rows)))
+        expected, _ = network.infer([{}], np.zeros(6, np.int64), network.observe(environment.view(rows)))
         assert (np.isfinite(logits) == np.isfinite(expected)).all()
         there = np.isfinite(expected)
         several += int((there.sum(axis=1) > 1).sum())

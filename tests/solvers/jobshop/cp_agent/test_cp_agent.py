@@ -71,7 +71,7 @@ def test_numba_computes_what_torch_does(network):
     while (rows := rows[environment.actions(rows)[:, 0] >= 0]).size:
         actions = environment.actions(rows)
         logits, values = evaluator.evaluate(environment.view(rows))
-        other, _ = network.infer([{}], np.zeros(len(rows), np.int64), network.see(environment.view(rows)))
+        other, _ = network.infer([{}], np.zeros(len(rows), np.int64), network.observe(environment.view(rows)))
         assert (np.isfinite(logits) == (actions >= 0)).all() and not values.any()
         np.testing.assert_allclose(logits, other, atol=2e-5)
         waits += (actions == np.array([i.jobs for i in instances])[environment.instance_of(rows), None]).sum()
@@ -82,7 +82,7 @@ def test_numba_computes_what_torch_does(network):
 def test_batches_of_instances_of_different_sizes(network):
     """What is seen of pools of different shapes can be put into one batch; the logits are those of each alone."""
     pools = [IntervalEnvironment([taillard(jobs=j, machines=4, seed=j)], 1) for j in (9, 3, 6)]
-    seen = [network.see(pool.view(np.array([0]))) for pool in pools]
+    seen = [network.observe(pool.view(np.array([0]))) for pool in pools]
     with torch.no_grad():
         together, _ = network(network.collate([{}], seen, np.zeros(3, np.int64)))
     for row, pool in enumerate(pools):

@@ -61,7 +61,7 @@ def test_kernels_agree_with_torch(network, name):
     while (rows := rows[environment.actions(rows)[:, 0] >= 0]).size:
         actions = environment.actions(rows)
         logits, values = evaluator.evaluate(environment.view(rows))
-        other, _ = network.infer(contexts, environment.instance_of(rows), network.see(environment.view(rows)))
+        other, _ = network.infer(contexts, environment.instance_of(rows), network.observe(environment.view(rows)))
         assert (np.isfinite(logits) == (actions >= 0)).all() and not values.any()
         np.testing.assert_allclose(logits, other, atol=1e-5, rtol=1e-5)
         environment.step(rows, rows, [random.choice(row[row >= 0]) for row in actions])
@@ -115,7 +115,7 @@ def test_an_episode_goes_on_where_it_was_left(network):
 def test_batches_of_instances_of_different_sizes(network):
     """What is seen of pools of different shapes can be put into one batch; the logits are those of each alone."""
     pools = [JobShop().environment([instance], 1, name="semi-active") for instance in INSTANCES]
-    contexts, seen = [network.context(pool, 0) for pool in pools], [network.see(pool.view(np.array([0]))) for pool in pools]
+    contexts, seen = [network.context(pool, 0) for pool in pools], [network.observe(pool.view(np.array([0]))) for pool in pools]
     with torch.no_grad():
         together, _ = network(network.collate(contexts, seen, np.arange(len(pools))))
     for row, (pool, context, one) in enumerate(zip(pools, contexts, seen)):

@@ -1,9 +1,9 @@
-"""`compile_ahead`: compile the kernels that a solver needs by several processes in parallel, before the solver runs.
+"""`compile_ahead`: compile the kernels that a solver needs in several parallel processes, before the solver runs.
 
 The kernels and their argument types are recorded next to a solver's module: `solver.kernels.json` next to `solver.py`, written by
-tests/record_kernels.py. Every process, including this one, goes through the same list, the longest first, and skips what
-another one is compiling (corl.compilation.claims); what a kernel calls is shared through the cache in the same way. An outdated
-record only costs time: the solver compiles what is missing when it calls it.
+tests/record_kernels.py. Every process, including this one, goes through the same list, the longest first, and skips
+kernels that another one is compiling (corl.compilation.locks); the kernels that they call are shared in the same way. An outdated
+record only costs time: the solver compiles missing kernels when it calls them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from corl.solver import Solver
 
 __all__ = ["Job", "compile_ahead", "compile_for", "missing", "record_file", "recorded"]
 
-_WORTH = 4.0  # seconds of compilation that justify another process, which takes one or two to start
+_SECONDS_EACH = 4.0  # seconds of compilation per process; starting one takes one or two
 
 
 class Job(NamedTuple):
@@ -81,52 +81,52 @@ def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
 
 # -------------------------------------------------------------------- the team
 def compile_for(solver: Solver, instance: Any) -> None:
-    """Compile ahead what a solver needs for an instance, and announce the amount."""
+    """Compile in advance the kernels that a solver needs for an instance, and announce their number."""
     from corl.compilation import announcing
 
-    said = False
+    announced = False
 
-    def tell(count: int, seconds: float) -> None:
-        nonlocal said
-        if not said and seconds >= announcing.NOTICED:
+    def report(count: int, seconds: float) -> None:
+        nonlocal announced
+        if not announced and seconds >= announcing.NOTICED:
             announcing.announce(f"compiling {count} kernels once for this machine, about {seconds:.0f} s")
-        said = True
+        announced = True
 
-    compile_ahead(recorded(type(solver), solver.kind(instance)), tell)
+    compile_ahead(recorded(type(solver), solver.kind(instance)), report)
 
 
-def compile_ahead(records: list[dict[str, Any]], tell: Callable[[int, float], object] = lambda count, seconds: None) -> None:
-    """Compile what is missing, in this process and in others on the cores that this one may use.
+def compile_ahead(records: list[dict[str, Any]], report: Callable[[int, float], object] = lambda count, seconds: None) -> None:
+    """Compile the missing kernels, in this process and in others on the cores that this one may use.
 
     Ctrl-C and every other exception end the other processes too.
 
     Args:
-        records: Of solvers, by `recorded`.
-        tell: Called at the start and whenever this process has compiled a kernel, with the number of missing kernels and
+        records: The records of solvers, as returned by `recorded`.
+        report: Called at the start and whenever this process has compiled a kernel, with the number of missing kernels and
             the approximate seconds that they take.
     """
-    from corl.compilation import announcing, claims
+    from corl.compilation import announcing, locks
 
-    jobs = missing(records) if records and claims.possible else []
+    jobs = missing(records) if records and locks.possible else []
     if not jobs:
         return
     total = sum(job.seconds for job in jobs)
-    members = max(1, min(len(available()), len(jobs), int(total / _WORTH)))
+    processes = max(1, min(len(available()), len(jobs), int(total / _SECONDS_EACH)))
     pace, begun = 1.0, time.perf_counter()
 
     def remaining(jobs: list[Job]) -> float:
-        return pace * max(sum(job.seconds for job in jobs) / members, jobs[0].seconds)
+        return pace * max(sum(job.seconds for job in jobs) / processes, jobs[0].seconds)
 
-    tell(len(jobs), remaining(jobs))
-    with announcing.told(), _helpers(members - 1, records):
+    report(len(jobs), remaining(jobs))
+    with announcing.announced_by_caller(), _helpers(processes - 1, records):
         for job in jobs:
             if job.free:
                 compile_one(job)
                 left = [job for job in jobs if job.missing]
                 if left and (compiled := total - sum(job.seconds for job in left)) > 0.1:  # 0 while kernels fail
-                    pace = (time.perf_counter() - begun) * members / compiled
-                    tell(len(left), remaining(left))
-        for job in jobs:  # what others have begun
+                    pace = (time.perf_counter() - begun) * processes / compiled
+                    report(len(left), remaining(left))
+        for job in jobs:  # those that other processes have begun
             if job.missing:
                 compile_one(job)
 
@@ -139,12 +139,12 @@ def compile_one(job: Job) -> None:
 
 @contextlib.contextmanager
 def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
-    """Start other processes that compile until nothing is left; they end with the block."""
+    """Start other processes that compile until nothing is missing; they end with the block."""
     children: list[Child] = []
     try:
         for _ in range(count):
             with contextlib.suppress(OSError):  # no more processes, no memory: this one compiles alone
-                children.append(Child("corl.compilation.ahead", threads=1))
+                children.append(Child("corl.compilation.precompile", threads=1))
                 children[-1].send(records)
         yield
     finally:
@@ -152,11 +152,11 @@ def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run a helper: compile what the records sent by the parent name, until nothing is left."""
+    """Run a helper: compile the kernels in the records sent by the parent, until nothing is missing."""
     from corl.compilation import announcing
 
     messages, _ = connect()
-    with announcing.told():
+    with announcing.announced_by_caller():
         for job in missing(pickle.loads(messages.get())):
             if job.free:
                 compile_one(job)

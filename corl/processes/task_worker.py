@@ -1,5 +1,4 @@
-"""Answering: the work of a worker of `corl.processes.workers`, in a child process (`python -P -m corl.processes.answering`) or a
-Ray actor."""
+"""A worker of `corl.processes.workers`: a child process (`python -P -m corl.processes.task_worker`) or a Ray actor."""
 
 from __future__ import annotations
 

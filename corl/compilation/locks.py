@@ -1,7 +1,7 @@
-"""Claims: which process compiles a kernel. The others wait until it is in the cache, and load it.
+"""Locks for compilations: one process compiles a kernel; others wait until it is in the cache, and load it.
 
-A claim is a lock on one byte of a file in the folder of the kernel's module; it ends with its process, however that ends.
-Kernels that call each other can make two processes wait for each other: after the waiting time both compile.
+A claim to a kernel is a lock on one byte of a file in the folder of the kernel's module; it ends with its process, however that
+ends. Kernels that call each other can make two processes wait for each other: after the waiting time both compile.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ except ImportError:  # Windows: processes that need the same kernel at once all 
 
 __all__ = ["possible", "released", "take", "taken"]
 
-_PATIENCE = 60.0  # seconds that a process waits for another one, which may have been stopped
+_PATIENCE = 60.0  # seconds that a process waits for another one, which may have been suspended
 _LOOK_EVERY = 0.02  # seconds between two attempts
-_BYTES = 2**62  # of which each kernel has one; the file is empty
+_BYTES = 2**62  # possible positions of the byte of a kernel; the file itself stays empty
 _files: dict[Path, int] = {}  # open for as long as this process lives: closing one would end all claims in it
 _held: list[tuple[Path, int]] = []
 

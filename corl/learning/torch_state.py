@@ -1,4 +1,4 @@
-"""States: the device, threads and seed of torch in a training run, and the states of its parts and of torch for snapshots."""
+"""Torch in a training run: its device, threads and seed, and the states of its generators and modules for snapshots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def torch_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # AssertionError: torch built without CUDA
-        raise UsageError(f"device: {name!r} is not available; accepted: auto, cpu, cuda where there is one") from error
+        raise UsageError(f"device: {name!r} is not available; accepted: auto, cpu, or cuda on a machine with a GPU") from error
     return device
 
 

@@ -28,24 +28,24 @@ from numba.core.runtime.nrt import rtsys
 
 from corl.compilation import cache
 
-__all__ = ["is_whole", "spare"]
+__all__ = ["install", "is_whole"]
 
 _TESTED = (0, 68)
 """The version of numba with these internals. With any other, kernels are compiled whole, as by numba itself."""
-_open: list[bool] = []  # kernels being compiled, the innermost last: is it bare? Like what follows, under numba's compiler lock
+_open: list[bool] = []  # for each kernel being compiled, the innermost last, whether it is bare; all under numba's compiler lock
 _called_by_kernel = False  # the next call of `compile` is on behalf of a kernel that is being compiled
-_homeless: dict[str, Environment] = {}  # what functions raise and print, by name: no machine code has a cell for it yet
-_replaced: list[Any] = []  # bare results that whole ones took the place of; callers still use their environments
+_without_cell: dict[str, Environment] = {}  # environments of functions by name, for which no machine code has a cell yet
+_replaced: list[Any] = []  # bare results that were replaced by whole ones; callers still use their environments
 
 
-def spare(kernel: Any) -> None:
-    """Compile a dispatcher bare where other kernels call it."""
+def install(kernel: Any) -> None:
+    """Make a dispatcher compile bare results for calls from other kernels."""
     if tuple(int(part) for part in numba.__version__.split(".")[:2]) == _TESTED:
-        _Spared(kernel)
+        _BitcodeOnly(kernel)
 
 
-class _Spared:
-    """The methods that replace those of a dispatcher."""
+class _BitcodeOnly:
+    """The methods of a dispatcher that replace numba's."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
@@ -61,7 +61,7 @@ class _Spared:
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the type of a call in a function that numba compiles; it calls `compile` for it.
 
-        A constant counts as any other argument: numba would compile the kernel again for each constant.
+        The types of constants are widened: numba would compile the kernel again for each constant.
         """
         args, kws = tuple(map(_wide, args)), {name: _wide(kind) for name, kind in kws.items()}
         global _called_by_kernel
@@ -118,8 +118,9 @@ def is_whole(result: Any) -> bool:
 
 
 class _Flags(compiler.Flags):
-    """Flags of a bare kernel, with the name in machine code of a whole one, from which a kernel that it calls back derives its
-    own.
+    """Flags of a bare kernel, with the name in machine code of a whole one.
+
+    A kernel that it calls back derives its own name from this one.
     """
 
     def get_mangle_string(self) -> str:
@@ -155,7 +156,7 @@ class _Library(codegen.JITCodeLibrary):
         return super().serialize_using_object_code() if self._has_code else self.serialize_using_bitcode()
 
     def _make_code(self) -> None:
-        _house(self._codegen)
+        _create_cells(self._codegen)
         self._has_code = True
         super()._finalize_final_module()
 
@@ -169,26 +170,26 @@ def _code_at_request(jit: Any) -> Iterator[None]:
         if engine.is_symbol_defined(name):
             set_env(name, environment)
         else:
-            _homeless[name] = environment
+            _without_cell[name] = environment
 
     jit._library_class, jit.set_env = _Library, wait_for_cell
     try:
         yield
     finally:
         del jit._library_class, jit.set_env
-        _house(jit)
+        _create_cells(jit)
 
 
-def _house(jit: Any) -> None:
+def _create_cells(jit: Any) -> None:
     """Create cells for the environments of functions without machine code; code that links them refers to the cells by name."""
-    if not _homeless:
+    if not _without_cell:
         return
     module = jit._create_empty_module("environments")
-    for name in _homeless:
+    for name in _without_cell:
         cell = ir.GlobalVariable(module, ir.IntType(8).as_pointer(), name)
         cell.linkage, cell.initializer = "common", cell.type.pointee(None)
     jit._add_module(binding.parse_assembly(str(module)))
     jit._engine.finalize_object()
-    for name, environment in _homeless.items():
+    for name, environment in _without_cell.items():
         codegen.JITCPUCodegen.set_env(jit, name, environment)
-    _homeless.clear()
+    _without_cell.clear()

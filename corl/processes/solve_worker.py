@@ -1,4 +1,4 @@
-"""Member: the process of one worker of a Team, `python -P -m corl.processes.member`: one solve, reported as it proceeds."""
+"""A worker of a Team, the process `python -P -m corl.processes.solve_worker`: one solve, reported as it proceeds."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
         raise UsageError(f"workers need an instance of an importable class: {error}") from error
     seed = pickle.loads(messages.get())
     instance = task["instance"]
-    problem, solver = registry.problem(task["problem"]).of(instance), task["solver"]
+    problem, solver = registry.problem(task["problem"]).with_sense_of(instance), task["solver"]
     solver.prepare(instance)
     best: float | None = None
 
-    def tell(news: Improvement) -> None:
+    def report(news: Improvement) -> None:
         nonlocal best
         fresh, best = news.objective != best, news.objective
         send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
 
-    def tell_refusal(refusal: str) -> None:
+    def report_refusal(refusal: str) -> None:
         send(outbox, ("discarded", refusal))
 
     shares = {"seed": seed, "workers": task["workers"], "warm_start": task["warm_start"]}
-    run = Run(problem, instance, on_improvement=tell, on_refusal=tell_refusal, **shares, **task["limits"])
+    run = Run(problem, instance, on_improvement=report, on_refusal=report_refusal, **shares, **task["limits"])
     send(outbox, ("ready", versions()))
     if pickle.loads(messages.get()) != "go":
         return

@@ -1,4 +1,4 @@
-"""Rounds: labelled states that a training uses several times each, in a bounded, shuffled store.
+"""Rounds: a bounded, shuffled store of labelled states, each of which a training uses several times.
 
     rounds = Rounds(uses=4, size=128, seed=0)
     while training.budget():
@@ -26,10 +26,10 @@ __all__ = ["Rounds"]
 
 
 class Rounds:
-    """The store and its rounds: a deterministic function of the seed and the given blocks, with a state for snapshots."""
+    """The store and its rounds, which depend on the seed and the given blocks alone; with a state for snapshots."""
 
     def __init__(self, uses: int, size: int, seed: int, whole: bool = False) -> None:
-        """Make an empty store.
+        """Create an empty store.
 
         Args:
             uses: The number of blocks held, and so of times that each state is used.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corl.learning.episodes import Episodes
-from corl.learning.rounds import Rounds
+from corl.learning.reuse_buffer import Rounds
 
 
 def episodes(first, lengths):
