@@ -25,7 +25,7 @@ class IteratedGreedy(Solver):
     out: int = option(2, "Jobs removed in an iteration.", low=1)
     temperature: float = option(
         0.0,
-        "Of acceptance: a sequence worse by this many tenths of the mean duration is accepted with probability 1/e; 0: automatic.",
+        "Of acceptance: a sequence worse by this many tenths of the mean duration is accepted with chance 1/e; 0: automatic.",
         low=0,
     )
     partial: bool = option(True, "Whether the partial sequence is improved before the removed jobs are inserted again.")
