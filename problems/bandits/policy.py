@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corl.deprecation import renamed
 from corl.entry_points import declared, load
 from corl.errors import InputError, UsageError
 from corl.problems.bandits.instance import BanditInstance
@@ -121,3 +122,7 @@ def read_integer(values: Mapping[str, Any], field: str, least: int = 0, most: in
     if type(found) is not int or not least <= found <= most:
         raise InputError(f"accepted: an integer from {least}{f' to {most}' if most < 2**63 - 1 else ''}", field=f"policy.{field}")
     return found
+
+
+if not TYPE_CHECKING:  # to a type checker, an old name is an error
+    __getattr__ = renamed(__name__, {"Memory": "ActionCache", "natural": "read_integer", "numbers": "read_array"})
