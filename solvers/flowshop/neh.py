@@ -23,7 +23,7 @@ class Neh(Solver):
     jobs are appended in this order.
     """
 
-    ties: bool = option(True, "Whether places of the same makespan are told apart by the idle times there, instead of by chance.")
+    ties: bool = option(True, "Whether ties of the makespan are broken by idle times, instead of at random.")
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2

@@ -22,14 +22,14 @@ _MOST = 1_000_000_000  # positions times operations after each, up to which an i
 class IteratedGreedy(Solver):
     """Ruiz and Stützle's iterated greedy from NEH's sequence, with local search on partial sequences."""
 
-    out: int = option(2, "Jobs taken out in an iteration.", low=1)
+    out: int = option(2, "Jobs removed in an iteration.", low=1)
     temperature: float = option(
         0.0,
-        "Of acceptance: what is worse by so many tenths of the mean duration is taken with a probability of 1/e; 0: automatic.",
+        "Of acceptance: a sequence worse by this many tenths of the mean duration is accepted with chance 1/e; 0: automatic.",
         low=0,
     )
-    partial: bool = option(True, "Whether what is left when jobs are taken out is improved before they are put back.")
-    ties: bool = option(True, "Whether places of the same makespan are told apart by the idle times there, instead of by chance.")
+    partial: bool = option(True, "Whether the partial sequence is improved before the removed jobs are inserted again.")
+    ties: bool = option(True, "Whether ties of the makespan are broken by idle times, instead of at random.")
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2

@@ -38,7 +38,7 @@ class Dispatch(Solver):
         above=0,
     )
     noise: float = option(
-        0.0, "Above 0: priorities are multiplied by 1 to 1 + noise at random, and the run goes on to its limit.", low=0
+        0.0, "Above 0: priorities are multiplied by 1 to 1 + noise at random, and the run continues to its limit.", low=0
     )
 
     limit_free: ClassVar[bool] = True
