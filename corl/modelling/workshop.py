@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corl.errors import UsageError, hint, shown
 
 if TYPE_CHECKING:
-    from corl.problems.jobshop.rules import Rules
+    from corl.problems.jobshop.rules import SideConstraints
 
 __all__ = ["Asked"]
 
@@ -52,11 +52,11 @@ class Asked:
         rows = [] if unavailable is None else unavailable.tolist()
         self.spells = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
 
-    def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> Rules | None:
+    def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> SideConstraints | None:
         """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has."""
         import numpy as np
 
-        from corl.problems.jobshop.rules import FOREVER, Rules
+        from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
         found: dict[str, Any] = {"now": self.now} if self.now else {}
         if any(self._earliest):
@@ -75,7 +75,7 @@ class Asked:
             found["fixed_machine"], found["fixed_start"] = (
                 np.array([self.fixed.get(i, (-1, -1))[part] for i in range(len(self._earliest))]) for part in (0, 1)
             )
-        return Rules(**found) if found else None
+        return SideConstraints(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
         import numpy as np

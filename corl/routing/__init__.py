@@ -1,1 +1,1 @@
-"""Shared parts of routing problems: distances (plane, globe, matrices), TSPLIB sections, nearest neighbours."""
+"""Shared modules of routing problems: distances (plane, globe, matrices), TSPLIB sections, nearest neighbours."""

@@ -23,7 +23,7 @@ LARGEST = 1e12
 """The largest coordinate or distance: sums of a million such distances stay exact enough in float64."""
 
 _Array = NDArray[np.float64]
-_PI = 3.141592  # as TSPLIB 95 has it
+_PI = 3.141592  # the value in TSPLIB 95
 _EARTH = 6378.388  # kilometres
 
 
@@ -32,8 +32,8 @@ def edge_lengths(
 ) -> _Array:
     """Return the distances from tails[i] to heads[i], float64 [len(tails)], by points [n, 2 or 3] or by a matrix [n, n].
 
-    From a node to itself it is 0. TSPLIB's formula for GEO would say 1, as it does for two nodes in one place.
-    TENTHS_2D, which no file has: whole tenths of the Euclidean distance, cut (the convention of DIMACS 2022 for time windows).
+    From a node to itself it is 0; TSPLIB's formula for GEO would give 1, as it does for two nodes at the same place.
+    TENTHS_2D, which does not occur in files: the Euclidean distance truncated to whole tenths (DIMACS 2022, for time windows).
     """
     if matrix is not None:
         lengths = np.asarray(matrix[tails, heads])
@@ -58,7 +58,7 @@ def _att(a: _Array, b: _Array) -> _Array:
 
 
 def _geo(a: _Array, b: _Array) -> _Array:
-    """Section 2.3: coordinates DDD.MM are cut to whole degrees, what follows the point are minutes."""
+    """Return distances by section 2.3: coordinates are DDD.MM, degrees and minutes."""
     (latitude_i, longitude_i), (latitude_j, longitude_j) = _radians(a).T, _radians(b).T
     q1 = np.cos(longitude_i - longitude_j)
     q2 = np.cos(latitude_i - latitude_j)

@@ -84,7 +84,7 @@ def graph_metric(graphs: Any, instance: Any) -> Any:
 
 @kernel
 def distances_between(metric: Any, nodes: Any, out: Any) -> None:
-    """Fill out [K, K] with the distances from node to node of `nodes` [K]; those of a node to itself, and of -1, stay."""
+    """Write to out [K, K] the distances between `nodes` [K]; entries of a node to itself, and of -1, are not written."""
     for i in range(len(nodes)):
         for j in range(i):
             if nodes[i] >= 0 and nodes[j] >= 0 and nodes[i] != nodes[j]:

@@ -40,7 +40,7 @@ class Metric(NamedTuple):
 
 
 def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDArray[np.float64] | None) -> Metric:
-    """The kernel's view of distances by points ([n, 2 or 3], as in the file) or by a matrix [n, n], which is not copied."""
+    """Return the Metric of points ([n, 2 or 3], as in the file) or of a matrix [n, n], which is not copied."""
     kind = _KINDS[edge_weight_type]
     if matrix is not None:
         return Metric(kind, np.zeros((0, 3)), matrix)
@@ -58,9 +58,9 @@ def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDA
 
 
 def bonded(given: Metric, partner: NDArray[np.integer[Any]]) -> Metric:
-    """Return the metric of points with bonds: edges so short that no exchange of edges that breaks one pays.
+    """Return the metric of points with bonds: edges so short that no improving exchange of edges breaks one.
 
-    partner: int [n] the city at the other end of a city's bond, -1 for a city without one.
+    partner: int [n], the city at the other end of a city's bond, -1 for a city without one.
     """
     matrix = np.empty((len(partner), 2))
     matrix[:, 0] = partner
@@ -70,7 +70,7 @@ def bonded(given: Metric, partner: NDArray[np.integer[Any]]) -> Metric:
 
 @kernel(inline=True, borrow=True)
 def distance(metric: Any, i: Any, j: Any) -> Any:
-    """float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it; TENTHS: whole tenths of the Euclidean one.
+    """Return the float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it; TENTHS: truncated to whole tenths.
 
     From a city to itself it is 0, as in corl.routing.edge_weights.
     """
@@ -91,7 +91,7 @@ def distance(metric: Any, i: Any, j: Any) -> Any:
     if kind == TENTHS:
         return math.floor(10.0 * math.sqrt(dx * dx + dy * dy))
     if kind == ATT:
-        return math.ceil(math.sqrt((dx * dx + dy * dy) / 10.0))  # rounding up: TSPLIB's two-step rule comes to the same
+        return math.ceil(math.sqrt((dx * dx + dy * dy) / 10.0))  # rounding up is equivalent to TSPLIB's two-step rule
     if kind == MANHATTAN:
         return math.floor(abs(dx) + abs(dy) + abs(dz) + 0.5)
     if kind == MAXIMUM:

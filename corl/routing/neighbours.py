@@ -9,13 +9,13 @@ from corl.routing.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 
 __all__ = ["nearest_cities"]
 
-_ROWS = 100_000  # cities, or matrix entries in thousands, looked at together
+_ROWS = 100_000  # cities, or matrix entries in thousands, per block
 
 
 def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
-    """int32 [n, k]: for each city the k nearest others, k < n, nearest first (by a matrix: the cheapest to go to).
+    """Return int32 [n, k]: for each city its k nearest others, k < n, nearest first (with a matrix, by the distance to them).
 
-    prices: float64 [n], taken off a matrix's distances to each city.
+    prices: float64 [n], subtracted from a matrix's distances to each city.
     """
     n = len(metric.matrix) if metric.kind == EXPLICIT else len(metric.points)
     out = np.empty((n, k), np.int32)
@@ -31,11 +31,11 @@ def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = 
     from scipy.spatial import cKDTree
 
     tree = cKDTree(metric.points)
-    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # the distances are monotone in these
+    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # distances grow monotonically with these norms
     for start in range(0, n, _ROWS):
         block = np.arange(start, min(n, start + _ROWS))
         _, found = tree.query(metric.points[block], k + 1, p=norm)
         others = found != block[:, None]
-        others[others.all(axis=1), -1] = False  # among many cities at one place, a city may not find itself
+        others[others.all(axis=1), -1] = False  # among many cities at one place, a city may not be in its own result
         out[block] = found[others].reshape(len(block), k)
     return out

@@ -23,11 +23,11 @@ def dijkstra(
     """Yield the nodes that can be reached, the nearest first, each before its arcs are used, so that a caller may stop there.
 
     Args:
-        row: row(i) is float64 [n], the lengths of the arcs from node i, at least 0; infinite where there is none.
-        length: float64 [n], in the beginning the arcs from where all paths begin; in place, the shortest paths known so far.
+        row: row(i) is float64 [n], the lengths of the arcs from node i, at least 0; infinite if there is no arc.
+        length: float64 [n], at first the arcs from the start of all paths; in place, the shortest lengths found so far.
             They are final for the nodes yielded, and for all nodes after the last one.
-        left: bool [n], the nodes to go through, without those where paths begin; in place, those not yet used.
-        before: int64 [n] or None; in place, the node before each on its path. Nodes reached from the beginning keep theirs.
+        left: bool [n], the nodes to visit, without the start; in place, those whose arcs were not used yet.
+        before: int64 [n] or None; in place, the predecessor of each node on its path. Nodes reached from the start keep theirs.
 
     Yields:
         The next node.

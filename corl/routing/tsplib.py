@@ -17,15 +17,17 @@ __all__ = [
 ]  # fmt: skip
 
 LARGEST_DIMENSION = 20_000_000
-_LINES = 100_000  # written at a time
+_LINES = 100_000  # lines per block of output
 
 
 # -------------------------------------------------------------------- the header
 def dimension(text: Text, header: dict[str, Entry]) -> int:
-    """DIMENSION: how many cities there are, at least one and no more than the file has room for."""
+    """Return DIMENSION, the number of cities: at least one, and no more than the file can hold."""
     entry = required(text, header, "DIMENSION")
     n = text.integer(entry.value, "DIMENSION", entry.line, 1, LARGEST_DIMENSION)
-    if n > max(1, len(text.content) // 2):  # a number and a blank each, at the least; so that nothing is allocated for a claim
+    if n > max(
+        1, len(text.content) // 2
+    ):  # each takes at least a digit and a blank; memory is not allocated for a false DIMENSION
         message = f"{n:,} cities cannot be in a file of {len(text.content):,} characters"
         raise text.error(message, line=entry.line, field="DIMENSION")
     return n
@@ -75,8 +77,8 @@ def coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) -
         message = f"{float(ids[row]):.17g} is no city number; accepted: an integer from 0"
         raise part.error(message, line=part.row_line(row), field=keyword)
     order = np.argsort(ids, kind="stable")
-    if (again := ids[order[1:]] == ids[order[:-1]]).any():
-        row = int(order[1:][again].min())
+    if (repeated := ids[order[1:]] == ids[order[:-1]]).any():
+        row = int(order[1:][repeated].min())
         raise part.error(f"city {int(ids[row])} is given twice", line=part.row_line(row), field=keyword)
     if (bad := (np.abs(table[:, 1:]) > LARGEST).any(axis=1)).any():
         raise part.error(f"accepted: coordinates up to {LARGEST:g} in size", line=part.row_line(int(bad.argmax())), field=keyword)
@@ -84,7 +86,7 @@ def coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) -
 
 
 def square(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int, symmetric: bool) -> NDArray[np.float64]:
-    """The matrix, float64 [n, n], of EDGE_WEIGHT_SECTION in any layout; one that must be `symmetric` and is not is refused."""
+    """Return the matrix, float64 [n, n], of EDGE_WEIGHT_SECTION in any layout. Raises InputError if `symmetric` does not hold."""
     layout = one_of(text, header, "EDGE_WEIGHT_FORMAT", LAYOUTS, {"FUNCTION": "a function is no matrix"})
     part = section(text, sections, "EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_TYPE EXPLICIT")
     values, expected = part.numbers("EDGE_WEIGHT_SECTION"), entries(layout, n)

@@ -1,4 +1,4 @@
-"""A policy as a game: the picks and commits by which it plays an episode."""
+"""Conversion of a policy into the picks and commits by which it plays an episode."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: BanditInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
-    """The actions, int64 [T], by which a policy plays the episode of this key: of a step those picks first that are listed first.
+    """Return the actions, int64 [T], by which a policy plays the episode of this key; in a step, the first listed picks first.
 
-    Raises Infeasible for what is no policy.
+    Raises Infeasible if `solution` is not a policy.
     """
     policy, environment = check(instance, solution), BanditEnvironment([instance], 1)
     environment.reset([0], [0], [key])

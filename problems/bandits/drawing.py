@@ -1,4 +1,4 @@
-"""Pictures of which arms a policy acts on, and when: with matplotlib, and for pages."""
+"""Pictures of the times at which a policy acts on each arm: with matplotlib, and for pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["draw", "scene", "shares"]
 
 
 def draw(instance: BanditInstance, solution: BanditPolicy | None, axes: Axes) -> None:
-    """The share of episodes in which each arm is acted on (level above 0) at each time; without a policy the mean rewards."""
+    """Draw the share of episodes in which each arm is acted on (level above 0) over time; without a policy, the mean rewards."""
     if solution is None:
         image = axes.imshow(instance.rewards.max(axis=1), aspect="auto", cmap="viridis", interpolation="nearest")
         axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of each arm's best level in each state")
@@ -33,22 +33,22 @@ def draw(instance: BanditInstance, solution: BanditPolicy | None, axes: Axes) ->
 
 
 def shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64]:
-    """[J, T] in which share of the episodes each arm is acted on at each time."""
+    """Return the share of the episodes in which each arm is acted on at each time, float64 [J, T]."""
     from corl.problems.bandits.evaluation import simulate
 
     shares = np.zeros((instance.arms, instance.horizon))
 
-    def watched(states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
+    def recording(states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         actions = policy.actions(states, time, keys)
-        shares[:, time] = (instance.constraint.given(actions) > 0).mean(axis=0)
+        shares[:, time] = (instance.constraint.levels_of(actions) > 0).mean(axis=0)
         return actions
 
-    simulate(instance, watched)
+    simulate(instance, recording)
     return shares
 
 
 def scene(instance: BanditInstance, solution: BanditPolicy | None) -> Scene | None:
-    """A row an arm; a box as wide as the share of episodes in which it is acted on at a time. None without a policy."""
+    """Return a scene of one row per arm; the width of a box is the share of episodes with an action. None without a policy."""
     if solution is None:
         return None
     share = shares(instance, solution)

@@ -11,23 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.environment import Environment
 from corl.errors import UsageError
-from corl.problems.bandits.facts import facts
 from corl.problems.bandits.features import observe
 from corl.problems.bandits.instance import BanditInstance
+from corl.problems.bandits.precomputed import precompute
 from corl.problems.bandits.recorded import RecordedPolicy
 from corl.problems.bandits.transitions import Offsets, State, place_rows
 
 __all__ = ["BanditEnvironment", "episode_of"]
 
 _HORIZONS = np.array([1, 2, 4, 8, 2**31 - 1])
-"""Steps over which an observation tells what a pick adds; the last stands for all that are left."""
+"""Numbers of steps for which an observation has the gain of a pick; the last one means all remaining steps."""
 
 
 def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
     """Return the instance whose only episode is the one that a row plays after a reset with this key.
 
-    It begins as episode `key` (modulo their number) of `instance` does, and its random numbers are its own, never those of the
-    episodes by which policies are judged.
+    It begins like episode `key` (modulo their number) of `instance`, but has random numbers of its own, which never coincide with
+    those of the episodes that judge policies.
     """
     seed = int(np.random.SeedSequence([instance.seed, 1, key]).generate_state(1)[0]) >> 1
     begin = instance.initial[key % instance.episodes][None]
@@ -37,13 +37,13 @@ def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
 class BanditEnvironment(Environment):
     """A pool of episodes.
 
-    In every step of an episode, entries of the action are picked one after the other, in any order; commit (the action N, after
-    the entries 0 to N - 1) ends the step. A pick is legal while the picked entries stay feasible; dropping entries is always
-    feasible, so commit is always legal.
+    In each step of an episode, entries of the action are picked one after the other, in any order; the action N, commit, ends the
+    step (0 to N - 1 are the entries). A pick is legal if the picked entries stay feasible; since dropping entries keeps an action
+    feasible, commit is always legal.
 
-    Commit has the step's reward, with its weight in the objective; a pick has none, and the base value is 0. At most `width`
-    actions are listed: picks that add most to the arms they touch, over the remaining steps, then commit, then picks that add
-    nothing.
+    The reward of commit is the step's reward times its weight in the objective; a pick has reward 0, and the base value is 0. At
+    most `width` actions are listed: first the picks with a positive gain (what they add to the arms they touch, over the
+    remaining steps), the largest first; then commit; then the other picks.
     """
 
     def __init__(self, instances: Sequence[BanditInstance], rows: int, width: int = 64) -> None:
@@ -53,14 +53,14 @@ class BanditEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are 0."""
+        """Return the base values, which are 0."""
         from corl.problems.bandits.evaluation import episode_keys
 
-        arms, luck = np.zeros((len(rows), self.state.arm.shape[1]), np.int32), np.empty(len(rows), np.uint64)
+        arms, row_keys = np.zeros((len(rows), self.state.arm.shape[1]), np.int32), np.empty(len(rows), np.uint64)
         for i, (number, key) in enumerate(zip(which.tolist(), keys.tolist())):
             episode = episode_of(self.instances[number], key)
-            arms[i, : episode.arms], luck[i] = episode.initial[0], episode_keys(episode)[0]
-        place_rows(self.state, rows, which, luck, arms, 0)
+            arms[i, : episode.arms], row_keys[i] = episode.initial[0], episode_keys(episode)[0]
+        place_rows(self.state, rows, which, row_keys, arms, 0)
         return np.zeros(len(rows))
 
     def place(self, rows: ArrayLike, arms: NDArray[np.int32], time: int) -> None:
@@ -73,16 +73,17 @@ class BanditEnvironment(Environment):
         place_rows(self.state, at, np.zeros(len(at), np.int64), np.zeros(len(at), np.uint64), arms, time)
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What is seen of the arms and of what is picked so far; slot k belongs to `actions`. The key is not.
+        """Return features of the arms and of the picks so far; slot k belongs to `actions`. The key is not observed.
 
-        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
-        commit: bool [R, K], whether it is commit.
-        gains: float64 [R, K, 2, 5], what a pick adds to the arms it touches over 1, 2, 4, 8 and all steps left, if they are left
-            alone after this step and if they are given their best levels; 0 for commit.
-        rooms: int64 [R, K + 1], how many rooms (Constraint.rooms) hold the choice with a pick, and without one; 0 for commit.
-        arms: float64 [R, 2], what all arms earn in the steps left, at the levels that are picked so far, likewise.
-        weight: float64 [R], of the step's reward in the objective; gains and `arms` are without it.
-        picked: int64 [R], picks of the step so far; left: int64 [R], steps up to the end; room: int64 [R], rooms of the instance.
+        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
+        commit: bool [R, K], True for commit.
+        gains: float64 [R, K, 2, 5], the reward that a pick adds at the arms it touches over 1, 2, 4, 8 and all remaining steps,
+            if they get level 0 after this step (0), and if they then always get their best level (1); 0 for commit.
+        rooms: int64 [R, K + 1], the number of rooms (Constraint.rooms) that hold the choice with each pick, and without another
+            one (the last column); 0 for commit.
+        arms: float64 [R, 2], the reward of all arms over the remaining steps at the levels picked so far, in the same two cases.
+        weight: float64 [R], of the step's reward in the objective; `gains` and `arms` are not multiplied by it.
+        picked: int64 [R], picks of the step so far; left: int64 [R], remaining steps; room: int64 [R], rooms of the instance.
         """
         state = self.state
         instance = state.instance[rows]
@@ -105,7 +106,7 @@ class BanditEnvironment(Environment):
         }
 
     def solution(self, row: int) -> RecordedPolicy:
-        """What was done, a policy of the instance of that one episode (`Problem.episode`). Raises UsageError before its end."""
+        """Return the actions of the episode, a policy for its instance (`Problem.episode`). Raises UsageError before its end."""
         at, state = int(self._checked(row)[0]), self.state
         which = int(state.instance[at])
         if state.time[at] < state.horizon[which]:
@@ -116,18 +117,18 @@ class BanditEnvironment(Environment):
 
 
 def _pool(instances: list[BanditInstance], rows: int) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
-    known = [facts(instance) for instance in instances]
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
+    precomputed = [precompute(instance) for instance in instances]
     tables: dict[str, list[NDArray[Any]]] = {
         "reward": [instance.rewards for instance in instances],
-        "threshold": [each.thresholds for each in known],
+        "threshold": [each.thresholds for each in precomputed],
         "weight": [instance.weights for instance in instances],
-        "outlook": [each.outlook for each in known],
-        "need": [each.rooms.needs for each in known],
-        "size": [each.rooms.sizes for each in known],
-        "reach": [each.reach for each in known],
+        "lookahead": [each.lookahead for each in precomputed],
+        "need": [each.rooms.needs for each in precomputed],
+        "size": [each.rooms.sizes for each in precomputed],
+        "reach": [each.reach for each in precomputed],
     }
-    touched = [each.touched for each in known]
+    touched = [each.touched for each in precomputed]
     lengths = {name: np.array([array.size for array in arrays], np.int64) for name, arrays in tables.items()}
     lengths["touched"] = np.array([len(array) for array in touched], np.int64)
     sizes = {
@@ -136,9 +137,9 @@ def _pool(instances: list[BanditInstance], rows: int) -> State:
         "levels": [instance.rewards.shape[1] for instance in instances],
         "states": [instance.rewards.shape[2] for instance in instances],
         "horizon": [instance.horizon for instance in instances],
-        "needs": [each.rooms.needs.shape[1] for each in known],
-        "rooms": [len(each.rooms.sizes) for each in known],
-        "depth": [len(each.outlook) for each in known],
+        "needs": [each.rooms.needs.shape[1] for each in precomputed],
+        "rooms": [len(each.rooms.sizes) for each in precomputed],
+        "depth": [len(each.lookahead) for each in precomputed],
     }
     widest = {name: max(numbers) for name, numbers in sizes.items()}
     return State(

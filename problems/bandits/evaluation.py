@@ -1,6 +1,6 @@
 """The judge: the mean reward of a policy in the instance's episodes, whose random numbers are the same for every policy.
 
-It asks a policy for actions and knows nothing else of it: an `Act` is a function of the arms' states and the time.
+All it needs of a policy is an `Act`, a function of the arms' states and the time.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from corl.statistics import sample_mean
 __all__ = ["Act", "Outcome", "check", "episode_keys", "objective", "outcome_of", "simulate"]
 
 Act = Callable[[NDArray[np.int32], int, NDArray[np.uint64]], NDArray[np.int8]]
-"""act(states [E, J], time, keys [E]) -> actions [E, action_size]: of all episodes at a time of theirs. What a random policy
-draws in an episode depends on the episode's key alone, so that it is the same whichever episodes are beside it."""
+"""act(states [E, J], time, keys [E]) -> actions [E, action_size] for all episodes at one time. The random draws of a policy in an
+episode depend only on the episode's key, so that its action is the same whichever other episodes are present."""
 
 
 class Outcome(NamedTuple):
-    """What a policy earned."""
+    """The rewards that a policy earned."""
 
     rewards: NDArray[np.float64]
-    """[E] the weighted mean of an episode's expected rewards a step."""
+    """[E] the weighted mean of each episode's expected rewards per step."""
 
     @property
     def mean(self) -> float:
-        """Over the episodes."""
+        """The mean over the episodes."""
         return math.fsum(self.rewards) / len(self.rewards)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 %, over the random numbers of episodes (Student's t); None for a single one."""
+        """The 95 % interval of the mean over random episodes (Student's t); None for a single episode."""
         found = sample_mean(self.rewards)
         return None if found.low is None or found.high is None else (found.low, found.high)
 
 
 def check(instance: BanditInstance, solution: Any) -> BanditPolicy:
-    """The solution, a policy for as many arms, levels and states. Raises Infeasible for anything else.
+    """Return the solution, if it is a policy for this number of arms, levels and states. Raises Infeasible for anything else.
 
-    Its actions are checked when it is played: see `simulate`.
+    Its actions are checked by `simulate`.
     """
     if not isinstance(solution, BanditPolicy):
         raise Infeasible(f"{kind_of(solution)} is no policy")
@@ -57,14 +57,14 @@ def check(instance: BanditInstance, solution: Any) -> BanditPolicy:
 
 
 def objective(instance: BanditInstance, solution: Any) -> float:
-    """The mean reward a step over the instance's episodes. Raises as `check` and `simulate` do."""
+    """Return the mean reward per step over the instance's episodes. Raises as `check` and `simulate` do."""
     return outcome_of(instance, check(instance, solution)).mean
 
 
 def outcome_of(instance: BanditInstance, policy: BanditPolicy) -> Outcome:
-    """What a policy earns; its episodes are simulated once, however often it is judged, for policies never change.
+    """Return the rewards of a policy. Its episodes are simulated once, and the outcome is kept, because policies do not change.
 
-    A policy that is pickled takes that with it, so that what a worker has played for seconds is not played again by its parent.
+    A pickled policy contains its outcome, so that the parent does not simulate again what a worker has simulated for seconds.
     Raises as `simulate` does.
     """
     known = policy.__dict__.get("_outcome")
@@ -89,19 +89,19 @@ def simulate(instance: BanditInstance, act: Act) -> Outcome:
         if np.shape(actions) != (instance.episodes, instance.constraint.action_size):
             raise Infeasible(f"time {time}: actions of shape {np.shape(actions)}; one is needed for each episode")
         for episode, action in enumerate(actions):
-            if (seen := action.tobytes()) not in known:
+            if (name := action.tobytes()) not in known:
                 seconds_left()
                 try:
                     instance.constraint.checked(action)
                 except Infeasible as error:
                     raise Infeasible(f"episode {episode}, time {time}: {error}") from error
-                known.add(seen)
-        advance(bounds, instance.rewards, states, instance.constraint.given(actions), keys, time, reward)
+                known.add(name)
+        advance(bounds, instance.rewards, states, instance.constraint.levels_of(actions), keys, time, reward)
         total += weight * reward
     return Outcome(total)
 
 
 def episode_keys(instance: BanditInstance) -> NDArray[np.uint64]:
-    """[E] where the randomness of each episode comes from: a function of the instance's seed and the episode's number."""
+    """Return the keys of the episodes' random numbers, uint64 [E]: functions of the instance's seed and the episode's number."""
     keys = [np.random.SeedSequence([instance.seed, e]).generate_state(1, np.uint64)[0] for e in range(instance.episodes)]
     return np.array(keys, np.uint64)

@@ -1,4 +1,4 @@
-"""Features of a step that is being chosen: what picks add, in units of the best of them."""
+"""Features of a step of which some entries are picked: gains of picks, in units of the largest."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ __all__ = ["TOKENS", "observe", "picks"]
 
 TOKENS = 21
 """F: features of a token."""
-_SHARES = 10  # the first ones: gains over spans of steps, left alone and cared for, in units of the largest; then those of all
-_PLACE, _ROOMS_LEFT, _COMMIT, _ARMS, _STEPS_LEFT, _PICKED, _ALONE, _BEST, _ROOMS = range(_SHARES + 2, TOKENS)
+_SHARES = 10  # columns of `gains` in units of the largest; two columns with the gains over all steps follow
+_PLACE, _ROOMS_LEFT, _COMMIT, _ARMS, _STEPS_LEFT, _PICKED, _PASSIVE, _BEST, _ROOMS = range(_SHARES + 2, TOKENS)
 
 _LARGEST = 10.0
 
 
 def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of the listed picks and of commit, and one of all arms. The unit of values is what all arms earn in the steps left
-    when left alone, and what care may add to that.
+    """Return K tokens for the listed picks and commit, and one for all arms.
 
-    Of a pick: what it adds over 1, 2, 4, 8 and all steps left, if its arms are left alone afterwards and if they are cared for,
-    in units of the largest and, over all steps, in units of the row; its place in the list; the share of the rooms that it
-    leaves. Of commit: which token it is. Of all arms: likewise; steps left and picks so far (logarithms), what they earn left
-    alone and cared for, the share of all rooms that hold the choice, and what the best pick adds.
+    The unit of values is what all arms earn in the remaining steps if they get level 0 (passive), plus what their best levels may
+    add (active). Features of a pick: its gains over 1, 2, 4, 8 and all remaining steps, if its arms are passive or active
+    afterwards, in units of the largest, and over all steps also in units of values; its position in the list; the share of the
+    rooms that it leaves. Of commit: a mark. Of all arms: a mark; remaining steps and picks so far (logarithms); the passive
+    reward; the share of all rooms that hold the choice; the largest gain.
     """
     mask, commit, gains = observation["mask"], observation["commit"], observation["gains"]
     (rows, slots), weight = mask.shape, observation["weight"]
-    alone, cared = observation["arms"].T
-    scale = np.abs(alone) + np.abs(cared - alone)
+    passive, active = observation["arms"].T
+    scale = np.abs(passive) + np.abs(active - passive)
     scale = np.where(scale > 0, scale, 1.0)
     most = np.abs(gains).max(axis=(1, 2, 3), initial=0.0)
     best = np.where(most > 0, most, 1.0)
@@ -48,17 +48,27 @@ def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     whole[:, _ARMS] = 1.0
     whole[:, _STEPS_LEFT] = np.log1p(np.maximum(0, observation["left"])) / 3.0
     whole[:, _PICKED] = np.log1p(observation["picked"]) / 2.0
-    whole[:, _ALONE], whole[:, _BEST] = alone / scale, best / scale
+    whole[:, _PASSIVE], whole[:, _BEST] = passive / scale, best / scale
     whole[:, _ROOMS] = observation["rooms"][:, slots] / np.maximum(1, observation["room"])
     np.clip(x, -_LARGEST, _LARGEST, out=x)
     x[:, :slots][~mask] = 0.0
-    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
-    return Tokens(x, there, None, scale * weight)
+    token_mask = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, token_mask, None, scale * weight)
 
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, rooms: Any, arms: Any) -> None:
-    """Fill gains [R, K, 2, len(horizons)], rooms [R, K + 1] and arms [R, 2], as BanditEnvironment.observe says."""
+    """Write the arrays of BanditEnvironment._observe, in place; all are zeros at first.
+
+    Args:
+        state: The pool.
+        rows: int64 [R].
+        actions: int32 [R, K], the listed actions; -1 after the last.
+        horizons: int64 [H], numbers of steps.
+        gains: float64 [R, K, 2, H].
+        rooms: int64 [R, K + 1].
+        arms: float64 [R, 2].
+    """
     for r in range(len(rows)):
         row = rows[r]
         instance = state.instance[row]
@@ -66,8 +76,8 @@ def observe(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, room
         if left <= 0:
             continue
         rooms[r, actions.shape[1]] = _rooms_left(state, row, -1)
-        for cared in range(2):
-            arms[r, cared] = _all_arms(state, row, left, cared)
+        for active in range(2):
+            arms[r, active] = _all_arms(state, row, left, active)
         for slot in range(actions.shape[1]):
             pick = actions[r, slot]
             if pick < 0:
@@ -75,14 +85,14 @@ def observe(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, room
             if pick == state.picks[instance]:
                 continue
             rooms[r, slot] = _rooms_left(state, row, pick)
-            for cared in range(2):
+            for active in range(2):
                 for h in range(len(horizons)):
-                    gains[r, slot, cared, h] = gain(state, row, pick, min(left, horizons[h]), cared)
+                    gains[r, slot, active, h] = gain(state, row, pick, min(left, horizons[h]), active)
 
 
 @kernel
 def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
-    """How many rooms hold what is chosen with a pick besides (-1: none)."""
+    """Return the number of rooms that hold the choice together with a pick (-1: none)."""
     instance = state.instance[row]
     m, size, found = state.needs[instance], state.start.size[instance], 0
     need = state.start.need[instance] + pick * m
@@ -98,13 +108,13 @@ def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
 
 
 @kernel
-def _all_arms(state: Any, row: Any, steps: Any, cared: Any) -> Any:
-    """What all arms earn over `steps` steps at their present levels, left alone afterwards, or (1) cared for."""
+def _all_arms(state: Any, row: Any, steps: Any, active: Any) -> Any:
+    """Return the reward of all arms over `steps` steps at their present levels, if passive (0) or active (1) afterwards."""
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
-    table = (min(steps, state.depth[instance]) - 1) * 2 + cared
-    first = state.start.outlook[instance] + table * state.arms[instance] * width * size
+    table = (min(steps, state.depth[instance]) - 1) * 2 + active
+    first = state.start.lookahead[instance] + table * state.arms[instance] * width * size
     total = 0.0
     for j in range(state.arms[instance]):
-        total += state.outlook[first + (j * width + state.level[row, j]) * size + state.arm[row, j]]
+        total += state.lookahead[first + (j * width + state.level[row, j]) * size + state.arm[row, j]]
     return total

@@ -44,7 +44,7 @@ _OURS = Object(
         "seed": _COUNT,
     },
 )
-_PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # theirs of ours, kind by kind
+_PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # published kind -> class, and its keys by ours
     "constrained": (Capacity, {"costs": "arm_costs", "capacities": "worker_capacity"}),
     "scheduling": (
         Scheduling,
@@ -75,18 +75,18 @@ SCHEMAS = {
 
 
 def read_instance(path: Path) -> BanditInstance:
-    """The instance in a file. Raises InputError with file, line and field."""
+    """Return the instance in a file. Raises InputError with file, line and field."""
     return read_object(Text.read(path), lambda field: from_json_value(field, plain_name(path).stem))
 
 
 def from_json_value(field: Field, name: str = "") -> BanditInstance:
-    """The instance of a JSON object, in either layout. Raises InputError with the field."""
+    """Return the instance of a JSON object, in either layout. Raises InputError with the field."""
     layout = Record(field.value)["format"].choice((FORMAT, _PUBLISHED))
     return _ours(field.record(_OURS), name) if layout == FORMAT else _published(Record(field.value, "", _THEIRS.keys), name)
 
 
 def write_instance(instance: BanditInstance, path: Path) -> None:
-    """Write our layout; `read_instance` gives the same instance back, probabilities to the bit."""
+    """Write our layout, from which `read_instance` returns an equal instance, with bit-identical probabilities."""
     arms = []
     for j, (levels, states) in enumerate(zip(instance.levels.tolist(), instance.states.tolist())):
         chances = instance.transitions[j, :levels, :states, :states]
@@ -108,6 +108,7 @@ def write_instance(instance: BanditInstance, path: Path) -> None:
 
 
 def _ours(given: Record, name: str) -> BanditInstance:
+    """Return the instance of an object in our layout; arms with fewer levels or states are padded."""
     name, comment = heading(given, "bandits", name)
     each = [_arm(field) for field in given["arms"].entries()]
     sizes = np.array([rewards.shape for _, rewards in each], np.int32)
@@ -132,7 +133,7 @@ def _ours(given: Record, name: str) -> BanditInstance:
 
 
 def _arm(field: Field) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Transitions [levels, states, states] and rewards [levels, states]."""
+    """Return transitions [levels, states, states] and rewards [levels, states]."""
     arm = field.record()
     rewards = arm["rewards"].numbers(None, None)
     levels, states = rewards.shape
@@ -145,15 +146,18 @@ def _constraint(field: Field, arms: int) -> Constraint:
 
 
 def _published(given: Record, name: str) -> BanditInstance:
-    """p_up[j][a], state_reward[j][s], init_states of digits; the reward of a step is that of the state it leads to."""
-    worth = given["state_reward"].numbers(None, None)
-    arms, states = worth.shape
+    """Return the instance of a published file: p_up[j][a], state_reward[j][s], init_states of digits.
+
+    The reward of a step is that of the state it leads to.
+    """
+    state_values = given["state_reward"].numbers(None, None)
+    arms, states = state_values.shape
     up = given["p_up"].numbers(arms, 2)
     transitions = np.zeros((arms, 2, states, states))
     for state in range(states):
         transitions[:, :, state, min(state + 1, states - 1)] += up
         transitions[:, :, state, max(state - 1, 0)] += 1.0 - up
-    rewards = np.einsum("jasn,jn->jas", transitions, worth)
+    rewards = np.einsum("jasn,jn->jas", transitions, state_values)
     initial = np.array([_digits(each, arms) for each in given["init_states"].entries()], np.int32)
     kind, names = _PUBLISHED_KEYS[given["kind"].choice()]
     constraint = kind.from_json({ours: given[theirs] for ours, theirs in names.items()}, arms)
@@ -162,7 +166,7 @@ def _published(given: Record, name: str) -> BanditInstance:
 
 
 def _digits(field: Field, arms: int) -> list[int]:
-    """The states in which an episode begins."""
+    """Return the states in which an episode begins."""
     text = field.text()
     if not (text.isascii() and text.isdigit() and len(text) == arms):
         raise field.error(f"accepted: a text of {arms} digits, the state of each arm")

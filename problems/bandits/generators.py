@@ -14,24 +14,24 @@ from corl.problems.bandits.instance import BanditInstance
 
 __all__ = ["GENERATORS", "adherence", "attractor", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
 
-_BEGINS_UP = 0.2  # the chance that an arm begins in state 1, not 0
+_BEGINS_UP = 0.2  # the probability that an arm begins in state 1 rather than 0
 
 
 def capacity(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """The paper's capacity problem: `pulls` workers of capacity 2..7, arms that cost 2..6."""
+    """Return the paper's capacity problem: `pulls` workers of capacity 2..7, arms that cost 2..6."""
     random = _checked(arms, pulls, horizon, episodes, seed)
-    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
     constraint = Capacity(random.integers(2, 7, arms), random.integers(2, 8, pulls))
     return _instance("capacity", random, ladder, constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
 
 
 def scheduling(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """The paper's scheduling problem: 5 slots; an arm is there in 2, each of `pulls` workers in 3.
+    """Return the paper's scheduling problem: 5 slots; an arm is available in 2 of them, each of `pulls` workers in 3.
 
-    Later slots are likelier for arms, earlier ones for workers.
+    Later slots are more likely for arms, earlier ones for workers.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
-    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
     slots = 5
     liking = [np.sort(random.random(slots)), np.sort(random.random(slots))[::-1]]
     tables = []
@@ -45,13 +45,13 @@ def scheduling(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: i
 
 
 def routing(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """The paper's routing problem, a closed walk of 2 `pulls` steps, on a random network as sparse as its underground.
+    """Return the paper's routing problem, a closed walk of 2 `pulls` steps, on a random network as sparse as its underground.
 
-    Stations are uniform in a square; lines are their shortest spanning tree and the shortest other links, 1.45 a station.
-    The source is the station nearest the middle.
+    Stations are uniform in a square; links are the shortest spanning tree and the shortest other ones, 1.45 per station in all.
+    The source is the station nearest to the middle.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
-    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
     points = random.random((arms, 2))
     edges = _network(points, round(1.45 * arms))
     source = int(np.argmin(((points - 0.5) ** 2).sum(axis=1)))
@@ -62,16 +62,16 @@ def routing(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int 
 def interventions(
     *, arms: int = 20, count: int = 10, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0
 ) -> BanditInstance:
-    """The paper's multiple interventions: `count` of them, `pulls` of which may be chosen, work through a sigmoid.
+    """Return the paper's multiple interventions: `count` of them, up to `pulls` of which may be chosen, with a sigmoid response.
 
-    Groups of three interventions touch the same three arms with weight 3 each. A good arm moves up with the probability
-    .01 + .98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))) of the sum of weights w, where a in .7..1, b in 1.4..1.9 and x0
-    is 9 or 10, so that hardly anything happens before all three coincide; a bad one has a in .2...5, b = 1, x0 = 1 or 2.
+    Groups of three interventions touch the same three arms with weight 3 each. A good arm moves up with probability
+    .01 + .98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))), w the sum of weights, where a is in .7..1, b in 1.4..1.9 and x0 is 9
+    or 10, so that hardly anything happens unless all three coincide; a bad one has a in .2...5, b = 1, x0 = 1 or 2.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     if not pulls <= count:
         raise UsageError(f"pulls: {pulls} is not accepted; accepted: up to count = {count}")
-    worth = _worth(random, arms, pulls)
+    state_values = _state_values(random, arms, pulls)
     good_from = int(np.ceil(arms * pulls / count))
     good = random.choice(count, pulls, replace=False)
     bad = np.setdiff1d(np.arange(count), good)
@@ -93,15 +93,15 @@ def interventions(
     for level in range(levels.max()):
         weight = 3.0 * bin(level).count("1")
         up[:, level] = 0.01 + 0.98 * (a / (1 + np.exp(x0 - b * weight)) - a / (1 + np.exp(x0)))
-    constraint, moves = Interventions(count, lists, pulls), _moves(up, worth)
+    constraint, moves = Interventions(count, lists, pulls), _moves(up, state_values)
     options = {"arms": arms, "count": count, "pulls": pulls}
     return _instance("interventions", random, moves, constraint, episodes, horizon, seed, levels, **options)
 
 
 def budget(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """The paper's arms under the classical constraint: at most `pulls` pulls in a step."""
+    """Return the paper's arms under the classical constraint: at most `pulls` pulls in a step."""
     random = _checked(arms, pulls, horizon, episodes, seed)
-    ladder = _moves(_up(random, arms), _worth(random, arms, pulls))
+    ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
     constraint = Budget(np.ones(arms, np.int64), pulls)
     return _instance("budget", random, ladder, constraint, episodes, horizon, seed, arms=arms, pulls=pulls)
 
@@ -109,10 +109,10 @@ def budget(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int =
 def machines(
     *, arms: int = 50, worn: int = 6, pulls: int = 5, horizon: int = 40, episodes: int = 50, seed: int = 0
 ) -> BanditInstance:
-    """Deteriorating machines (after Glazebrook, Mitchell & Ansell, EJOR 165, 2005): `worn` states of wear, `pulls` repairs.
+    """Return deteriorating machines (Glazebrook, Mitchell & Ansell, EJOR 165, 2005): `worn` states of wear, `pulls` repairs.
 
-    In state s a machine earns less the more it is worn; it wears one state further with its own chance .1...5, and from the
-    last state not at all. A repair costs a little and brings it to state 0 with probability .9.
+    The more a machine is worn, the less it earns. Its wear grows by one state with its own probability in .1...5, up to the last
+    state. A repair has a small cost and leads to state 0 with probability .9.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     if worn < 2:
@@ -133,9 +133,9 @@ def machines(
 
 
 def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Patients who adhere to a treatment (state 1) or not, and `pulls` calls a day (after Mate et al., NeurIPS 2020).
+    """Return patients who adhere to a treatment (state 1) or not, and `pulls` calls a day (after Mate et al., NeurIPS 2020).
 
-    The chance to adhere tomorrow is higher if one does today, and with a call; a reward of 1 for each day of adherence.
+    The probability of adherence tomorrow is higher with adherence today, and with a call; each day of adherence has reward 1.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     stay = np.sort(random.uniform(0.05, 0.95, (arms, 4)), axis=1)  # not called 0 < called 0 or not called 1 < called 1
@@ -148,10 +148,10 @@ def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: 
 
 
 def attractor(*, arms: int = 40, pulls: int = 16, horizon: int = 30, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Arms without a uniform global attractor under Whittle's index, which leads them into a cycle of two steps.
+    """Return arms without a uniform global attractor under Whittle's index, which leads them into a cycle of two steps.
 
-    The second example of appendix E.2 of Gast, Gaujal & Yan (arXiv 2012.09064), worst with 4 pulls on 10 arms; rewards of
-    pulls are within 2 % of theirs, so that no two arms are the same.
+    The second example of appendix E.2 of Gast, Gaujal & Yan (arXiv 2012.09064), worst with 4 pulls on 10 arms; rewards of pulls
+    differ from theirs by up to 2 %, so that no two arms are identical.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     chances = np.array([_LEFT, _PULLED])
@@ -178,39 +178,39 @@ def _checked(arms: int, pulls: int, horizon: int, episodes: int, seed: int) -> n
 
 
 def _up(random: np.random.Generator, arms: int) -> NDArray[np.float64]:
-    """[J, 2] the chance of the paper's arms to move up: U(0, .2) if left alone, U(.7, .9) if pulled."""
+    """Return the probabilities that the paper's arms move up, [J, 2]: U(0, .2) if left alone, U(.7, .9) if pulled."""
     return np.stack([random.uniform(0.0, 0.2, arms), random.uniform(0.7, 0.9, arms)], axis=1)
 
 
-def _worth(random: np.random.Generator, arms: int, pulls: int) -> NDArray[np.float64]:
+def _state_values(random: np.random.Generator, arms: int, pulls: int) -> NDArray[np.float64]:
     """Return the values of the states of the paper's arms, [J, 4].
 
-    The first `pulls` arms have .2, .15, .1 and then 4..6, the others .1, .15, .2 and 1..3: a policy that looks one step ahead
-    prefers the others.
+    The first `pulls` arms have .2, .15, .1 and 4..6, the others .1, .15, .2 and 1..3: a policy that looks one step ahead prefers
+    the others.
     """
-    worth = np.tile([0.1, 0.15, 0.2, 1.0], (arms, 1))
-    worth[:pulls, :3] = [0.2, 0.15, 0.1]
-    worth[:pulls, 3] = random.integers(4, 7, pulls)
-    worth[pulls:, 3] = random.integers(1, 4, arms - pulls)
-    return worth
+    state_values = np.tile([0.1, 0.15, 0.2, 1.0], (arms, 1))
+    state_values[:pulls, :3] = [0.2, 0.15, 0.1]
+    state_values[:pulls, 3] = random.integers(4, 7, pulls)
+    state_values[pulls:, 3] = random.integers(1, 4, arms - pulls)
+    return state_values
 
 
-def _moves(up: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _moves(up: NDArray[np.float64], state_values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return transitions [J, A, S, S] and rewards [J, A, S].
 
     An arm moves one state up with probability up[j, a], else down; the reward is the value of the next state.
     """
     arms, levels = up.shape
-    states = worth.shape[1]
+    states = state_values.shape[1]
     transitions = np.zeros((arms, levels, states, states))
     for state in range(states):
         transitions[:, :, state, min(state + 1, states - 1)] += up
         transitions[:, :, state, max(state - 1, 0)] += 1.0 - up
-    return transitions, np.einsum("jasn,jn->jas", transitions, worth)
+    return transitions, np.einsum("jasn,jn->jas", transitions, state_values)
 
 
 def _network(points: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
-    """The shortest spanning tree of the points and the shortest other links, int64 [m, 2]."""
+    """Return the links of the shortest spanning tree of the points and the shortest other links, int64 [wanted, 2]."""
     from scipy.sparse.csgraph import minimum_spanning_tree
     from scipy.spatial.distance import cdist
 
@@ -238,12 +238,12 @@ def _instance(
 ) -> BanditInstance:
     """Return the instance of arms that move by `moves` (transitions, rewards), with a comment on how it was made.
 
-    Episodes begin with each arm in state 1 with probability .2, else 0; with `states` given, in any of that many states.
+    Episodes begin with each arm in state 1 with probability .2, otherwise 0; if `states` is given, uniformly in 0..states-1.
     """
     shape = (episodes, len(moves[0]))
     initial = random.integers(0, states, shape) if states else (random.random(shape) < _BEGINS_UP).astype(np.int64)
-    told = " ".join(f"--option {name}={value}" for name, value in (options | {"horizon": horizon, "episodes": episodes}).items())
-    comment = f"corl generate bandits {kind} {told} --seed {seed}"
+    words = " ".join(f"--option {name}={value}" for name, value in (options | {"horizon": horizon, "episodes": episodes}).items())
+    comment = f"corl generate bandits {kind} {words} --seed {seed}"
     name = f"{kind}-{shape[1]}-{seed}"
     return BanditInstance(
         name, *moves, constraint, initial.astype(np.int32), horizon, seed=seed, comment=comment,

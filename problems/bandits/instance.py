@@ -16,39 +16,39 @@ from corl.problems.bandits.constraints.constraint import Constraint
 __all__ = ["LARGEST", "LARGEST_HORIZON", "BanditInstance"]
 
 LARGEST = 1e12
-"""The largest size of a reward: sums over arms, times and episodes stay exact enough in float64."""
+"""The largest absolute reward: sums over arms, times and episodes stay exact enough in float64."""
 
 LARGEST_HORIZON = 10_000
 """The most steps of an episode: judging even an idle policy on that many takes a second."""
 
-_SUM = 1e-6  # how far from 1 the probabilities of a row of a file may sum; they are then scaled
+_SUM = 1e-6  # tolerance for the sum of a row of probabilities in a file, which is then scaled to 1
 
 
 @dataclass(frozen=True, eq=False)
 class BanditInstance:
-    """J arms that move by themselves, each with its own Markov chain for every level of action it is given.
+    """J arms that move at every step, each by its own Markov chain for every level of action it is given.
 
-    In one step every arm j in state s is given a level a, pays `rewards[j, a, s]` and moves to a state drawn from
-    `transitions[j, a, s]`. Which levels can be given together says `constraint`. Level 0 is to leave an arm alone. Arms with
-    fewer states or levels than the widest are padded. Raises InputError where shapes or values are off.
+    In one step every arm j in state s is given a level a, earns `rewards[j, a, s]` and moves to a state drawn from
+    `transitions[j, a, s]`. `constraint` decides which levels can be given together. Level 0 means leaving an arm alone. Arms with
+    fewer states or levels than the largest are padded. Raises InputError if a shape or value is invalid.
     """
 
     name: str
     transitions: NDArray[np.float64]
     """[J, A, S, S] probabilities; zero in the padding."""
     rewards: NDArray[np.float64]
-    """[J, A, S] the expected reward of a step, up to LARGEST in size."""
+    """[J, A, S] the expected reward of a step, at most LARGEST in absolute value."""
     constraint: Constraint
     initial: NDArray[np.int32]
     """[E, J] the states in which the episodes begin."""
     horizon: int = 20
     """T: the steps of an episode."""
     discount: float = 1.0
-    """gamma: a reward at time t counts gamma^t (as a share of their sum, so that objectives are rewards a step)."""
+    """gamma: a reward at time t has weight gamma^t; weights are scaled to a sum of 1, so that objectives are rewards per step."""
     states: NDArray[np.int32] = None  # type: ignore[assignment]  # S for every arm by default
-    """[J] how many states an arm has."""
+    """[J] the number of states of each arm."""
     levels: NDArray[np.int32] = None  # type: ignore[assignment]  # A for every arm by default
-    """[J] how many levels of action an arm has."""
+    """[J] the number of levels of each arm."""
     seed: int = 0
     """The seed of the episodes: episode e draws from the seed and e alone, so all policies face the same random numbers."""
     comment: str = ""
@@ -65,7 +65,7 @@ class BanditInstance:
         if rewards.shape != (arms, levels, states) or not (np.abs(rewards) <= LARGEST).all():  # false for NaN as well
             accepted = f"accepted: numbers up to {LARGEST:g} in size of shape [{arms}, {levels}, {states}]"
             raise InputError(accepted, field="rewards")
-        self._set("rewards", np.where(self.there, rewards, 0.0))
+        self._set("rewards", np.where(self.exists, rewards, 0.0))
         self._check_episodes(arms)
         self.constraint.check_arms(self.levels, levels)
 
@@ -94,8 +94,8 @@ class BanditInstance:
         return counts.astype(np.int32)
 
     def _checked(self, transitions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The probabilities, each row scaled to a sum of 1 exactly as floats allow; padding stays in its state."""
-        inside = self.there[:, :, :, None] & self.there[:, :, None, :]
+        """Return the probabilities, each row scaled to a sum of 1 up to rounding; padded states lead to themselves."""
+        inside = self.exists[:, :, :, None] & self.exists[:, :, None, :]
         if (bad := inside & ~((transitions >= 0.0) & (transitions <= 1.0 + _SUM))).any():
             arm, level, state, to = np.argwhere(bad)[0]
             value = transitions[arm, level, state, to]
@@ -103,40 +103,40 @@ class BanditInstance:
             raise InputError(f"{where}: {value:g} is no probability; accepted: 0 to 1", field="transitions")
         kept = np.where(inside, transitions, 0.0)
         sums = kept.sum(axis=3)
-        if (bad := self.there & (np.abs(sums - 1.0) > _SUM)).any():
+        if (bad := self.exists & (np.abs(sums - 1.0) > _SUM)).any():
             arm, level, state = np.argwhere(bad)[0]
             where = f"arm {arm}, level {level}, state {state}"
             raise InputError(f"{where}: the row sums to {sums[arm, level, state]:.9g}, not to 1", field="transitions")
         exact = np.abs(sums - 1.0) > 1e-12
-        kept[exact & self.there] /= sums[exact & self.there][:, None]
-        kept[~self.there] = np.broadcast_to(np.eye(kept.shape[3]), kept.shape)[~self.there]
+        kept[exact & self.exists] /= sums[exact & self.exists][:, None]
+        kept[~self.exists] = np.broadcast_to(np.eye(kept.shape[3]), kept.shape)[~self.exists]
         return kept
 
     @cached_property
-    def there(self) -> NDArray[np.bool_]:
-        """[J, A, S] whether an arm has that level and state."""
+    def exists(self) -> NDArray[np.bool_]:
+        """bool [J, A, S], whether an arm has that level and state; False in the padding."""
         _, levels, states, _ = self.transitions.shape
         return (np.arange(levels) < self.levels[:, None])[:, :, None] & (np.arange(states) < self.states[:, None])[:, None, :]
 
     @property
     def arms(self) -> int:
-        """J."""
+        """J, the number of arms."""
         return len(self.transitions)
 
     @property
     def episodes(self) -> int:
-        """E."""
+        """E, the number of episodes."""
         return len(self.initial)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """[T] what a reward at each time counts in the objective; they sum to 1."""
+        """[T] the weight of a reward at each time in the objective; their sum is 1."""
         weights = self.discount ** np.arange(self.horizon, dtype=np.float64)
         return weights / weights.sum()  # type: ignore[no-any-return]
 
     @cached_property
     def digest(self) -> str:
-        """The same for instances on which every policy earns the same: of all but `name` and `comment`."""
+        """A hash of everything but `name` and `comment`: equal if every policy earns the same."""
         kind = self.constraint.kind, self.constraint.to_json(), self.transitions.shape, self.initial.shape
         found = hashlib.sha256(to_json((kind, self.horizon, self.discount, self.seed)).encode())
         for array in (self.transitions, self.rewards, self.initial, self.states, self.levels):

@@ -1,69 +1,73 @@
-"""BanditPolicy: what a solution of a bandit must give; and the door by which its kinds are found, `policy_from_json`.
+"""BanditPolicy: the interface of a solution of a bandit; and `policy_from_json`, which finds the class of a policy in a file.
 
-Policies are made by solvers, so their classes are solvers' code, which nothing here imports. Yet whoever reads a solution's JSON
-(`corl check`, a model, another program) must take its actions again, with the class that its "kind" names. That class is found
-as problems and solvers are: by the entry point bandits.KIND of the group `corl.policies`, loaded when such a policy is read and
-not before. A solver from elsewhere declares its own kinds of policies there.
+Policies are made by solvers, so their classes belong to solvers, which nothing here imports. Yet whoever reads a solution's JSON
+(`corl check`, a model, another program) needs the class that its "kind" names. It is found like problems and solvers: by the
+entry point bandits.KIND of the group `corl.policies`, which is loaded when such a policy is read. A solver of another package
+declares its own kinds of policies there.
 """
 
 from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from corl.deprecation import renamed
 from corl.entry_points import declared, load
 from corl.errors import InputError, UsageError
 from corl.problems.bandits.instance import BanditInstance
 
-__all__ = ["GROUP", "BanditPolicy", "Memory", "kinds", "natural", "numbers", "policy_from_json"]
+__all__ = ["GROUP", "ActionCache", "BanditPolicy", "kinds", "policy_from_json", "read_array", "read_integer"]
 
 GROUP = "corl.policies"
 """The group of entry points PROBLEM.KIND = "module:PolicyClass"."""
-_MOST = 100_000  # actions that a policy remembers
+_MOST = 100_000  # actions that a policy keeps
 
 
-class Memory(dict[bytes, NDArray[np.int8]]):
-    """Actions that have been found: a policy whose actions are dear is asked for each twice or more (to judge, to verify)."""
+class ActionCache(dict[bytes, NDArray[np.int8]]):
+    """A cache of actions: a policy with expensive actions is asked for each at least twice (to report, to verify)."""
 
-    def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
-        return Memory, ()  # too much to send with a policy
+    def __reduce__(self) -> tuple[type[ActionCache], tuple[()]]:
+        return ActionCache, ()  # too large to send with a policy
 
     def keep(self, key: bytes, action: NDArray[np.int8]) -> None:
-        """Remember an action, and nothing else where that is too much."""
+        """Keep an action; if there are too many, drop all others."""
         if len(self) >= _MOST:
             self.clear()
         self[key] = action
 
 
 class BanditPolicy(abc.ABC):
-    """Chooses a feasible action for every state of an instance's arms. Frozen dataclasses whose numbers are never changed."""
+    """A rule that chooses a feasible action for every state of an instance's arms. Frozen dataclasses; arrays are not changed."""
 
     kind: ClassVar[str]
-    """Its name in JSON."""
+    """The name in JSON."""
     instance: BanditInstance
 
     @abc.abstractmethod
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
-        """The actions in R situations: states [R, J] at a time -> int8 [R, action_size].
+        """Return the actions in R situations, int8 [R, action_size].
 
-        keys [R]: where a random policy draws from, so that an episode does not depend on those beside it.
+        Args:
+            states: int32 [R, J].
+            time: The time, from 0, the same for all rows.
+            keys: uint64 [R], from which a random policy draws, so that an episode does not depend on the others.
         """
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Its numbers, without "kind"."""
+        """Return the policy's fields as JSON values, without "kind"."""
 
     @classmethod
     @abc.abstractmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> BanditPolicy:
-        """The inverse of `to_json`. Raises InputError, or Infeasible where it is of other arms."""
+        """Return the policy, as the inverse of `to_json`. Raises InputError, or Infeasible if it is for other arms."""
 
     def act(self, state: ArrayLike, time: int = 0, key: int = 0) -> NDArray[np.int8]:
-        """The action int8 [action_size] in one state of the arms [J], at a time of the episode."""
+        """Return the action, int8 [action_size], in one state of the arms [J], at a time of the episode."""
         states = np.asarray(state)
         if states.shape != (self.instance.arms,) or states.dtype.kind not in "iu":
             raise UsageError(f"state: accepted: {self.instance.arms} integers, a state for each arm")
@@ -79,16 +83,16 @@ class BanditPolicy(abc.ABC):
 
 
 def kinds() -> list[str]:
-    """The kinds of policies that there are, sorted."""
+    """Return the declared kinds of policies, sorted."""
     return sorted(name for owner, _, name in (key.partition(".") for key in declared(GROUP)) if owner == "bandits")
 
 
 def policy_from_json(instance: BanditInstance, values: Any) -> BanditPolicy:
-    """The policy that `to_json` and its "kind" describe.
+    """Return the policy that `to_json` and its "kind" describe.
 
     Raises:
-        InputError: No such kind, or fields that it does not have.
-        Infeasible: A policy of other arms.
+        InputError: The kind is unknown, or a field is.
+        Infeasible: The policy is for other arms.
         UsageError: The class of that kind cannot be loaded.
     """
     name = values.get("kind") if isinstance(values, Mapping) else None
@@ -101,8 +105,8 @@ def policy_from_json(instance: BanditInstance, values: Any) -> BanditPolicy:
     return policy
 
 
-def numbers(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
-    """The array of finite numbers in a field. Raises InputError."""
+def read_array(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
+    """Return the array of finite numbers in a field. Raises InputError."""
     try:
         array = np.array(values.get(field), np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -112,9 +116,13 @@ def numbers(values: Mapping[str, Any], field: str) -> NDArray[np.float64]:
     return array
 
 
-def natural(values: Mapping[str, Any], field: str, least: int = 0, most: int = 2**63 - 1) -> int:
-    """The integer in a field. Raises InputError."""
+def read_integer(values: Mapping[str, Any], field: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """Return the integer in a field. Raises InputError."""
     found = values.get(field)
     if type(found) is not int or not least <= found <= most:
         raise InputError(f"accepted: an integer from {least}{f' to {most}' if most < 2**63 - 1 else ''}", field=f"policy.{field}")
     return found
+
+
+if not TYPE_CHECKING:  # to a type checker, an old name is an error
+    __getattr__ = renamed(__name__, {"Memory": "ActionCache", "natural": "read_integer", "numbers": "read_array"})

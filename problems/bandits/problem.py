@@ -57,7 +57,7 @@ class Bandits(Problem):
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether the head of a file is that of a JSON object with one of our formats."""
+        """Return whether `head` begins a JSON object with one of our formats."""
         return head.lstrip().startswith("{") and ('"corl-bandits-' in head or '"cormab-' in head)
 
     def read(self, path: Path) -> BanditInstance:
@@ -83,7 +83,7 @@ class Bandits(Problem):
         write_instance(instance, path)
 
     def to_json(self, instance: BanditInstance, solution: BanditPolicy) -> dict[str, Any]:
-        """Return the policy, what it earned, the 95 % interval over episodes, and the keys of their random numbers."""
+        """Return the policy, its mean reward, the 95 % interval over episodes, and the keys of their random numbers."""
         from corl.problems.bandits.evaluation import episode_keys, outcome_of
 
         outcome = outcome_of(instance, solution)
@@ -147,8 +147,8 @@ class Bandits(Problem):
     ) -> BanditEnvironment:
         """Return an environment that plays episodes pick by pick: `rows` of them over `instances`.
 
-        At most `width` picks are listed, the most promising ones. Raises UsageError if the sets that a constraint allows are too
-        many to list (walks, packings).
+        At most `width` picks are listed, those of the largest gains first. Raises UsageError if a constraint allows too many sets
+        to list (walks, packings).
         """
         from corl.problems.bandits.environment import BanditEnvironment
 
@@ -173,7 +173,7 @@ class Bandits(Problem):
         return instance.episodes
 
     def miniature(self, instance: BanditInstance) -> BanditInstance:
-        """Return eight arms, two of them at once, with the same kind of constraint, for one step of two episodes."""
+        """Return an instance of eight arms with the same kind of constraint, two pulls, one step and two episodes."""
         return GENERATORS[instance.constraint.kind](arms=8, pulls=2, horizon=1, episodes=2)
 
 

@@ -1,4 +1,4 @@
-"""What was done in one episode."""
+"""RecordedPolicy: the actions taken in one episode."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, numbers
+from corl.problems.bandits.policy import BanditPolicy, read_array
 
 __all__ = ["RecordedPolicy"]
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedPolicy(BanditPolicy):
-    """The actions of one episode, one after the other, whatever the arms do.
+    """The actions of one episode, one after the other, whatever the states of the arms.
 
-    It is a solution of an instance with a single episode (`Problem.episode`): with several, it would have to know which one it
-    plays, and thereby the random numbers to come.
+    It is a solution of an instance with a single episode (`Problem.episode`): with several, it would need to know which one it
+    plays, and so the random numbers to come.
     """
 
     instance: BanditInstance
@@ -38,18 +38,18 @@ class RecordedPolicy(BanditPolicy):
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         """See BanditPolicy.actions. Raises Infeasible for several episodes."""
         if len(states) != 1:
-            raise Infeasible(f"what was done in one episode is no policy for {len(states)}")
+            raise Infeasible(f"actions recorded in one episode are no policy for {len(states)}")
         now = min(time, len(self.taken) - 1)
         return self.taken[now : now + 1]
 
     def to_json(self) -> dict[str, Any]:
-        """`taken`."""
+        """Return `taken`."""
         return {"taken": self.taken.tolist()}
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RecordedPolicy:
         """See BanditPolicy.from_json."""
-        taken = numbers(values, "taken")
+        taken = read_array(values, "taken")
         if not np.isin(taken, (0.0, 1.0)).all():
             raise Infeasible("taken: accepted: zeros and ones")
         return cls(instance, taken.astype(np.int8))

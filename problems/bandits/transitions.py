@@ -1,5 +1,7 @@
-"""How the arms move: one step of every arm in many episodes at once, and the pool of episodes with its kernels, which
-`corl.search` calls through `corl.hooks`. What a draw gives depends on its key, time and arm alone."""
+"""Movement of the arms: one step of every arm in many episodes at once, and the pool of episodes with its kernels.
+
+`corl.search` calls the latter through `corl.hooks`. A random draw depends only on its key, time and arm.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,12 @@ __all__ = ["Offsets", "State", "advance", "gain", "place_rows", "thresholds"]
 
 
 class Offsets(NamedTuple):
-    """[I] where an instance begins in the pool's flat tables, by their names."""
+    """[I] each: index of an instance's first entry in the pool's flat tables, by their names."""
 
     reward: NDArray[np.int64]
     threshold: NDArray[np.int64]
     weight: NDArray[np.int64]
-    outlook: NDArray[np.int64]
+    lookahead: NDArray[np.int64]
     need: NDArray[np.int64]
     size: NDArray[np.int64]
     reach: NDArray[np.int64]
@@ -33,8 +35,9 @@ class Offsets(NamedTuple):
 
 
 class State(NamedTuple):
-    """The pool. I instances (sizes of the widest: J arms, N picks, T times, M needs), R rows. Tables are flat, an instance's
-    entries together; what belongs to (arm, level, state) is at (arm * A + level) * S + state.
+    """The pool: I instances (at most J arms, N picks, T times, M needs), R rows.
+
+    Tables are flat, the entries of an instance together; those of (arm, level, state) are at (arm * A + level) * S + state.
     """
 
     arms: NDArray[np.int64]
@@ -52,7 +55,7 @@ class State(NamedTuple):
     rooms: NDArray[np.int64]
     """[I] V."""
     depth: NDArray[np.int64]
-    """[I] H: the greatest number of steps of the outlook."""
+    """[I] H: the largest number of steps of the lookahead."""
     start: Offsets
     reward: NDArray[np.float64]
     """[sum of J A S] the expected reward of a step."""
@@ -60,38 +63,38 @@ class State(NamedTuple):
     """[sum of J A S S] see `thresholds`."""
     weight: NDArray[np.float64]
     """[sum of T]"""
-    outlook: NDArray[np.float64]
-    """[sum of H 2 J A S] see facts.py: after h more steps, of an arm left alone and of one cared for."""
+    lookahead: NDArray[np.float64]
+    """[sum of H 2 J A S] see precomputed.py: rewards over 1 to H steps, of an arm that is passive or active afterwards."""
     need: NDArray[np.int64]
-    """[sum of N M] what a pick takes."""
+    """[sum of N M] the resources that a pick takes; see Constraint.rooms."""
     size: NDArray[np.int64]
     """[sum of V M] a choice is feasible if it fits into one of the V rooms."""
     reach: NDArray[np.int64]
-    """[sum of N + 1] where a pick's arms begin among the instance's in `touched`."""
+    """[sum of N + 1] index of a pick's first arm among those of its instance in `touched`."""
     touched: NDArray[np.int64]
     """[any, 2] the arms that a pick touches, and what it adds to their levels."""
     instance: NDArray[np.int32]
-    """[R] the row's instance."""
+    """[R] the index of the row's instance."""
     key: NDArray[np.uint64]
     """[R] the key of its random numbers."""
     begun: NDArray[np.int32]
-    """[R] the time at which it began: above 0 what was chosen before is not known."""
+    """[R] the time at which the row was placed; if it is above 0, the choices before are unknown."""
     time: NDArray[np.int32]
-    """[R] the step that is being chosen; T at the end."""
+    """[R] the current step; T at the end."""
     arm: NDArray[np.int32]
     """[R, J] the arms' states."""
     level: NDArray[np.int32]
-    """[R, J] what the picks of this step give them so far."""
+    """[R, J] the levels that the picks of this step give so far."""
     used: NDArray[np.int64]
-    """[R, M] what these picks take."""
+    """[R, M] the resources that these picks take."""
     chosen: NDArray[np.int8]
-    """[R, T, N] the picks of every step up to this one."""
+    """[R, T, N] the picks of every step up to the current one."""
 
 
 def thresholds(instance: BanditInstance) -> NDArray[np.float64]:
-    """[J, A, S, S] the running sums of the transition probabilities: the next state is the first above a uniform draw.
+    """Return the cumulative transition probabilities, [J, A, S, S]: the next state is the first whose threshold exceeds a draw.
 
-    They are 2 from the last state with a positive probability on.
+    From the last state with a positive probability on they are 2, so that rounding cannot exceed them.
     """
     sums = np.cumsum(instance.transitions, axis=3)
     last = instance.transitions.shape[3] - 1 - np.argmax(instance.transitions[..., ::-1] > 0.0, axis=3)
@@ -101,7 +104,7 @@ def thresholds(instance: BanditInstance) -> NDArray[np.float64]:
 
 @kernel(inline=True)
 def _successor(thresholds: Any, begin: Any, key: Any, time: Any, arm: Any) -> Any:
-    """The state that an arm moves to; the thresholds of its level and state are those from `begin` on."""
+    """Return the next state of an arm; the thresholds of its level and state are those from `begin` on."""
     draw = hashed(key, time, arm)
     following = 0
     while thresholds[begin + following] <= draw:
@@ -111,7 +114,17 @@ def _successor(thresholds: Any, begin: Any, key: Any, time: Any, arm: Any) -> An
 
 @kernel
 def advance(thresholds: Any, rewards: Any, states: Any, levels: Any, keys: Any, time: Any, earned: Any) -> None:
-    """One step of all arms in R episodes: `states` [R, J] move in place; `earned` [R] is the expected reward of the step."""
+    """Move all arms of R episodes by one step, in place.
+
+    Args:
+        thresholds: float64 [J, A, S, S], see `thresholds`.
+        rewards: float64 [J, A, S].
+        states: int32 [R, J], changed in place.
+        levels: int8 [R, J].
+        keys: uint64 [R], of the episodes' random numbers.
+        time: The time of the step.
+        earned: float64 [R], to which the expected reward of the step is written.
+    """
     _, width, size = rewards.shape
     flat = thresholds.ravel()
     for r in range(len(states)):
@@ -125,7 +138,16 @@ def advance(thresholds: Any, rewards: Any, states: Any, levels: Any, keys: Any, 
 
 @kernel
 def place_rows(state: Any, rows: Any, instances: Any, keys: Any, arms: Any, time: Any) -> None:
-    """Make each of `rows` the beginning of a step at `time` with the arms in the states arms[i]."""
+    """Make each of `rows` the beginning of a step at `time`, in place.
+
+    Args:
+        state: The pool.
+        rows: int64 [k].
+        instances: int64 [k].
+        keys: uint64 [k], of the rows' random numbers.
+        arms: int32 [k, J], the arms' states.
+        time: The time.
+    """
     for i in range(len(rows)):
         row = rows[i]
         state.instance[row], state.key[row], state.begun[row] = instances[i], keys[i], time
@@ -136,7 +158,7 @@ def place_rows(state: Any, rows: Any, instances: Any, keys: Any, arms: Any, time
 
 @kernel(inline=True)
 def _begin_step(state: Any, row: Any, time: Any) -> None:
-    """Nothing is chosen yet."""
+    """Clear the picks of a row for the step at `time`, in place."""
     state.time[row] = time
     state.level[row, :] = 0
     state.used[row, :] = 0
@@ -146,7 +168,7 @@ def _begin_step(state: Any, row: Any, time: Any) -> None:
 
 @kernel(inline=True)
 def _fits(state: Any, row: Any, pick: Any) -> Any:
-    """Whether a pick may be added to those of the step: some room holds them all."""
+    """Return whether a pick may be added to those of the step: whether some room holds them all."""
     instance = state.instance[row]
     m = state.needs[instance]
     need, size = state.start.need[instance] + pick * m, state.start.size[instance]
@@ -163,30 +185,38 @@ def _fits(state: Any, row: Any, pick: Any) -> Any:
 
 @kernel(inline=True)
 def _touched(state: Any, instance: Any, pick: Any) -> Any:
-    """Where the arms that a pick touches begin and end in `state.touched`."""
+    """Return begin and end, in `state.touched`, of the arms that a pick touches."""
     at, begin = state.start.reach[instance] + pick, state.start.touched[instance]
     return begin + state.reach[at], begin + state.reach[at + 1]
 
 
 @kernel
-def gain(state: Any, row: Any, pick: Any, steps: Any, cared: Any) -> Any:
-    """What a pick adds over `steps` steps to the arms it touches, left alone after this step, or (1) cared for."""
+def gain(state: Any, row: Any, pick: Any, steps: Any, active: Any) -> Any:
+    """Return the reward that a pick adds at the arms it touches.
+
+    Args:
+        state: The pool.
+        row: The row.
+        pick: An entry of the action.
+        steps: The number of steps, from the present one, over which rewards count.
+        active: 1: afterwards the arms always get their best levels; 0: they get level 0.
+    """
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
-    table = (min(steps, state.depth[instance]) - 1) * 2 + cared
-    first = state.start.outlook[instance] + table * state.arms[instance] * width * size
+    table = (min(steps, state.depth[instance]) - 1) * 2 + active
+    first = state.start.lookahead[instance] + table * state.arms[instance] * width * size
     begin, end = _touched(state, instance, pick)
     total = 0.0
     for k in range(begin, end):
         arm, more = state.touched[k, 0], state.touched[k, 1]
         now = first + (arm * width + state.level[row, arm]) * size + state.arm[row, arm]
-        total += state.outlook[now + more * size] - state.outlook[now]
+        total += state.lookahead[now + more * size] - state.lookahead[now]
     return total
 
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """A pick of an entry, or (action N) commit: the arms earn what they are expected to, and move."""
+    """Pick an entry (reward 0), or commit (action N): the arms earn their expected rewards, and move."""
     instance, time = state.instance[src], state.time[src]
     picks = state.picks[instance]
     if time >= state.horizon[instance] or action < 0 or action > picks:
@@ -218,7 +248,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
 
 @kernel
 def _commit(state: Any, row: Any) -> Any:
-    """One step of all arms, as `advance` makes it; returns its reward."""
+    """Move all arms of a row by one step, as `advance` does, and return its weighted reward."""
     instance, time = state.instance[row], state.time[row]
     width, size = state.levels[instance], state.states[instance]
     reward, threshold = state.start.reward[instance], state.start.threshold[instance]
@@ -233,7 +263,7 @@ def _commit(state: Any, row: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the legal picks and commit (value 0), by the sum of what they add to arms left alone and to arms cared for."""
+    """List the legal picks and commit (gain 0), by decreasing sum of the passive and the active gain."""
     instance, time = state.instance[row], state.time[row]
     left = state.horizon[instance] - time
     if left <= 0:
@@ -243,6 +273,6 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     for pick in range(state.picks[instance]):
         if state.chosen[row, time, pick] or not _fits(state, row, pick):
             continue
-        both = gain(state, row, pick, left, 0) + gain(state, row, pick, left, 1)
-        count = insert_sorted(keys, out, count, -both, pick)
+        gains = gain(state, row, pick, left, 0) + gain(state, row, pick, left, 1)
+        count = insert_sorted(keys, out, count, -gains, pick)
     return count

@@ -1,4 +1,4 @@
-"""From a sequence to the decisions that build it: what imitation learns from."""
+"""The decisions that build a given sequence; imitation learns from them."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: FlowShopInstance, solution: Any) -> NDArray[np.int64]:
-    """The jobs, int64 [n], in their sequence. Raises Infeasible for what is no sequence of all jobs."""
+    """Return the jobs in their sequence, int64 [n]. Raises Infeasible for anything but a sequence of all jobs."""
     return check(instance, solution)

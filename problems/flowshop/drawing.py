@@ -1,4 +1,4 @@
-"""Gantt charts of sequences: with matplotlib, and for pages with the critical operations."""
+"""Gantt charts of sequences: with matplotlib, and as scenes for pages, in which the critical operations are marked."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_LABELLED = 400  # operations up to which a bar may carry its job's number
+_LABELLED = 400  # the most operations for which bars are labelled with their jobs
 
 
 def draw(instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
-    """Draw a sequence: a row a machine, a bar an operation, a colour a job; the title gives its value.
+    """Draw a sequence: one row per machine, one bar per operation, one colour per job; the title states the objective value.
 
-    Without a solution, the jobs in the order of the file.
+    Without a solution, the jobs are in the order of the file.
     """
     import matplotlib
 
     sequence = np.arange(instance.jobs) if solution is None else check(instance, solution)
     end, duration = completion(instance, sequence), instance.duration[sequence]
-    # the golden ratio's steps round the colour wheel keep neighbours apart, however many there are
+    # steps of the golden ratio round the colour wheel keep the colours of neighbours apart for any number of jobs
     colours = matplotlib.colormaps["hsv"]((sequence * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if duration.size <= 2000 else 0.0
     for i in range(instance.machines):
@@ -51,14 +51,14 @@ def draw(instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
 
 
 def scene(instance: FlowShopInstance, solution: Any) -> Scene | None:
-    """A row a machine, a box an operation, a group a job; without a solution there is nothing to see."""
+    """Return a scene with one row per machine, one box per operation and one group per job; None without a solution."""
     if solution is None:
         return None
     sequence = check(instance, solution)
     end, duration = completion(instance, sequence), instance.duration[sequence]
     scene = Scene(f"{instance.name or 'flow shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
     scene.rows = [str(i) for i in range(instance.machines)]
-    scene.marked = "a critical operation: were it later, so would be the last job that ends"
+    scene.marked = "a critical operation: a delay of it delays the end of the last job"
     scene.head, scene.steps_head = ("job", "place", "starts", "ends"), ("machine", "start", "end")
     marked, start = _critical(instance, sequence, end), end - duration
     for k, job in enumerate(sequence.tolist()):
@@ -71,7 +71,7 @@ def scene(instance: FlowShopInstance, solution: Any) -> Scene | None:
 
 
 def _critical(instance: FlowShopInstance, sequence: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool [n, m]: the operations of one chain without a gap, but for set-ups, to the end of the last job."""
+    """Return the operations of one chain, without gaps except set-ups, that ends at the makespan, bool [n, m]."""
     found = np.zeros(end.shape, bool)
     k, i = instance.jobs - 1, instance.machines - 1
     while True:

@@ -18,10 +18,11 @@ __all__ = ["FlowShopEnvironment"]
 
 
 class FlowShopEnvironment(Environment):
-    """A pool of partial sequences. An action is a job that comes next on every machine; of those left, the `width` with the least
-    work are listed, any may be taken.
+    """A pool of partial sequences.
 
-    The reward of a step is minus the growth of the estimate, a lower bound (`transitions.py`), the base minus the first one.
+    An action is the job that is next on every machine. `actions` lists the `width` remaining jobs with the least work; `step`
+    accepts any remaining job. The reward of a step is minus the growth of the estimate, a lower bound (`transitions.py`); the
+    base value is minus the first estimate.
     """
 
     def __init__(self, instances: Sequence[FlowShopInstance], rows: int, width: int = 128) -> None:
@@ -37,28 +38,35 @@ class FlowShopEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the effect of appending each listed job to the sequence.
+        """Return the effect of appending each listed job. Arrays are [R, K] unless stated otherwise; empty slots are 0.
 
-        All arrays are float64 [R, K] but the first two and the last four; empty slots are 0.
-
-        action: int32, as `actions` lists them, -1 in empty slots; mask: bool, whether a slot is taken.
-        end: when it would end; idle: for how long machines would then have waited before it; late_idle: the same, where a wait
-        counts the more, the earlier the machine is in the shop and the more jobs are left.
-        growth: the least shift of the last machine's end, with the time that the job needs after each machine.
-        work: all its durations; slope: how much longer they are on late machines than on early ones; setup: its set-ups.
-        remaining, machines: int32 [R], jobs that are left, machines; estimate: float64 [R], the bound; free: float64 [R, 2], when
-        the first and the last machine have done the sequence; total: bool [R], whether completion times are added up.
+        Returns:
+            action: int32, the jobs as `actions` lists them, -1 in empty slots.
+            mask: bool, whether the slot holds a job.
+            end: float64, when the job would end.
+            idle: float64, the time for which machines would have waited before it, summed over the machines.
+            late_idle: float64, the same, weighted by the position of the machine (early ones more) and by the fraction of jobs
+                left.
+            growth: float64, by how much the end of the last machine would be later at least.
+            work: float64, the sum of the job's durations.
+            slope: float64, how much longer they are on late machines than on early ones.
+            setup: float64, the sum of its set-ups.
+            remaining: int32 [R], jobs that are left.
+            machines: int32 [R], the number of machines.
+            estimate: float64 [R], the lower bound.
+            free: float64 [R, 2], when the first and the last machine have finished the sequence.
+            total: bool [R], whether the objective is the total completion time.
         """
         state = self.state
         table = np.zeros((*actions.shape, len(COLUMNS)))
         observe(state, rows, actions, table)
         instance = state.instance[rows]
         jobs, machines = state.jobs[instance], state.machines[instance]
-        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}
-        seen |= {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
-        seen |= {"remaining": (jobs - state.length[rows]).astype(np.int32), "machines": machines.astype(np.int32)}
+        observed: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0}
+        observed |= {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
+        observed |= {"remaining": (jobs - state.length[rows]).astype(np.int32), "machines": machines.astype(np.int32)}
         free = np.stack([state.free[rows, 0], state.free[rows, machines - 1]], axis=1).astype(np.float64)
-        return seen | {"estimate": state.estimate[rows], "free": free, "total": state.total[instance]}
+        return observed | {"estimate": state.estimate[rows], "free": free, "total": state.total[instance]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """Return the sequence of a row, int64 [n]. Raises UsageError while jobs are left."""

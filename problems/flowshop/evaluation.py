@@ -37,18 +37,18 @@ def check(instance: FlowShopInstance, solution: Any) -> NDArray[np.int64]:
 
 
 def completion(instance: FlowShopInstance, sequence: NDArray[np.int64]) -> NDArray[np.int64]:
-    """When each job of a sequence ends on each machine, int64 [n, m] in the order of the sequence.
+    """Return when each job of a sequence ends on each machine, int64 [n, m] in the order of the sequence.
 
-    C[k, i] = max(C[k - 1, i] + set-up, C[k, i - 1]) + duration; of a machine i the ends are found for all k at once: less the
-    sum of what the machine does up to k, they are the running maximum of what a job may have to wait for.
+    C[k, i] = max(C[k - 1, i] + set-up, C[k, i - 1]) + duration. For one machine i all k are computed at once: C[k, i] minus the
+    machine's durations and set-ups up to k is the running maximum of the delays by jobs that are not ready.
     """
     ends = np.zeros(instance.duration.shape, np.int64)
-    ready = np.zeros(instance.jobs, np.int64)  # when each job comes to the machine
+    ready = np.zeros(instance.jobs, np.int64)  # when each job reaches the machine
     before = np.append(instance.jobs, sequence[:-1])
     for i in range(instance.machines):
         duration = instance.duration[sequence, i]
         setup = np.zeros_like(duration) if instance.setup is None else instance.setup[i, before, sequence]
         busy = np.cumsum(duration + setup)
-        waits = np.maximum(ready + duration - busy, 0)
-        ends[:, i] = ready = busy + np.maximum.accumulate(waits)
+        delays = np.maximum(ready + duration - busy, 0)
+        ends[:, i] = ready = busy + np.maximum.accumulate(delays)
     return ends

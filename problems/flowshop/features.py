@@ -1,4 +1,4 @@
-"""Features of a partial sequence: the jobs that can come next, in units of their own durations."""
+"""Features of a partial sequence: the remaining jobs, in units of their own durations."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
 _END, _IDLE, _LATE_IDLE, _GROWTH, _WORK, _SLOPE, _SETUP = range(len(COLUMNS))
 
 TOKENS = 13
-"""F: features of a token, of a job and then of the shop."""
+"""F: features of a token: those of a job, then those of the shop."""
 _SHOP, _REMAINING, _TOTAL, _SPREAD = range(TOKENS - 4, TOKENS)
-_SHOWN = 20.0  # asinh of times in mean durations: larger ones look the same
+_SHOWN = 20.0  # the bound of asinh of times in mean durations
 
 
 def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of the listed jobs and one of the shop. The unit is about what the estimate has still to grow.
+    """Return K tokens for the listed jobs and one for the shop.
 
-    Times are in mean durations of the listed jobs, on a logarithmic scale; of most, also how far they are above the least.
+    The scale of the values approximates the further growth of the estimate. Times are in mean durations of the listed jobs, on a
+    logarithmic scale; most are differences from the least of the listed jobs.
     """
     mask, machines = observation["mask"], observation["machines"].astype(np.float64)[:, None]
     rows, slots = mask.shape
@@ -53,9 +54,9 @@ def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
     x[:, slots, _TOTAL] = observation["total"]
     x[:, slots, _SPREAD] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _SHOWN)[:, 0]
-    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    present = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
     grow = np.where(observation["total"], observation["remaining"], 1.0) * np.sqrt(1.0 + observation["remaining"])
-    return Tokens(x, there, None, unit[:, 0] * grow)
+    return Tokens(x, present, None, unit[:, 0] * grow)
 
 
 def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -66,7 +67,7 @@ def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.f
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, table: Any) -> None:
-    """Fill table [R, K, 7] as FlowShopEnvironment.observe says, in the order of COLUMNS."""
+    """Fill table [R, K, 7] with the columns COLUMNS of FlowShopEnvironment.observe."""
     for r in range(len(rows)):
         row = rows[r]
         instance = state.instance[row]
@@ -87,7 +88,7 @@ def observe(state: Any, rows: Any, actions: Any, table: Any) -> None:
                 growth = max(growth, end + state.tail[at + i])
                 setups += change
                 slope += duration * (2 * i - m + 1)
-            seen = table[r, slot]
-            seen[_END], seen[_IDLE], seen[_LATE_IDLE], seen[_SETUP] = end, idle, late, setups
-            seen[_GROWTH], seen[_WORK] = growth - state.free[row, m - 1], state.duration[at] + state.tail[at]
-            seen[_SLOPE] = slope / max(1, m - 1)
+            entry = table[r, slot]
+            entry[_END], entry[_IDLE], entry[_LATE_IDLE], entry[_SETUP] = end, idle, late, setups
+            entry[_GROWTH], entry[_WORK] = growth - state.free[row, m - 1], state.duration[at] + state.tail[at]
+            entry[_SLOPE] = slope / max(1, m - 1)

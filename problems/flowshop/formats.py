@@ -1,12 +1,13 @@
-"""Instance files: Taillard's text, the text of those who followed him, a row a job, and JSON.
+"""Instance files: Taillard's text, a later text format with one row per job, and JSON.
 
 Taillard's  a title ("number of jobs, number of machines, initial seed, upper bound and lower bound :"), these numbers, the title
-            "processing times :", a line a machine with a number a job. Titles, and all but the first two numbers, may be missing
-by jobs     the number of jobs, the number of machines, each in a line of its own; a line a job with a number a machine; then
-            perhaps for each machine a line a job with the set-ups from it to each job (SDST instances)
+            "processing times :", one line per machine with one number per job. The titles, and all but the first two numbers,
+            are optional
+by jobs     the number of jobs and the number of machines, on two lines; one line per job with one number per machine; optionally
+            for each machine one line per job with the set-ups from it to each job (SDST instances)
 JSON        {"problem": "flowshop", "name": "small", "objective": "total_completion_time", "durations": [[3, 2], [1, 4]],
-            "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}: a row a job; a table a machine, with a last row for the first job
-            where there are such set-ups. Or the call of a generator:
+            "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}: one row of durations per job; one table of set-ups per machine, with
+            an additional last row for the first job if there are such set-ups. Or the call of a generator:
             {"problem": "flowshop", "name": "ta001", "generator": "taillard", "parameters": {"jobs": 20, ...}}
 
 Lines that begin with # are comments. Numbers are integers from 0.
@@ -50,15 +51,15 @@ SCHEMAS = {
     "solution": document("corl flowshop solution: the jobs in their sequence, from 0", Array(Integer(0))),
 }
 
-_HEAD = 4096  # characters that `recognises` sees
+_HEAD = 4096  # the number of characters that `recognises` receives
 _Line = tuple[int, list[str]]
 
 
 def recognises(head: str) -> bool:
-    """Whether a file that begins so is in JSON (its key "problem" first), has Taillard's title, or numbers as one of the texts.
+    """Return whether a file that begins with `head` is a flow shop.
 
-    Those are: Taillard's five numbers or their first two and rows of as many as there are jobs; or the two numbers of a text by
-    jobs, and a row of as many as there are machines.
+    It is one in JSON (its key "problem" first), with Taillard's title, or of numbers: Taillard's five or the first two of them,
+    then rows with one number per job; or the two lines of a text by jobs, then a row with one number per machine.
     """
     if _JSON.match(head) or _TITLE.search(head):
         return True
@@ -74,18 +75,20 @@ def recognises(head: str) -> bool:
 
 
 def _visits(row: list[str], machines: int) -> bool:
-    """Whether a row is that of a classic job shop: pairs of machine and duration, each machine once."""
+    """Return whether a row is that of a classic job shop: pairs of machine and duration, each machine once."""
     return sorted(map(int, row[::2])) == list(range(machines))
 
 
 def read_instance(path: str | Path) -> FlowShopInstance:
-    """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
-    OSError."""
+    """Return the instance in a file; its content decides on the format.
+
+    Raises InputError with file, line, field and what is accepted, or OSError.
+    """
     return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> FlowShopInstance:
-    """The instance in a text; `name` stands in where the format has none. Raises InputError."""
+    """Return the instance in a text; it is called `name` if the format has no name. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
         return read_object(text, lambda field: from_json_value(field, name))
     lines, comment = _lines(text)
@@ -101,7 +104,7 @@ def read_text(text: Text, name: str = "") -> FlowShopInstance:
 
 
 def _lines(text: Text) -> tuple[list[_Line], str]:
-    """(line number, tokens) of the lines that are neither comments nor titles; and the comments."""
+    """Return (line number, tokens) of the lines that are neither comments nor titles; and the text of the comments."""
     lines, comments = [], []
     for number, line in text.lines():
         if line.startswith("#"):
@@ -112,6 +115,7 @@ def _lines(text: Text) -> tuple[list[_Line], str]:
 
 
 def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
+    """Return durations [jobs, machines] of Taillard's text, and None for its set-ups. Raises InputError."""
     number, header = lines[0]
     if len(header) not in (2, 5):
         message = f"{quoted(' '.join(header))} is not accepted; accepted: jobs, machines, perhaps a seed and two bounds"
@@ -122,6 +126,7 @@ def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
 
 
 def _by_jobs(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return durations [jobs, machines] and set-ups [machines, jobs, jobs] or None of a text by jobs. Raises InputError."""
     jobs = text.integer(lines[0][1][0], "jobs", lines[0][0], 1, LARGEST_OPERATIONS)
     if len(lines) < 2 or len(lines[1][1]) != 1:
         raise text.error("accepted: the number of machines", line=lines[min(1, len(lines) - 1)][0], field="machines")
@@ -134,7 +139,7 @@ def _by_jobs(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], NDArray
 
 
 def _table(text: Text, lines: list[_Line], rows: int, columns: int, field: str, what: str) -> NDArray[np.int64]:
-    """Integers [rows, columns], a line a row."""
+    """Return an array int64 [rows, columns], one line per row. Raises InputError."""
     if len(lines) != rows:
         line = lines[min(rows, len(lines) - 1)][0] if lines else text.last_line
         raise text.error(f"{len(lines):,} lines; accepted: {rows:,}, one for every {what}", line=line, field=field)
@@ -147,7 +152,7 @@ def _table(text: Text, lines: list[_Line], rows: int, columns: int, field: str, 
 
 
 def from_json_value(field: Field, name: str = "") -> FlowShopInstance:
-    """The instance of a JSON object. Raises InputError with the field."""
+    """Return the instance of a JSON object. Raises InputError with the field."""
     if "generator" in field.value:
         made: FlowShopInstance = generated(field, GENERATORS, "flowshop", name)
         return made
@@ -165,9 +170,9 @@ def from_json_value(field: Field, name: str = "") -> FlowShopInstance:
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: FlowShopInstance, path: str | Path) -> None:
-    """Write a file from which `read_instance` gives the same instance back (the name by the file's own, but in JSON).
+    """Write a file from which `read_instance` returns an equal instance (named by the file name, unless it is JSON).
 
-    .json is JSON; under other names Taillard's text where it can hold the instance, else JSON.
+    The suffix .json means JSON; any other Taillard's text if it can hold the instance, otherwise JSON.
     """
     json_name = plain_name(path).suffix.lower() == ".json"
     with writing(path) as stream:
@@ -181,7 +186,7 @@ def write_instance(instance: FlowShopInstance, path: str | Path) -> None:
 
 
 def _json(instance: FlowShopInstance) -> str:
-    """JSON, a line a row."""
+    """Return the JSON text, with one line per row of a table."""
     head: dict[str, Any] = {"problem": "flowshop", "name": instance.name}
     head |= {"comment": instance.comment} if instance.comment else {}
     head |= {"objective": instance.objective} if instance.objective != "makespan" else {}

@@ -1,7 +1,8 @@
-"""Random instances: Taillard's exactly, from his seeds, with the set-ups that Ruiz added, and mixed shapes to learn from.
+"""Random instances: Taillard's exactly, from his seeds, with the set-ups that Ruiz added, and mixed shapes for training.
 
-Durations are drawn as E. Taillard gives it (Benchmarks for basic scheduling problems, EJOR 64, 1993, sections 2 and 3), set-ups
-as in the instances SDST10, 50, 100 and 125 of R. Ruiz, C. Maroto and J. Alcaraz (EJOR 165, 2005), from the same seed once more.
+Durations are drawn as E. Taillard describes (Benchmarks for basic scheduling problems, EJOR 64, 1993, sections 2 and 3). Set-ups
+are drawn as in the instances SDST10, 50, 100 and 125 of R. Ruiz, C. Maroto and J. Alcaraz (EJOR 165, 2005), from the same seed
+again.
 """
 
 from __future__ import annotations
@@ -26,10 +27,15 @@ def taillard(
     *, jobs: int = 20, machines: int = 5, time_seed: int | None = None, setups: int = 0, objective: _Objective = "makespan",
     seed: int = 0,
 ) -> FlowShopInstance:  # fmt: skip
-    """Durations uniform in 1..99; with `setups`, set-ups uniform in 1..setups.
+    """Return an instance with durations uniform in 1..99 and, if `setups` > 0, set-ups uniform in 1..setups.
 
-    `time_seed` is the one published for ta001-ta120; where it is not given, it is drawn from `seed`. SDST10, 50, 100 and 125 have
-    `setups` of 9, 49, 99 and 124.
+    Args:
+        jobs: The number of jobs.
+        machines: The number of machines.
+        time_seed: The seed published for ta001-ta120; by default drawn from `seed`.
+        setups: The longest set-up, 0 for none; 9, 49, 99 and 124 for SDST10, 50, 100 and 125.
+        objective: The objective.
+        seed: Used if `time_seed` is not given.
     """
     _check(jobs, machines)
     given = int(np.random.default_rng(seed).integers(1, _PRIME)) if time_seed is None else time_seed
@@ -50,7 +56,7 @@ def taillard(
 
 
 def mixed(*, size: int = 10, setups: int = 0, objective: _Objective = "makespan", seed: int = 0) -> FlowShopInstance:
-    """`size` jobs on 3 to 20 machines by Taillard's scheme: shapes to learn from."""
+    """Return `size` jobs on 3 to 20 machines by Taillard's scheme, for training."""
     _check(size, 20)
     random = np.random.default_rng(seed)
     machines, time_seed = int(random.integers(3, 20, endpoint=True)), int(random.integers(1, _PRIME))
@@ -60,9 +66,9 @@ def mixed(*, size: int = 10, setups: int = 0, objective: _Objective = "makespan"
 
 
 def _uniform(seed: int, high: int, count: int) -> NDArray[np.int64]:
-    """`count` integers in 1..high by x <- 16807 x mod (2^31 - 1), with the rounding that Taillard prescribes."""
+    """Return `count` integers in 1..high by x <- 16807 x mod (2^31 - 1), with the rounding that Taillard prescribes."""
     x, step = np.array([16807 * seed % _PRIME], np.uint64), 16807
-    while len(x) < count:  # as many numbers again, each `len(x)` steps on
+    while len(x) < count:  # double the array: each number is `len(x)` steps later
         x, step = np.concatenate([x, x * np.uint64(step) % np.uint64(_PRIME)]), step * step % _PRIME
     return 1 + (x[:count] / _PRIME * high).astype(np.int64)
 

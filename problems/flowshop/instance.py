@@ -21,9 +21,9 @@ OBJECTIVES = ("makespan", "total_completion_time")
 
 @dataclass(frozen=True, eq=False)
 class FlowShopInstance:
-    """n jobs that pass m machines in the same order, every machine taking the jobs in one and the same sequence.
+    """n jobs that visit m machines in the same order; every machine processes the jobs in the same sequence.
 
-    A machine may be set up for a job before the job has come. Times are integers from 0; n * m is at most LARGEST_OPERATIONS.
+    A machine may be set up for a job before the job arrives. Times are integers from 0; n * m is at most LARGEST_OPERATIONS.
     Raises InputError naming the field.
     """
 
@@ -31,8 +31,8 @@ class FlowShopInstance:
     duration: NDArray[np.int64]
     """int64 [n, m]: the duration of each job on each machine."""
     setup: NDArray[np.int64] | None = None
-    """int64 [m, n + 1, n]: how long a machine needs between the end of one job and the start of the next, row n before the
-    first job (given as [m, n, n], nothing then). The diagonal has no meaning."""
+    """int64 [m, n + 1, n]: the set-up time of a machine from one job to the next; row n is that before the first job (0 if the
+    array is given as [m, n, n]). The diagonal has no meaning."""
     objective: Literal["makespan", "total_completion_time"] = "makespan"
     """The objective: the makespan, or the sum of the completion times."""
     comment: str = ""
@@ -64,12 +64,12 @@ class FlowShopInstance:
 
     @property
     def jobs(self) -> int:
-        """n."""
+        """The number of jobs, n."""
         return len(self.duration)
 
     @property
     def machines(self) -> int:
-        """m."""
+        """The number of machines, m."""
         return int(self.duration.shape[1])
 
 

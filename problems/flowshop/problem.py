@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FlowShop"]
 
 _ADAPTED = "accepted: durations [jobs, machines], or an object with durations, and perhaps setups and objective"
-_TINY = 6, 4  # jobs and machines of a miniature
+_TINY = 6, 4  # jobs and machines of a miniature instance
 
 
 def _jobs(observation: Mapping[str, Any]) -> Tokens:
@@ -39,8 +39,8 @@ def _jobs(observation: Mapping[str, Any]) -> Tokens:
 class FlowShop(Problem):
     """The permutation flow shop: makespan or total completion time, with sequence-dependent set-ups or without.
 
-    A solution is an integer array: the jobs in the order in which every machine takes them. Modules that are only needed by one
-    method are imported there: `import corl.problems.flowshop.problem` loads NumPy alone.
+    A solution is an integer array: the jobs in the order in which every machine processes them. Modules that are only needed by
+    one method are imported there: `import corl.problems.flowshop.problem` loads NumPy alone.
     """
 
     name = "flowshop"

@@ -17,7 +17,7 @@ __all__ = ["State", "reset_rows", "setup"]
 
 
 class State(NamedTuple):
-    """The pool. I instances of n jobs (N at most) and m machines (M at most), R rows."""
+    """A pool of R partial sequences of I instances, each with n <= N jobs and m <= M machines."""
 
     jobs: NDArray[np.int64]
     """[I] n."""
@@ -26,40 +26,40 @@ class State(NamedTuple):
     total: NDArray[np.bool_]
     """[I] whether the objective is the total completion time."""
     jobs_start: NDArray[np.int64]
-    """[I] where its n jobs begin in `order`."""
+    """[I] offset of the instance's n jobs in `order`."""
     operations_start: NDArray[np.int64]
-    """[I] where its n * m operations begin."""
+    """[I] offset of its n * m operations."""
     setups_start: NDArray[np.int64]
-    """[I] where its m * (n + 1) * n set-ups begin; -1 where there are none."""
+    """[I] offset of its m * (n + 1) * n set-ups; -1 without set-ups."""
     duration: NDArray[np.int64]
-    """[sum of n * m] those of a job together."""
+    """[sum of n * m] durations, job by job."""
     tail: NDArray[np.int64]
-    """[sum of n * m] what the job takes on the machines behind."""
+    """[sum of n * m] the job's work on the later machines, job by job."""
     shortest: NDArray[np.int32]
-    """[sum of m * n] the jobs by duration on each machine, the shortest first, those of a machine together."""
+    """[sum of m * n] for each machine, the jobs in ascending order of their durations there."""
     setup: NDArray[np.int64]
-    """[sum of m * (n + 1) * n] as in FlowShopInstance."""
+    """[sum of m * (n + 1) * n] set-ups as in FlowShopInstance."""
     order: NDArray[np.int32]
-    """[sum of n] the jobs, the least work first."""
+    """[sum of n] the jobs in ascending order of their work."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     length: NDArray[np.int32]
-    """[R] how many jobs are in the sequence."""
+    """[R] the number of jobs in the sequence."""
     sequence: NDArray[np.int32]
-    """[R, N] these jobs; behind them those that are left, in `order`."""
+    """[R, N] the sequence, then the remaining jobs in the order of `order`."""
     placed: NDArray[np.bool_]
     """[R, N] whether a job is in the sequence."""
     free: NDArray[np.int64]
-    """[R, M] when each machine has done the sequence."""
+    """[R, M] when each machine has finished the sequence."""
     ended: NDArray[np.int64]
     """[R] the sum of the completion times of the jobs in the sequence."""
     estimate: NDArray[np.float64]
-    """[R] the bound below on the objective."""
+    """[R] a lower bound of the objective value."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the empty sequence of instances[i], and bases[i] minus its estimate."""
+    """Make rows[k] the empty sequence of instances[k], and bases[k] minus its estimate."""
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
         n, first = state.jobs[instance], state.jobs_start[instance]
@@ -73,7 +73,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 @kernel
 def setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
-    """What a machine needs between the last job of the row's sequence and `job`."""
+    """Return the set-up time of a machine from the last job of the row's sequence to `job`."""
     instance = state.instance[row]
     at = state.setups_start[instance]
     if at < 0:
@@ -85,10 +85,11 @@ def setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
 
 @kernel
 def _bound(state: Any, row: Any) -> Any:
-    """The objective of a whole sequence; of a partial one the best that one machine allows, set-ups left out.
+    """Return the objective value of a complete sequence; of a partial one a lower bound, the best one over all machines.
 
-    Of the makespan: when the machine is free, then all that is left there, then the least that a job takes behind it. Of the
-    total completion time: what is left in the order of its durations there, each job going on to its end without waiting.
+    Set-ups are ignored. Makespan: the time from which the machine is free, plus all remaining work there, plus the least tail of
+    a remaining job. Total completion time: the remaining jobs in ascending order of their durations on the machine, each followed
+    by its tail without waiting.
     """
     instance = state.instance[row]
     n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
@@ -115,7 +116,7 @@ def _bound(state: Any, row: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Put a job behind the sequence; the reward is minus what the estimate grows by."""
+    """Append a job to the sequence; the reward is minus the growth of the estimate, NaN for an illegal job."""
     instance = state.instance[src]
     n, m, count = state.jobs[instance], state.machines[instance], state.length[src]
     if action < 0 or action >= n or state.placed[src, action]:
@@ -143,7 +144,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The jobs that are left, the least work first."""
+    """List the remaining jobs in ascending order of their work."""
     count = state.length[row]
     listed = min(len(out), state.jobs[state.instance[row]] - count)
     for k in range(listed):

@@ -1,4 +1,4 @@
-"""From a schedule to the decisions that build it, or one whose jobs end no later: what imitation learns from."""
+"""The decisions that build a given schedule, or one in which no operation ends later; imitation learns from them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
-    """The choices, int64 [operations], of JobShopEnvironment, by which no operation ends later than in `solution`.
+    """Return actions of JobShopEnvironment, int64 [operations], by which no operation ends later than in `solution`.
 
-    Of the machine on which something can end first, that is next which the schedule has next there. Where this cannot start
-    before that end, what ends first goes before it, though the schedule may have it elsewhere: it is in nobody's way. Raises
-    Infeasible for what is no schedule.
+    Each step considers the machine of the earliest possible end (Giffler and Thompson), and takes the operation that the schedule
+    sequences next there. If that cannot start before this end, the operation with the earliest end is taken, even if the schedule
+    sequences it later or elsewhere: it delays no other. Raises Infeasible if `solution` is not a feasible schedule.
     """
     start, machine = check(instance, solution)
     environment = JobShopEnvironment([instance], 1, width=len(instance.choice_machine))
@@ -28,17 +28,17 @@ def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
     end = start + instance.choice_duration[chosen]
     order = np.lexsort((end, start, machine))
     queues = np.split(order, np.searchsorted(machine[order], np.arange(1, instance.machines)))
-    done, taken = np.zeros(instance.operations, bool), np.empty(instance.operations, np.int64)
+    done, actions = np.zeros(instance.operations, bool), np.empty(instance.operations, np.int64)
     for step in range(instance.operations):
         listed = environment.actions([0])[0]
         listed = listed[listed >= 0]
         m = instance.choice_machine[listed[0]]
-        while len(queues[m]) and done[queues[m][0]]:  # those that went before it or elsewhere
+        while len(queues[m]) and done[queues[m][0]]:  # operations taken earlier, or on another machine
             queues[m] = queues[m][1:]
-        wished = chosen[queues[m][0]] if len(queues[m]) else -1
-        if wished not in listed:
-            seen = environment.observe([0])
-            wished = listed[(seen["start"] + seen["duration"])[0, : len(listed)].argmin()]
-        environment.step([0], [0], [wished])
-        done[owner[wished]], taken[step] = True, wished
-    return taken
+        choice = chosen[queues[m][0]] if len(queues[m]) else -1
+        if choice not in listed:
+            observed = environment.observe([0])
+            choice = listed[(observed["start"] + observed["duration"])[0, : len(listed)].argmin()]
+        environment.step([0], [0], [choice])
+        done[owner[choice]], actions[step] = True, choice
+    return actions

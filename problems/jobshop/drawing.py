@@ -1,4 +1,4 @@
-"""Gantt charts of schedules: with matplotlib, and for pages with the critical operations."""
+"""Gantt charts of schedules: with matplotlib, and as scenes for pages, in which the critical operations are marked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corl.files.drawing import whole_ticks
 from corl.problems.jobshop.evaluation import check, completion, ends, objective
 from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from corl.view.scene import Group, Scene
 
 if TYPE_CHECKING:
@@ -20,25 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = ["critical", "draw", "scene"]
 
-_LABELLED = 400  # operations up to which a bar may carry its job's number
-_NAMED = 60  # machines or jobs up to which every row has its number
-_SHORT = 10  # characters of a name on a bar
+_LABELLED = 400  # the most operations for which bars are labelled with their jobs
+_NAMED = 60  # the most machines or jobs for which rows are labelled
+_SHORT = 10  # the most characters of a name on a bar
 _DUE = "#24292f"
 _BREAK = "#d0d7de"
 
 
 def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
-    """Draw a schedule: a row a machine, a bar an operation, a colour a job; the title gives its value. Of rules, grey is when a
-    machine is not available, hatched a set-up, framed what is fixed, and a dotted line is now.
+    """Draw a schedule: one row per machine, one bar per operation, one colour per job; the title states the objective value.
 
-    Without a solution the rows are jobs and the bars their operations one after the other, coloured by machine (of several
-    the quickest), from the release date on, with a mark at the due date.
+    Breaks of machines are grey, set-ups hatched, fixed operations framed, and a dotted line marks the present time.
+
+    Without a solution there is one row per job: its operations without waiting from its release date on, coloured by machine (the
+    quickest one), with a mark at the due date.
     """
     if solution is None:
         return _draw_jobs(instance, axes)
     schedule = check(instance, solution)
     _bars(instance, schedule, schedule.machine, instance.job, _jobs(instance), axes)
-    told = [] if instance.rules is None else _rules(instance, instance.rules, schedule, axes)
+    legend = [] if instance.rules is None else _rules(instance, instance.rules, schedule, axes)
     end = completion(instance, schedule)
     late: NDArray[np.int64] = np.zeros(0, np.int64)
     if instance.objective != "makespan" and instance.due is not None:
@@ -47,7 +48,7 @@ def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
             last = int(instance.first[j + 1]) - 1
             axes.plot([end[j]] * 2, [schedule.machine[last] - 0.45, schedule.machine[last] + 0.45], color=_DUE, linewidth=1.5)
     label = "time; a bar's text: its job" + ("; a black line: the end of a late job" if len(late) else "")
-    axes.set_xlabel(label + ("\n" + "; ".join(told) if told else ""))
+    axes.set_xlabel(label + ("\n" + "; ".join(legend) if legend else ""))
     axes.set_ylabel("machine")
     _rows(axes, _machines(instance))
     what = instance.objective.replace("earliness_", "earliness and ").replace("_", " ")
@@ -55,30 +56,31 @@ def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     axes.set_xlim(0, max(1, int(end.max())))
 
 
-def _rules(instance: JobShopInstance, rules: Rules, schedule: Schedule, axes: Axes) -> list[str]:
-    """What the rules add to a Gantt chart; returns what each mark means."""
-    told, last = [], int(ends(instance, schedule).max())
+def _rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, axes: Axes) -> list[str]:
+    """Add the side constraints to a Gantt chart; return the meaning of each mark."""
+    legend, last = [], int(ends(instance, schedule).max())
     for machine, begin, end in [] if rules.unavailable is None else rules.unavailable.tolist():
         if begin < last:
             axes.barh(machine, min(end, last) - begin, left=begin, height=0.98, color=_BREAK, zorder=0)
-            told = ["grey: not available"]
+            legend = ["grey: not available"]
     setups = [(i, length) for i, _, length in setups_before(instance, schedule.start, schedule.machine) if length]
     for i, length in setups:
         begin = setup_begin(instance, schedule, i, length)
         axes.barh(schedule.machine[i], length, left=begin, height=0.5, color="white", edgecolor=_DUE, hatch="////", linewidth=0.5)
-    told += ["hatched: a set-up"] if setups else []
+    legend += ["hatched: a set-up"] if setups else []
     fixed = rules.fixed
     if len(fixed):
         lengths, where = (ends(instance, schedule) - schedule.start)[fixed], schedule.machine[fixed]
         axes.barh(where, lengths, left=schedule.start[fixed], height=0.9, color="none", edgecolor=_DUE, linewidth=1.5)
-        told.append("framed: fixed")
+        legend.append("framed: fixed")
     if rules.now:
         axes.axvline(rules.now, color=_DUE, linestyle=":", linewidth=1.0)
-        told.append("dotted: now")
-    return told
+        legend.append("dotted: now")
+    return legend
 
 
 def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
+    """Draw the operations of each job one after the other, coloured by machine."""
     duration = instance.shortest.astype(np.int64)
     quickest = [min(instance.choices(i), key=lambda choice: choice[1])[0] for i in range(instance.operations)]
     before = np.cumsum(duration) - duration
@@ -94,13 +96,13 @@ def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
 
 
 def _bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any, hues: Sequence[str], axes: Axes) -> None:
-    """One bar for each operation at height row[i] in the colour of hue[i], with the beginning of its name."""
+    """Draw one bar for each operation i, at height row[i], in the colour of hues[hue[i]] and labelled by its first characters."""
     import matplotlib
 
     counts = np.diff(instance.choice_first)
     chosen = instance.choice_machine == np.repeat(schedule.machine, counts)
     duration = instance.choice_duration[chosen]
-    # the golden ratio's steps round the colour wheel keep neighbours apart, however many there are
+    # steps of the golden ratio round the colour wheel keep the colours of neighbours apart for any number of hues
     colours = matplotlib.colormaps["hsv"]((np.arange(len(hues)) * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if instance.operations <= 2000 else 0.0
     axes.barh(row, duration, left=schedule.start, height=0.9, color=colours[hue], edgecolor="white", linewidth=line)
@@ -131,14 +133,14 @@ def _title(instance: JobShopInstance) -> str:
 
 
 def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
-    """A row a machine, a box an operation, a group a job; without a solution there is nothing to see."""
+    """Return a scene with one row per machine, one box per operation and one group per job; None without a solution."""
     if solution is None:
         return None
     schedule = check(instance, solution)
     duration, end = _durations(instance, schedule), completion(instance, schedule)
     scene = Scene(f"{instance.name or 'job shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
     scene.rows = instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]
-    scene.marked = "a critical operation: were it later, so would be the last job that ends"
+    scene.marked = "a critical operation: a delay of it delays the end of the last job"
     scene.head = ("job", "operations", "starts", "ends") + (("due", "late") if instance.due is not None else ())
     scene.steps_head = ("operation", "machine", "start", "end")
     marked = critical(instance, schedule, duration)
@@ -173,8 +175,8 @@ def _machine(instance: JobShopInstance, machine: int) -> str | int:
     return instance.machine_names[machine] if instance.machine_names else machine + instance.first_machine
 
 
-def _add_rules(instance: JobShopInstance, rules: Rules, schedule: Schedule, last: int, scene: Scene) -> None:
-    """Boxes of nobody's: when machines are not available, and set-ups; a line where it is now."""
+def _add_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, last: int, scene: Scene) -> None:
+    """Add boxes without a group for breaks of machines and set-ups, and a note of the side constraints and the present time."""
     for machine, begin, end in [] if rules.unavailable is None else rules.unavailable.tolist():
         if begin < last:
             text = f"\nnot available from {begin}" + (f" to {end}" if end < FOREVER else " on")
@@ -183,12 +185,15 @@ def _add_rules(instance: JobShopInstance, rules: Rules, schedule: Schedule, last
         if length:
             begin = setup_begin(instance, schedule, i, length)
             scene.boxes.append((begin, int(schedule.machine[i]), length, 1, f"S\nset-up: {begin} to {begin + length}", -1, False))
-    told = [rules.names] if rules.names else []
-    scene.note = "; ".join(", ".join(names) for names in told) + (f"; now is {rules.now}" if rules.now else "")
+    legend = [rules.names] if rules.names else []
+    scene.note = "; ".join(", ".join(names) for names in legend) + (f"; now is {rules.now}" if rules.now else "")
 
 
 def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool [operations]: those on a chain without a gap, but for set-ups, along jobs and machines, to the end of the last job."""
+    """Return which operations are critical, bool [operations].
+
+    These are the operations on a chain along jobs and machines, without gaps except set-ups, that ends at the makespan.
+    """
     end, found = schedule.start + duration, np.zeros(instance.operations, bool)
     order = np.lexsort((np.arange(instance.operations), schedule.start, schedule.machine))
     same = schedule.machine[order[1:]] == schedule.machine[order[:-1]]

@@ -23,14 +23,19 @@ _KINDS = {"semi-active": SEMI_ACTIVE, "active": ACTIVE, "non-delay": NON_DELAY, 
 class JobShopEnvironment(Environment):
     """A pool of partial schedules.
 
-    An action is a choice (an index into `choice_machine`): the next operation of a job on one of its machines, which is appended
-    to all that the machine processes so far, and starts as early as it can there.
+    An action is a choice (an index into `choice_machine`): the next operation of a job is appended to the sequence of one of its
+    machines, and starts as early as possible there. At most `width` actions are listed, those that can start first.
 
-    `schedules` says which actions are legal: "semi-active" all; "active" those of Giffler and Thompson's conflict sets, which
-    include an optimal schedule of every regular objective; "non-delay" those that can start first, whose schedules are good
-    but need not include an optimal one; "arriving" those of them that wait for one machine. At most `width` are
-    listed, those that can start first. The reward of a step is minus the growth of the estimate (the objective value if all jobs
-    continued without waiting), the base value minus the first estimate.
+    The estimate is the objective value if all jobs continued without waiting. The reward of a step is minus the growth of the
+    estimate; the base value is minus the first estimate.
+
+    Args:
+        instances: The instances; without side constraints.
+        rows: The number of states.
+        schedules: Which actions are legal. "semi-active": all. "active": those of Giffler and Thompson's conflict sets, which
+            include an optimal schedule of every regular objective. "non-delay": those that can start first; the schedules are
+            good, but need not include an optimal one. "arriving": those of the non-delay actions that wait for one machine.
+        width: The most actions listed.
     """
 
     def __init__(
@@ -55,21 +60,30 @@ class JobShopEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the data of each listed action. All arrays are [R, K] but the last three; empty slots are 0.
+        """Return the data of each listed action. Arrays are [R, K] unless stated otherwise; empty slots are 0.
 
-        action: int32, as `actions` lists them, -1 in empty slots; mask: bool, whether a slot is taken. job, machine: int64,
-        numbers in the instance; duration: of the operation on this machine. start: int64, when it would start: the later of ready
-        (when its job is) and free (when its machine is). rest: int64, the least time from its start to the job's end; left: the
-        operations of the job from this one on. due, weight: int64, of the job (2**62 if the instance has no due dates). least:
-        int64, the operation's duration on its fastest machine; work: int64, the unscheduled work that the machine can do.
-        remaining: int32 [R], operations that are not scheduled; estimate: float64 [R], the objective value if no job waited any
-        more. tardy: bool [R], whether the objective is the weighted tardiness.
+        Returns:
+            action: int32, the actions as `actions` lists them, -1 in empty slots.
+            mask: bool, whether the slot holds an action.
+            job, machine: int64, numbers in the instance.
+            duration: int64, of the operation on this machine.
+            start: int64, when the operation would start: the later of `ready` and `free`.
+            ready: int64, when its job is ready.
+            free: int64, when its machine is free.
+            rest: int64, the least time from the operation's start to the job's end.
+            left: int64, the number of operations of the job from this one on.
+            due, weight: int64, of the job; `due` is 2**62 if the instance has no due dates.
+            least: int64, the operation's duration on its fastest machine.
+            work: int64, the sum of the durations of all unscheduled operations that the machine can process.
+            remaining: int32 [R], operations that are not scheduled.
+            estimate: float64 [R], the objective value if no job waited any more.
+            tardy: bool [R], whether the objective is the weighted tardiness.
         """
         table = np.zeros((*actions.shape, len(COLUMNS)), np.int64)
         observe(self.state, rows, actions, table)
-        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[rows]}
-        seen |= {"estimate": self.state.estimate[rows], "tardy": self.state.tardy[self.state.instance[rows]]}
-        return seen | {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
+        observed: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "remaining": self.state.left[rows]}
+        observed |= {"estimate": self.state.estimate[rows], "tardy": self.state.tardy[self.state.instance[rows]]}
+        return observed | {name: table[:, :, k] for k, name in enumerate(COLUMNS)}
 
     def solution(self, row: int) -> Schedule:
         """Return the schedule of a row. Raises UsageError while operations are not scheduled."""
@@ -82,10 +96,10 @@ class JobShopEnvironment(Environment):
 
 
 def refuse(instances: Sequence[JobShopInstance]) -> None:
-    """Raise UsageError for an instance with rules, which the decision processes do not support."""
+    """Raise UsageError for an instance with side constraints, which the decision processes do not support."""
     for instance in instances:
         if rule := first_rule(instance):
-            raise UsageError(f"{instance.name or 'jobshop'}: the decision process knows no {rule}")
+            raise UsageError(f"{instance.name or 'jobshop'}: the decision process does not support {rule}")
 
 
 def _most_choices(instance: JobShopInstance) -> int:

@@ -45,8 +45,8 @@ def check(instance: JobShopInstance, solution: Any) -> Schedule:
 
     Every operation is on a machine that can process it and begins when its predecessor in the job has ended (the first not before
     the job's release date); of two operations on a machine, one ends before or as the other begins: an operation
-    of duration zero may be between two others, not within one. Then come the instance's `rules`, if it has any. Raises
-    Infeasible, naming the first fault.
+    of duration zero may be between two others, not within one. Then the instance's side constraints are checked, if it has any.
+    Raises Infeasible, naming the first fault.
     """
     start, machine = _arrays(instance, solution)
     duration = _durations(instance, machine)
@@ -72,6 +72,7 @@ def check(instance: JobShopInstance, solution: Any) -> Schedule:
 
 
 def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the starts and machines of a schedule. Raises Infeasible for a wrong type, shape or range."""
     try:
         start, machine = (np.asarray(part) for part in schedule)
     except (TypeError, ValueError):
@@ -132,25 +133,25 @@ def _earliest(instance: JobShopInstance, machine: NDArray[np.int32], before: NDA
     duration, job = _durations(instance, machine), instance.job
     opening = set(instance.first[:-1].tolist())
     after: list[list[int]] = [[] for _ in range(instance.operations)]
-    waits = np.zeros(instance.operations, np.int64)
+    predecessors_left = np.zeros(instance.operations, np.int64)
     for i in range(instance.operations):
         for earlier in ([] if i in opening else [i - 1]) + ([] if before[i] < 0 else [int(before[i])]):
             after[earlier].append(i)
-            waits[i] += 1
+            predecessors_left[i] += 1
     start = np.zeros(instance.operations, np.int64)
     for i in opening:
         start[i] = instance.release[job[i]]
-    ready = np.flatnonzero(waits == 0).tolist()
+    ready = np.flatnonzero(predecessors_left == 0).tolist()
     done = 0
     while ready:
         i = ready.pop()
         done += 1
         for later in after[i]:
             start[later] = max(start[later], start[i] + duration[i])
-            waits[later] -= 1
-            if waits[later] == 0:
+            predecessors_left[later] -= 1
+            if predecessors_left[later] == 0:
                 ready.append(later)
     if done < instance.operations:
-        at = int((waits > 0).argmax())
+        at = int((predecessors_left > 0).argmax())
         raise Infeasible(f"{instance.place_of(at)} waits for itself: the orders of the machines make a cycle")
     return start

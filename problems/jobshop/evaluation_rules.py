@@ -1,4 +1,4 @@
-"""The judge of an instance's `rules`: starts, waiting, calendars, set-ups, and what is fixed."""
+"""The judge of an instance's side constraints: starts, waiting, calendars, set-ups, and fixed operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 __all__ = ["check_rules", "early_by", "next_available", "setup_begin", "setups_before"]
 
@@ -19,9 +19,16 @@ _Integers = NDArray[np.int64]
 def check_rules(
     instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32], duration: _Integers, place: Callable[[int], str]
 ) -> None:
-    """All of `rules`, of a schedule that is feasible without them. Raises Infeasible, naming the first that is broken.
+    """Check all side constraints of a schedule that is feasible without them.
 
-    place: an operation's number in words.
+    Raises Infeasible, naming the first that is violated.
+
+    Args:
+        instance: The instance; its `rules` are not None.
+        start: int64 [O], start times.
+        machine: int32 [O], machines.
+        duration: int64 [O], durations on these machines.
+        place: Function that returns an operation in words for messages.
     """
     rules, end = instance.rules, start + duration
     assert rules is not None
@@ -44,13 +51,13 @@ def check_rules(
 
 def _check_spells(
     instance: JobShopInstance,
-    rules: Rules,
+    rules: SideConstraints,
     start: _Integers,
     machine: NDArray[np.int32],
     end: _Integers,
     place: Callable[[int], str],
 ) -> None:
-    """No operation runs while its machine is not available."""
+    """Raise Infeasible if an operation runs while its machine is not available; arguments as in `check_rules`."""
     if rules.unavailable is None:
         return
     order = np.argsort(machine, kind="stable")
@@ -65,10 +72,10 @@ def _check_spells(
 
 
 def _check_setups(
-    instance: JobShopInstance, rules: Rules, start: _Integers, machine: NDArray[np.int32], end: _Integers,
+    instance: JobShopInstance, rules: SideConstraints, start: _Integers, machine: NDArray[np.int32], end: _Integers,
     place: Callable[[int], str],
 ) -> None:  # fmt: skip
-    """Between two operations that follow each other on a machine, and before the first, there is time to set it up."""
+    """Raise Infeasible if a set-up does not fit between consecutive operations of a machine, or before its first one."""
     free = np.ones(instance.operations, bool)
     free[rules.fixed] = False
     for i, before, length in setups_before(instance, start, machine):
@@ -82,7 +89,7 @@ def _check_setups(
 
 
 def setups_before(instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32]) -> list[tuple[int, int, int]]:
-    """(operation, the one before it on its machine or -1, how long the set-up between them takes), machine after machine."""
+    """Return (operation, its machine predecessor or -1, set-up time between them), sorted by machine and start."""
     rules = instance.rules
     if rules is None or rules.setups is None:
         return []
@@ -100,7 +107,7 @@ def setups_before(instance: JobShopInstance, start: _Integers, machine: NDArray[
 
 
 def setup_begin(instance: JobShopInstance, schedule: Schedule, operation: int, length: int) -> int:
-    """When the set-up of this length before an operation begins, made as late as possible (the schedule is feasible)."""
+    """Return the latest begin of a set-up of `length` before an operation of a feasible schedule."""
     rules, m, end = instance.rules, int(schedule.machine[operation]), int(schedule.start[operation])
     assert rules is not None
     for closes, opens in reversed(rules.spells(m)):
@@ -109,8 +116,8 @@ def setup_begin(instance: JobShopInstance, schedule: Schedule, operation: int, l
     return end - length
 
 
-def next_available(rules: Rules, machine: int, begin: int, length: int) -> int | None:
-    """When something of this length can begin, at `begin` or later, in one piece while the machine is available; None: never."""
+def next_available(rules: SideConstraints, machine: int, begin: int, length: int) -> int | None:
+    """Return the earliest start from `begin` on at which the machine is available for `length` without a break; None if none."""
     for closes, opens in rules.spells(machine):
         if begin < opens and begin + length > closes:
             begin = opens
@@ -118,7 +125,7 @@ def next_available(rules: Rules, machine: int, begin: int, length: int) -> int |
 
 
 def early_by(instance: JobShopInstance, end: _Integers) -> int:
-    """The weighted sum of how much too early jobs end."""
+    """Return the weighted earliness; `end` [J] holds the ends of the jobs."""
     rules = instance.rules
     assert rules is not None and instance.due is not None
     early = instance.due if rules.early is None else rules.early

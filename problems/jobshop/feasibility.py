@@ -1,4 +1,4 @@
-"""Why a job shop plainly has no solution: an operation that fits nowhere, or fixed operations that break a rule by themselves."""
+"""Quick proofs of infeasibility: an operation that fits nowhere, or fixed operations that violate a constraint by themselves."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from corl.problems.jobshop.evaluation_rules import next_available
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 __all__ = ["impossible"]
 
 
 def impossible(instance: JobShopInstance) -> str:
-    """The first such reason; "" where there is none (there may still be no solution)."""
+    """Return the first such reason; "" if there is none (the instance may still be infeasible)."""
     rules = instance.rules
     if rules is None:
         return ""
@@ -26,8 +26,8 @@ def impossible(instance: JobShopInstance) -> str:
     return fixed.alone() or fixed.on_machines() or fixed.in_jobs()
 
 
-def _fits_nowhere(instance: JobShopInstance, rules: Rules) -> str:
-    """An operation for which no machine that can do it is available long enough, from when it may start on."""
+def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
+    """Return a message about an operation for which no machine is available long enough after its earliest start, or ""."""
     lowest = rules.lowest(instance)
     if rules.unavailable is None:
         return ""
@@ -35,14 +35,17 @@ def _fits_nowhere(instance: JobShopInstance, rules: Rules) -> str:
     gone[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
     for i in np.flatnonzero(np.logical_and.reduceat(gone[instance.choice_machine], instance.choice_first[:-1])).tolist():
         if all(next_available(rules, machine, int(lowest[i]), length) is None for machine, length in instance.choices(i)):
-            return f"{instance.place_of(i)} fits into no time in which a machine that can do it is available"
+            return f"{instance.place_of(i)} does not fit into any time in which an eligible machine is available"
     return ""
 
 
 class _Fixed:
-    """The fixed operations of an instance, and what they leave to the others."""
+    """The fixed operations of an instance, and the times that remain for the others.
 
-    def __init__(self, instance: JobShopInstance, rules: Rules) -> None:
+    The checks return a message, or "" if they find no fault.
+    """
+
+    def __init__(self, instance: JobShopInstance, rules: SideConstraints) -> None:
         assert rules.fixed_start is not None and rules.fixed_machine is not None
         self._instance, self._rules = instance, rules
         self._lowest: list[int] = rules.lowest(instance).tolist()
@@ -51,7 +54,7 @@ class _Fixed:
         self._end = {i: self._start[i] + dict(instance.choices(i))[machine] for i, machine in self._machine.items()}
 
     def alone(self) -> str:
-        """One that starts too early, or while its machine is not available."""
+        """Check that no fixed operation starts too early, or while its machine is not available."""
         for i, start in self._start.items():
             if start < self._lowest[i]:
                 return f"{self._words(i)}; it may start from {self._lowest[i]}"
@@ -60,7 +63,7 @@ class _Fixed:
         return ""
 
     def on_machines(self) -> str:
-        """Two at the same time on one machine, or without time for the set-up between them."""
+        """Check that fixed operations of a machine do not overlap, and that set-ups between them fit."""
         for machine, line in self._lines.items():
             before = -1
             for i in line:
@@ -75,7 +78,7 @@ class _Fixed:
         return ""
 
     def in_jobs(self) -> str:
-        """One that starts before what precedes it in its job can have ended, or not right then where it does not wait."""
+        """Check that the job predecessors of fixed operations can end in time, and exactly in time without waiting."""
         for job in sorted({int(self._instance.job[i]) for i in self._start}):
             ready, i, close = 0, int(self._instance.first[job]), int(self._instance.first[job + 1])
             while i < close:
@@ -90,25 +93,28 @@ class _Fixed:
         return ""
 
     def _free_run(self, first: int, after: int, ready: int) -> tuple[str, int]:
-        """(reason, when operations first..after-1 have ended at the earliest), from `ready` on; waiting is allowed here."""
+        """Return (message, earliest end of operations first..after - 1 of a job if the first starts from `ready` on).
+
+        Waiting is allowed here, which is a relaxation.
+        """
         for i in range(first, after):
             begin, found = max(ready, self._lowest[i]), FOREVER
             for machine, length in self._instance.choices(i):
                 start = self._first_time(machine, begin, length)
                 found = found if start is None else min(found, start + length)
             if found == FOREVER:
-                return f"{self._instance.place_of(i)} fits into no time in which a machine that can do it is free", 0
+                return f"{self._instance.place_of(i)} does not fit into any time in which an eligible machine is free", 0
             ready = found
         return "", ready
 
     def _pinned_run(self, first: int, after: int, pinned: list[int], ready: int) -> tuple[str, int]:
-        """The same of a run without waiting, of which the operations `pinned` are fixed."""
+        """`_free_run` for operations that follow each other without waiting, of which `pinned` are fixed."""
         starts = {self._start[pinned[0]]}
         for i in range(pinned[0] - 1, first - 1, -1):
             starts = {end - length for end in starts for machine, length in self._instance.choices(i)
                       if self._allowed(i, machine, end - length, length)}  # fmt: skip
         if not any(start >= ready for start in starts):
-            return f"{self._words(pinned[0])}; what comes before it ends at {ready} or does not end right then", 0
+            return f"{self._words(pinned[0])}; the operations before it end at {ready} or not exactly in time", 0
         ends = {self._end[pinned[0]]}
         for i in range(pinned[0] + 1, after):
             if i in self._start:
@@ -119,13 +125,13 @@ class _Fixed:
             ends = {start + length for start in ends for machine, length in self._instance.choices(i)
                     if self._allowed(i, machine, start, length)}  # fmt: skip
             if not ends:
-                return f"{self._instance.place_of(i)} cannot follow without waiting what is fixed before it", 0
+                return f"{self._instance.place_of(i)} cannot follow the fixed operation before it without waiting", 0
         return "", min(ends)
 
     # ---------------------------------------------------------------- machines
     @cached_property
     def _lines(self) -> dict[int, list[int]]:
-        """What is fixed on each machine, by time."""
+        """The fixed operations of each machine, by time."""
         lines: dict[int, list[int]] = {}
         for i in sorted(self._start, key=lambda i: (self._start[i], self._end[i])):
             lines.setdefault(self._machine[i], []).append(i)
@@ -133,13 +139,13 @@ class _Fixed:
 
     @cached_property
     def _closed(self) -> dict[int, list[tuple[int, int]]]:
-        """[from, to] of each machine in which no free operation runs, by time."""
+        """The intervals (from, to) of each machine in which no free operation can run, by time."""
         lines = {machine: [(self._start[i], self._end[i]) for i in line] for machine, line in self._lines.items()}
         return {machine: sorted([*lines.get(machine, []), *((a, b) for a, b in self._rules.spells(machine))])
                 for machine in range(self._instance.machines)}  # fmt: skip
 
     def _first_time(self, machine: int, begin: int, length: int) -> int | None:
-        """When a free operation can start on a machine, from `begin` on; None: never."""
+        """Return the earliest start of a free operation on a machine, from `begin` on; None if there is none."""
         for closes, opens in self._closed[machine]:
             if begin < opens and begin + length > closes:
                 begin = opens
@@ -149,7 +155,7 @@ class _Fixed:
         return start >= self._lowest[i] and self._first_time(machine, start, length) == start
 
     def _able(self, machine: int) -> list[int]:
-        """The free operations that the machine can do."""
+        """Return the free operations that the machine can process."""
         owner = np.repeat(np.arange(self._instance.operations), np.diff(self._instance.choice_first))
         return [i for i in owner[self._instance.choice_machine == machine].tolist() if i not in self._start]
 
@@ -168,7 +174,7 @@ class _Fixed:
         return FOREVER if at is None else at + length
 
     def _fits_between(self, machine: int, before: int, other: int, i: int) -> bool:
-        """Whether a free operation may end between two that are fixed, so that their set-up is another."""
+        """Return whether the free operation `other` fits between two fixed ones, so that the set-up between these differs."""
         begin = max(self._lowest[other], self._set_up(machine, before, other))
         length = dict(self._instance.choices(other))[machine]
         at = self._first_time(machine, begin, length)

@@ -1,4 +1,4 @@
-"""Features of a partial schedule: the operations that can come next, in units of their own durations."""
+"""Features of a partial schedule: the operations that can be scheduled next, in units of their own durations."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ _JOB, _MACHINE, _DURATION, _START, _READY, _FREE, _REST, _LEFT, _DUE, _WEIGHT, _
 TOKENS = 16
 """F: features of a token, in the order of `_columns`, then the two of the shop."""
 _SHOP, _REMAINING = range(TOKENS - 2, TOKENS)
-_SHOWN = 20.0  # asinh and log1p of times in mean durations: larger ones look the same
+_SHOWN = 20.0  # the bound of asinh and log1p of times in mean durations
 
 
 def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return K tokens of JobShopEnvironment's listed actions and one of the shop.
+    """Return K tokens for JobShopEnvironment's listed actions and one for the shop.
 
-    The unit is about the estimate's further growth.
-
-    Times are in mean durations of the jobs listed, on a logarithmic scale. Raises UsageError for observations of
-    another environment.
+    The scale of the values approximates the further growth of the estimate. Times are in mean durations of the listed jobs, on a
+    logarithmic scale. Raises UsageError for observations of another environment.
     """
     if not {"rest", "start"} <= observation.keys():
         raise UsageError("the features operations are of the environment dispatching; accepted: its observations")
@@ -45,40 +43,40 @@ def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
         x[:, :slots, k] = np.where(mask, column, 0.0)
     x[:, slots, _SHOP] = 1.0
     x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
-    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
-    return Tokens(x, there, None, unit * _growth(observation, count))
+    present = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, present, None, unit * _growth(observation, count))
 
 
-def _growth(seen: Mapping[str, NDArray[Any]], count: NDArray[np.int64]) -> NDArray[np.float64]:
+def _growth(observed: Mapping[str, NDArray[Any]], count: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return about how many mean durations, times weights of late jobs, the estimate may still grow, float64 [R], positive."""
-    length = seen["left"].sum(axis=1) / count
-    weight = seen["weight"].sum(axis=1) / count * seen["remaining"] / np.maximum(1.0, length)
-    return np.sqrt(1.0 + seen["remaining"]) * np.where(seen["tardy"] & (weight > 0), weight, 1.0)
+    length = observed["left"].sum(axis=1) / count
+    weight = observed["weight"].sum(axis=1) / count * observed["remaining"] / np.maximum(1.0, length)
+    return np.sqrt(1.0 + observed["remaining"]) * np.where(observed["tardy"] & (weight > 0), weight, 1.0)
 
 
-def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
+def _columns(observed: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
     """Return [R, K] (or an array that broadcasts to it) for each feature; `unit` is [R, 1]."""
-    mask, start, end = seen["mask"], seen["start"], seen["start"] + seen["duration"]
-    tardy, finish = seen["tardy"][:, None], start + seen["rest"]
+    mask, start, end = observed["mask"], observed["start"], observed["start"] + observed["duration"]
+    tardy, finish = observed["tardy"][:, None], start + observed["rest"]
     never = np.iinfo(np.int64).max
     first = np.where(mask, start, never).min(axis=1, keepdims=True)
-    soonest = np.where(mask, end, never).min(axis=1, keepdims=True)
-    horizon = np.where(tardy, finish.max(axis=1, keepdims=True), seen["estimate"][:, None])
-    room = np.where(tardy, np.where(tardy, seen["due"], 0), horizon) - finish
-    weight = seen["weight"] / np.maximum(1, seen["weight"].max(axis=1, keepdims=True))
+    earliest_end = np.where(mask, end, never).min(axis=1, keepdims=True)
+    horizon = np.where(tardy, finish.max(axis=1, keepdims=True), observed["estimate"][:, None])
+    slack = np.where(tardy, np.where(tardy, observed["due"], 0), horizon) - finish
+    weight = observed["weight"] / np.maximum(1, observed["weight"].max(axis=1, keepdims=True))
     return [
-        seen["duration"] / unit / 4.0,
-        signed_log(seen["duration"] - seen["least"], unit),
+        observed["duration"] / unit / 4.0,
+        signed_log(observed["duration"] - observed["least"], unit),
         signed_log(start - first, unit),
-        signed_log(end - soonest, unit),
+        signed_log(end - earliest_end, unit),
         start > first,
-        end > soonest,
-        signed_log(seen["rest"], unit),
-        np.log1p(seen["left"]) / 4.0,
-        signed_log(room, unit),
-        room <= 0,
-        signed_log(horizon - start - seen["work"], unit),
-        signed_log(seen["free"] - seen["ready"], unit),
+        end > earliest_end,
+        signed_log(observed["rest"], unit),
+        np.log1p(observed["left"]) / 4.0,
+        signed_log(slack, unit),
+        slack <= 0,
+        signed_log(horizon - start - observed["work"], unit),
+        signed_log(observed["free"] - observed["ready"], unit),
         tardy * weight,
         tardy * 1.0,
     ]
@@ -103,16 +101,16 @@ def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
             operation = state.owner[c]
             o = state.operations_start[instance] + operation
             job, at = state.job[o], state.jobs_start[instance] + state.job[o]
-            seen = out[i, k]
-            seen[_JOB], seen[_MACHINE], seen[_DURATION] = job, state.machine[c], state.duration[c]
-            seen[_START], seen[_READY] = earliest(state, row, job, c), state.ready[row, job]
-            seen[_FREE] = state.free[row, state.machine[c]]
-            seen[_REST], seen[_LEFT] = state.rest[o], state.closing[at] - operation
-            seen[_DUE], seen[_WEIGHT] = state.due[at], state.weight[at]
+            observed = out[i, k]
+            observed[_JOB], observed[_MACHINE], observed[_DURATION] = job, state.machine[c], state.duration[c]
+            observed[_START], observed[_READY] = earliest(state, row, job, c), state.ready[row, job]
+            observed[_FREE] = state.free[row, state.machine[c]]
+            observed[_REST], observed[_LEFT] = state.rest[o], state.closing[at] - operation
+            observed[_DUE], observed[_WEIGHT] = state.due[at], state.weight[at]
             least = state.rest[o]
             if operation + 1 < state.closing[at]:
                 least -= state.rest[o + 1]
-            seen[_LEAST], seen[_WORK] = least, work[state.machine[c]]
+            observed[_LEAST], observed[_WORK] = least, work[state.machine[c]]
 
 
 @kernel

@@ -26,18 +26,18 @@ _SEEDS = 2**31 - 2
 
 
 class _Lehmer:
-    """x <- 16807 x mod (2^31 - 1)."""
+    """The congruential generator x <- 16807 x mod (2^31 - 1)."""
 
     def __init__(self, seed: int) -> None:
         self._x = seed
 
     def raw(self) -> int:
-        """The next state, 1..2^31 - 2."""
+        """Return the next state, 1..2^31 - 2."""
         self._x = 16807 * self._x % (2**31 - 1)
         return self._x
 
     def uniform(self, low: int, high: int) -> int:
-        """An integer in low..high, with the rounding that Taillard prescribes."""
+        """Return an integer in low..high, with the rounding that Taillard prescribes."""
         return low + int(self.raw() / (2**31 - 1) * (high - low + 1))
 
 
@@ -60,6 +60,7 @@ def taillard(
 
 
 def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) -> list[list[list[tuple[int, int]]]]:
+    """Return [[(machine, duration)], ...] for each job, by Taillard's procedure: durations first, then orders of machines."""
     times, visits = _Lehmer(time_seed), _Lehmer(machine_seed)
     rows = [[times.uniform(1, 99) for _ in range(machines)] for _ in range(jobs)]
     orders = []
@@ -134,7 +135,7 @@ def tardiness(
 
 
 def _dates(rows: list[list[list[tuple[int, int]]]], release: NDArray[np.int64], tightness: float) -> dict[str, Any]:
-    """Due dates, weights and objective of jobs, by the shortest of the durations of each operation (Singer and Pinedo, 1998)."""
+    """Return due dates, weights and objective of jobs, by the shortest duration of each operation (Singer and Pinedo, 1998)."""
     if not 0.0 <= tightness <= 1000.0:
         raise UsageError(f"tightness: {tightness} is not accepted; accepted: 0 to 1000")
     jobs = len(rows)

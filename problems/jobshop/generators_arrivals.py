@@ -14,11 +14,18 @@ _LOADS, _TIGHTNESS = (0.8, 0.95), (1.5, 4.0)
 
 
 def arrivals(*, size: int = 100, machines: int = 10, load: float = 0.0, tightness: float = 0.0, seed: int = 0) -> JobShopInstance:
-    """`size` jobs that arrive one by one, for the total weighted tardiness (after Holthaus and Rajendran, IJPE 48, 1997).
+    """Return `size` jobs that arrive one by one, for the total weighted tardiness (after Holthaus and Rajendran, IJPE 48, 1997).
 
-    A job has two operations to as many as there are machines, on different ones, of 1 to 49 each. Times between arrivals are
-    exponential, so that machines are busy for the share `load` of the time in the long run; 0: 0.8 to 0.95, drawn. A job is due
-    `tightness` times its own work after it arrives; 0: 1.5 to 4, drawn once for all. A job weighs 1, 2 or 4, most 2.
+    A job has 2 to `machines` operations on different machines, with durations uniform in 1..49. The weights of jobs are 1, 2 or
+    4, mostly 2.
+
+    Args:
+        size: The number of jobs.
+        machines: The number of machines.
+        load: The share of time for which machines are busy in the long run; times between arrivals are exponential. 0: drawn
+            from 0.8 to 0.95.
+        tightness: A job is due this many times its own work after its arrival. 0: drawn from 1.5 to 4, once for all jobs.
+        seed: Of all random numbers.
     """
     if not (size >= 1 and machines >= 1 and size * machines <= _LARGEST):
         raise UsageError(f"size, machines: {size} x {machines} is not accepted; accepted: from 1, up to {_LARGEST:,} operations")
@@ -34,7 +41,7 @@ def arrivals(*, size: int = 100, machines: int = 10, load: float = 0.0, tightnes
         order = random.permutation(machines)[: int(random.integers(min(2, machines), machines, endpoint=True))]
         rows.append([[(int(machine), int(random.integers(1, 50)))] for machine in order])
     work = np.array([sum(duration for ((_, duration),) in row) for row in rows])
-    gap = 25.0 * (min(2, machines) + machines) / 2.0 / (machines * busy)  # of a job's mean work, the share of one machine
+    gap = 25.0 * (min(2, machines) + machines) / 2.0 / (machines * busy)  # a job's mean work per machine, divided by the load
     release = np.floor(np.cumsum(random.exponential(gap, size))).astype(np.int64)
     comment = f"corl generate jobshop arrivals --option size={size} --option machines={machines} "
     comment += f"--option load={load} --option tightness={tightness} --seed {seed}"

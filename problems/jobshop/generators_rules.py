@@ -1,4 +1,4 @@
-"""Random workshops with the rules that real ones have."""
+"""Random workshops with the side constraints of real ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError, unknown
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
-from corl.problems.jobshop.rules import Rules
+from corl.problems.jobshop.rules import SideConstraints
 
 __all__ = ["workshop"]
 
@@ -22,12 +22,13 @@ _Made = dict[str, Any]
 
 
 def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0) -> JobShopInstance:
-    """A workshop with the rules in `ask`, separated by commas: what real ones have, and can be scheduled.
+    """Return a feasible workshop with the side constraints in `ask`, names separated by commas.
 
-    Each job goes through half to all of the machines in random order, 10 to 99 minutes each. To ask for: breakdown (a machine is
-    down for a while), calendars (eight hours of work, eight off, machine by machine later), choices (a second machine for half
-    of the operations), families (set-ups between four families), nowait (of a third of the jobs), releases (of operations),
-    running (operations begun before now, and frozen), setups (by pairs of jobs), tardiness, windows (earliness and tardiness).
+    Each job visits half to all of the machines in random order, with durations uniform in 10..99 minutes. Names: breakdown (one
+    machine is down for four hours), calendars (eight hours of work alternate with eight off, shifted at random for each machine),
+    choices (a second machine for about half of the operations), families (set-ups between four families), nowait (about a third
+    of the operations follow without waiting), releases (earliest starts of operations), running (operations begun before now, and
+    frozen ones), setups (by pairs of jobs), tardiness, windows (earliness and tardiness).
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
@@ -49,7 +50,7 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
         rules |= _RULES[word](made, random)
     if spells := sorted(rules.pop("breakdown", []) + rules.pop("calendars", [])):
         rules["unavailable"] = np.array(spells)
-    if "running" in wanted:  # what is begun was released, and what follows it may wait
+    if "running" in wanted:  # operations that have begun were released, and their successors may wait
         begun = rules["fixed_start"] >= 0
         for name, places in (("earliest", begun), ("no_wait", np.append(False, begun[:-1]))):
             if name in rules:
@@ -59,7 +60,7 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
         **made,
         name=f"workshop-{jobs}x{machines}",
         comment=f"corl generate jobshop workshop --option jobs={jobs} --option machines={machines}{given} --seed {seed}",
-        rules=Rules(**rules) if rules else None,
+        rules=SideConstraints(**rules) if rules else None,
     )
 
 
@@ -68,12 +69,12 @@ def _work(made: _Made) -> NDArray[np.int64]:
 
 
 def _breakdown(made: _Made, random: np.random.Generator) -> _Made:
-    """Machine 0 is down from an hour after the beginning, for four hours; breaks of calendars come later."""
+    """Return a breakdown of machine 0 for four hours, one hour after the beginning; breaks of calendars begin later."""
     return {"breakdown": [(0, 60, 300)]}
 
 
 def _calendars(made: _Made, random: np.random.Generator) -> _Made:
-    """As many days as twice the mean work of a machine takes; the first break is at 360 or later."""
+    """Return breaks for two days plus twice the mean work of a machine; the first break begins at 360 or later."""
     days = 2 + int(2 * _work(made).sum() / made["machines"] / _DAY)
     lines = []
     for m in range(made["machines"]):
@@ -92,7 +93,7 @@ def _choices(made: _Made, random: np.random.Generator) -> _Made:
 
 
 def _families(made: _Made, random: np.random.Generator) -> _Made:
-    """Set-ups of 20 to 60 minutes between families, none within one."""
+    """Return set-ups of 20 to 60 minutes between families, and none within a family."""
     f, operations = _FAMILIES, sum(map(len, made["jobs"]))
     setups = random.integers(20, 61, (made["machines"], f, f))
     setups[:, np.arange(f), np.arange(f)] = 0
@@ -112,7 +113,11 @@ def _releases(made: _Made, random: np.random.Generator) -> _Made:
 
 
 def _running(made: _Made, random: np.random.Generator) -> _Made:
-    """Now is 30; on every third machine a job's first operation began 1 to 9 minutes ago, another is frozen 200 minutes later."""
+    """Return the present time 30, and fixed operations.
+
+    On every third machine the first operation of a job began 1 to 9 minutes ago, and one of another job is frozen 200 minutes
+    after that.
+    """
     first = np.cumsum([0, *(len(row) for row in made["jobs"])])
     start, machine, begun = np.full(first[-1], -1), np.full(first[-1], -1), dict[int, list[int]]()
     for j, row in enumerate(made["jobs"]):
@@ -125,7 +130,7 @@ def _running(made: _Made, random: np.random.Generator) -> _Made:
 
 
 def _setups(made: _Made, random: np.random.Generator) -> _Made:
-    """From every job to every other, 5 to 50 minutes, and 5 to 20 before the first."""
+    """Return set-ups of 5 to 50 minutes between jobs, and of 5 to 20 before the first."""
     n, m = len(made["jobs"]), made["machines"]
     return {"setups": random.integers(5, 51, (m, n, n)), "first_setups": random.integers(5, 21, (m, n))}
 
@@ -139,7 +144,7 @@ def _tardiness(made: _Made, random: np.random.Generator) -> _Made:
 
 
 def _windows(made: _Made, random: np.random.Generator) -> _Made:
-    """An hour in which each job may end; a minute too early weighs 1, one too late 1 to 4."""
+    """Return a due window of one hour for each job; a minute of earliness weighs 1, a minute of tardiness 1 to 4."""
     _tardiness(made, random)
     made["objective"] = "earliness_tardiness"
     return {"early": np.maximum(0, made["due"] - 60), "earliness": np.ones(len(made["jobs"]), np.int64)}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import InputError
-from corl.problems.jobshop.rules import Rules
+from corl.problems.jobshop.rules import SideConstraints
 
 __all__ = ["HORIZON", "LARGEST_MACHINES", "OBJECTIVES", "JobShopInstance", "Objective", "Schedule", "from_jobs"]
 
@@ -28,9 +28,9 @@ class Schedule(NamedTuple):
     """A solution: the start and the machine of each operation, both in the instance's flat order of operations."""
 
     start: NDArray[np.int64]
-    """int64 [operations]"""
+    """int64 [operations], start times."""
     machine: NDArray[np.int32]
-    """int32 [operations], 0..machines-1."""
+    """int32 [operations], machines 0..machines-1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +46,17 @@ class JobShopInstance:
     name: str
     machines: int
     first: NDArray[np.int32]
-    """int32 [jobs + 1]"""
+    """int32 [jobs + 1], the offset of each job's operations."""
     choice_first: NDArray[np.int32]
-    """int32 [operations + 1]"""
+    """int32 [operations + 1], the offset of each operation's choices."""
     choice_machine: NDArray[np.int32]
-    """int32 [choices], 0..machines-1"""
+    """int32 [choices], machines 0..machines-1."""
     choice_duration: NDArray[np.int32]
-    """int32 [choices], from 0"""
+    """int32 [choices], durations on these machines, from 0."""
     release: NDArray[np.int64] = None  # type: ignore[assignment]
-    """int64 [jobs], before which a job cannot start; 0 by default."""
+    """int64 [jobs], the earliest start of each job; 0 by default."""
     due: NDArray[np.int64] | None = None
-    """int64 [jobs], needed by all objectives but the makespan."""
+    """int64 [jobs], due dates; required unless the objective is the makespan."""
     weight: NDArray[np.int64] = None  # type: ignore[assignment]
     """int64 [jobs], the weight of one time unit of tardiness; 1 by default."""
     objective: Objective = "makespan"
@@ -64,11 +64,12 @@ class JobShopInstance:
     first_machine: int = 0
     """The number of machine 0 in the file, 0 or 1."""
     comment: str = ""
-    rules: Rules | None = None
-    """Further constraints; with an earliness objective they are present, perhaps empty."""
+    rules: SideConstraints | None = None
+    """Side constraints, or None; with an earliness objective they are present, perhaps empty."""
     job_names: tuple[str, ...] = ()
+    """Distinct names of the jobs; empty: jobs are numbered."""
     machine_names: tuple[str, ...] = ()
-    """The names of jobs and machines, different texts each; empty: by their numbers."""
+    """Distinct names of the machines; empty: machines are numbered."""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -100,7 +101,7 @@ class JobShopInstance:
                 raise InputError(f"accepted: {count} different texts, or none", field=field)
             object.__setattr__(self, field, tuple(given))
         if self.rules is None and self.objective == "earliness_tardiness":
-            object.__setattr__(self, "rules", Rules())
+            object.__setattr__(self, "rules", SideConstraints())
         if self.rules is not None:
             self.rules.check(self)
         if self.horizon > HORIZON:
@@ -205,7 +206,7 @@ def from_jobs(
     objective: Objective = "makespan",
     first_machine: int = 0,
     comment: str = "",
-    rules: Rules | None = None,
+    rules: SideConstraints | None = None,
     job_names: Sequence[str] = (),
     machine_names: Sequence[str] = (),
 ) -> JobShopInstance:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["JobShop"]
 
 _SOLUTION = 'accepted: {"start": [[...] per job], "machine": [[...] per job]}, integers (or names), one for every operation'
-_TINY = 4  # jobs of a miniature, and operations of each
+_TINY = 4  # jobs of a miniature instance, and operations per job
 
 
 def _operations(observation: Mapping[str, Any]) -> Tokens:
@@ -52,7 +52,7 @@ def _queue(observation: Mapping[str, Any]) -> Tokens:
 
 
 class JobShop(Problem):
-    """The job shop: classic, with release and due dates, with flexible machines, and with rules: set-ups, calendars and more.
+    """The job shop: classic, with release and due dates, with flexible machines, and with side constraints such as set-ups.
 
     A solution is a Schedule: the start and the machine of every operation. Modules that are only needed by one method are
     imported there: `import corl.problems.jobshop.problem` loads NumPy alone.
@@ -207,9 +207,9 @@ class JobShop(Problem):
     ) -> Environment:
         """Return an environment of `rows` states of `instances`.
 
-        "dispatching" builds an active schedule operation by operation and lists the `width` earliest; "semi-active" builds any
-        semi-active schedule; "intervals" is a constraint model in which time jumps between decisions; in "arriving" one of the
-        jobs that wait for a machine begins at once.
+        "dispatching" builds an active schedule operation by operation, and lists the `width` choices that can start first;
+        "semi-active" builds any semi-active schedule; "intervals" is a constraint model in which time jumps between decisions;
+        in "arriving" an action starts one of the jobs that wait for a free machine.
         """
         from corl.problems.jobshop.environment import JobShopEnvironment
         from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
@@ -234,13 +234,13 @@ class JobShop(Problem):
         return follow(instance, solution)
 
     def default_policy(self, instance: JobShopInstance) -> str:
-        """Return the policy for the makespan without choices of machines, or for the weighted tardiness; "" with rules."""
+        """Return the policy for the makespan without choices of machines, or for the weighted tardiness; "" if there is none."""
         if instance.rules is not None or (instance.flexible and instance.objective == "makespan"):
             return ""
         return "jobshop-slim" if instance.objective == "makespan" else "jobshop-arrivals"
 
     def miniature(self, instance: JobShopInstance) -> JobShopInstance:
-        """Return the instance of the first four jobs with their first four operations, without rules."""
+        """Return the instance of the first four jobs with their first four operations, without side constraints."""
         at = np.concatenate([np.arange(a, min(b, a + _TINY)) for a, b in zip(instance.first[:_TINY], instance.first[1:])])
         choice = np.concatenate([np.arange(instance.choice_first[i], instance.choice_first[i + 1]) for i in at])
         jobs = min(_TINY, instance.jobs)

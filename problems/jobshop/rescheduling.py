@@ -1,4 +1,4 @@
-"""Rescheduling: from an instance, its schedule and the time that it is now to the instance of what is still to be decided."""
+"""Rescheduling: the instance of the remaining decisions, given an instance, its schedule and the present time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from corl.errors import UsageError
 from corl.problems.jobshop.evaluation import check, ends
 from corl.problems.jobshop.instance import JobShopInstance
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 __all__ = ["reschedule"]
 
@@ -26,13 +26,19 @@ def reschedule(
 ) -> JobShopInstance:
     """Return the instance at the time `now`: operations that have begun, or begin before `frozen_until`, are fixed.
 
-    They are fixed as in `schedule`; `frozen_until` is by default `now`. All other operations are free, from now on.
+    They are fixed as in `schedule`. All other operations are free, and start from `now` on. Raises Infeasible if the schedule is
+    not feasible, UsageError for an invalid time or machine.
 
-    down: (machine, until when, None for good) of machines that broke down now. An operation running on one is lost and starts
-    again from scratch; an operation frozen there before the machine is up again is free, and so are the operations that follow
-    either in its job. Raises Infeasible if the schedule is not one of the instance, UsageError for an invalid time or machine.
+    Args:
+        instance: The instance.
+        schedule: A feasible schedule of it.
+        now: The present time; not before that of the instance.
+        down: (machine, until when, or None for good) for machines that broke down now. An operation running there is lost, and
+            starts again from scratch. An operation frozen there before the machine is up again is free. So are the later
+            operations of the jobs of both.
+        frozen_until: Operations that start before it are fixed; by default `now`.
     """
-    found, rules = check(instance, schedule), Rules() if instance.rules is None else instance.rules
+    found, rules = check(instance, schedule), SideConstraints() if instance.rules is None else instance.rules
     if not rules.now <= now or (frozen_until is not None and frozen_until < now):
         raise UsageError(f"now: {now} is not accepted; accepted: from {rules.now}, and frozen_until from now on")
     end = ends(instance, found)
@@ -45,7 +51,7 @@ def reschedule(
         up = FOREVER if until is None else until
         fixed &= ~((found.machine == machine) & (found.start < up) & (end > now))
         spells = _with_spell(spells, machine, now, up)
-    for i in range(instance.operations):  # what follows something that is free is free
+    for i in range(instance.operations):  # the job successors of free operations are free
         if i not in instance.first[:-1] and not fixed[i - 1]:
             fixed[i] = False
     changed = replace(
@@ -59,7 +65,7 @@ def reschedule(
 
 
 def _with_spell(spells: list[list[int]], machine: int, begin: int, end: int) -> list[list[int]]:
-    """These and one more, as one with those that it meets."""
+    """Return the breaks with one more, merged with those that it touches."""
     kept = []
     for m, closes, opens in spells:
         if m == machine and closes <= end and opens >= begin:

@@ -1,4 +1,4 @@
-"""Rules: what a job shop asks for beyond durations, choices of machines, release and due dates."""
+"""SideConstraints: constraints of a job shop beyond durations, choices of machines, release and due dates."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deprecation import renamed
 from corl.errors import InputError
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["FOREVER", "Rules", "first_rule", "refused"]
+__all__ = ["FOREVER", "SideConstraints", "first_rule", "refused"]
 
 FOREVER = 2**62
-"""When a machine that is down for good is available again."""
+"""The end of a break that never ends: the machine is down for good."""
 _LARGEST = 10**9
 _HEAVIEST = 10**6
 
@@ -24,35 +25,38 @@ _Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
-    """Each is None where an instance does without. J jobs, O operations, M machines, F families; arrays are read-only.
+class SideConstraints:
+    """Side constraints of an instance with J jobs, O operations, M machines and F families of set-ups.
 
-    Raises InputError, once an instance takes them, where a value is off or two of them do not go together.
+    A field is None if the instance has no such constraint; arrays are made read-only. The constructor of the instance raises
+    InputError if a value is invalid or two fields contradict each other.
     """
 
     earliest: _Integers | None = None
-    """int64 [O]: no operation starts before; beside the release dates of jobs."""
+    """int64 [O], the earliest start of each operation, in addition to the release dates of jobs."""
     no_wait: NDArray[np.bool_] | None = None
-    """bool [O]: which operations start the moment the one before them in their job ends; never the first of a job."""
+    """bool [O], which operations start exactly when their job predecessor ends; False for the first operation of a job."""
     unavailable: _Integers | None = None
-    """int64 [c, 3]: machine, from, to (FOREVER: for good), by machine and time. No operation and no set-up runs between the two:
-    each lies within an interval in which the machine is available, it does not go on after a break."""
+    """int64 [breaks, 3], machine, from, to (FOREVER: for good), sorted by machine and time. Operations and set-ups do not overlap
+    a break, and are not interrupted by one."""
     family: _Integers | None = None
-    """int64 [O]: the family 0..F-1 of each operation; by default the number of its job."""
+    """int64 [O], the set-up family 0..F-1 of each operation; by default the number of its job."""
     setups: _Integers | None = None
-    """int64 [M, F, F]: what setting up machine m from an operation of family a to the next one there, of family b, takes. It is
-    done between the two, without a break in it, and needs no job, so that it may be done before the job comes."""
+    """int64 [M, F, F], the set-up time of machine m from family a to family b. A set-up takes place between two consecutive
+    operations of the machine, without an interruption; it does not need the job, so it may take place before the job is ready."""
     first_setups: _Integers | None = None
-    """int64 [M, F]: that before the first operation of a machine; 0 by default. It begins at 0 or later."""
+    """int64 [M, F], the set-up time before the first operation of a machine; 0 by default. It begins at 0 or later."""
     early: _Integers | None = None
-    """int64 [J]: before which a job ends too early (its window ends with the due date); by default the due date."""
+    """int64 [J], the date before which a job ends too early: its window is from this date to the due date; by default the due
+    date."""
     earliness: _Integers | None = None
-    """int64 [J]: the weight of a time unit that a job ends too early; 1 by default."""
+    """int64 [J], the weight of one time unit of earliness; 1 by default."""
     now: int = 0
-    """What is not fixed, and its set-up, starts now or later."""
+    """The present time: operations that are not fixed, and their set-ups, start now or later."""
     fixed_start: _Integers | None = None
+    """int64 [O], the start of each operation that is frozen or has started; -1 for others."""
     fixed_machine: _Integers | None = None
-    """int64 [O] each, -1 where nothing is fixed: when and where an operation starts that is frozen, or has started already."""
+    """int64 [O], its machine; -1 for others."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -66,17 +70,17 @@ class Rules:
 
     @property
     def fixed(self) -> NDArray[np.int64]:
-        """The numbers of the operations that are fixed."""
+        """The operations that are fixed, ascending."""
         return np.zeros(0, np.int64) if self.fixed_start is None else np.flatnonzero(self.fixed_start >= 0)
 
     @property
     def names(self) -> list[str]:
-        """What is asked for, in words for messages."""
+        """The constraints in use, in words for messages."""
         found = [words for name, words in _WORDS.items() if getattr(self, name) is not None]
         return [*found, "a time that is now"] if self.now else found
 
     def spells(self, machine: int) -> list[list[int]]:
-        """[from, to] of all times in which a machine is not available, in order."""
+        """Return [from, to] for each break of a machine, by time."""
         if self.unavailable is None:
             return []
         begin, end = np.searchsorted(self.unavailable[:, 0], [machine, machine + 1])
@@ -84,11 +88,11 @@ class Rules:
         return found
 
     def families(self, instance: JobShopInstance) -> _Integers:
-        """int64 [O]: the family of each operation."""
+        """Return the set-up family of each operation, int64 [O]."""
         return instance.job.astype(np.int64) if self.family is None else self.family
 
     def lowest(self, instance: JobShopInstance) -> _Integers:
-        """int64 [O]: before which no operation starts, whatever the others do: by release dates, `earliest` and now."""
+        """Return the earliest start of each operation by release dates, `earliest` and `now`, int64 [O]."""
         lowest = np.zeros(instance.operations, np.int64) if self.earliest is None else self.earliest.copy()
         free = np.ones(instance.operations, bool)
         free[self.fixed] = False
@@ -98,7 +102,7 @@ class Rules:
         return lowest
 
     def last_event(self, instance: JobShopInstance) -> int:
-        """From when on nothing but the operations themselves is in the way of any."""
+        """Return the time from which operations are restricted by other operations only, not by dates, breaks or fixed starts."""
         events = [self.now, 0]
         events += [int(given.max()) for given in (self.earliest, self.early) if given is not None]
         if self.unavailable is not None:
@@ -110,7 +114,7 @@ class Rules:
         return max(events)
 
     def longest_setups(self, instance: JobShopInstance) -> int:
-        """What set-ups take together at the most."""
+        """Return an upper bound of the sum of all set-up times."""
         if self.setups is None:
             return 0
         to = self.setups.max(axis=(0, 1))
@@ -120,7 +124,7 @@ class Rules:
 
     # ---------------------------------------------------------------- checks
     def check(self, instance: JobShopInstance) -> None:
-        """Raises InputError where shapes, values or combinations are not accepted in this instance."""
+        """Raise InputError if a shape, a value or a combination is not accepted in this instance."""
         o, j, m = instance.operations, instance.jobs, instance.machines
         families = 0 if self.setups is None or self.setups.ndim != 3 else self.setups.shape[1]
         shapes: dict[str, tuple[tuple[int | None, ...], int, int]] = {
@@ -190,21 +194,21 @@ class Rules:
         if ((self.fixed_start < 0) != (self.fixed_machine < 0)).any():
             raise InputError("accepted: both of an operation, or neither", field="fixed_machine")
         for i in self.fixed.tolist():
-            able = [machine for machine, _ in instance.choices(i)]
-            if self.fixed_machine[i] not in able:
-                accepted = ", ".join(map(instance.machine_label, able))
+            machines = [machine for machine, _ in instance.choices(i)]
+            if self.fixed_machine[i] not in machines:
+                accepted = ", ".join(map(instance.machine_label, machines))
                 where = instance.machine_label(int(self.fixed_machine[i]))
                 message = f"{instance.place_of(i)} is on machine {where}; accepted: {accepted}"
                 raise InputError(message, field="fixed_machine")
 
 
 def refused(instance: JobShopInstance) -> str:
-    """The reason why what knows no rules does not take an instance, by the first of its rules; "" where it has none."""
-    return f"it knows no {first}" if (first := first_rule(instance)) else ""
+    """Return why a method without support for side constraints does not accept an instance; "" if the instance has none."""
+    return f"it does not support {first}" if (first := first_rule(instance)) else ""
 
 
 def first_rule(instance: JobShopInstance) -> str:
-    """The first of an instance's rules, in words; "" where it has none."""
+    """Return the first side constraint of an instance, in words; "" if it has none."""
     return "" if instance.rules is None else (instance.rules.names or ["earliness"])[0]
 
 
@@ -216,6 +220,7 @@ _WORDS = {
 
 
 def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int, high: int) -> None:
+    """Raise InputError unless `value` is an integer (for no_wait, bool) array of this shape, None: any, in low..high."""
     kinds = "b" if name == "no_wait" else "iu"
     good = isinstance(value, np.ndarray) and value.ndim == len(shape) and value.dtype.kind in kinds
     if not good or any(size not in (None, given) for size, given in zip(shape, value.shape)):
@@ -224,3 +229,7 @@ def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int,
     if value.size and kinds != "b" and not (value.min() >= low and value.max() <= high):
         bad = value[(value < low) | (value > high)][0]
         raise InputError(f"{bad} is not accepted; accepted: {low} to {high:,}", field=name)
+
+
+if not TYPE_CHECKING:  # to a type checker, an old name is an error
+    __getattr__ = renamed(__name__, {"Rules": "SideConstraints"})

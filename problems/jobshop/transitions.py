@@ -23,10 +23,10 @@ _NEVER = 2**62
 
 
 class State(NamedTuple):
-    """The pool. I instances of J jobs, M machines, O operations, C choices each (at most); R rows.
+    """A pool of R partial schedules of I instances with at most J jobs, M machines, O operations and C choices each.
 
-    Jobs, operations and choices are numbered within their instance; its `jobs_start`, `operations_start` and
-    `choices_start` are their offsets in the arrays that hold those of all instances.
+    Jobs, operations and choices are numbered within their instance. Arrays "of all jobs" (operations, choices) hold those of
+    all instances, one instance after the other, from the offsets `jobs_start` (`operations_start`, `choices_start`) on.
     """
 
     kind: NDArray[np.int64]
@@ -34,53 +34,59 @@ class State(NamedTuple):
     tardy: NDArray[np.bool_]
     """[I] whether the weighted tardiness is minimised, not the makespan."""
     jobs: NDArray[np.int64]
-    """[I]"""
+    """[I] number of jobs."""
     machines: NDArray[np.int64]
-    """[I]"""
+    """[I] number of machines."""
     operations: NDArray[np.int64]
-    """[I]"""
+    """[I] number of operations."""
     choices: NDArray[np.int64]
-    """[I]"""
+    """[I] number of choices."""
     jobs_start: NDArray[np.int64]
+    """[I] offset of the instance's jobs."""
     operations_start: NDArray[np.int64]
+    """[I] offset of the instance's operations."""
     choices_start: NDArray[np.int64]
+    """[I] offset of the instance's choices."""
     opening: NDArray[np.int32]
-    """Of each job, its first operation."""
+    """[all jobs] the first operation."""
     closing: NDArray[np.int32]
-    """Of each job, one past its last operation."""
+    """[all jobs] one past the last operation."""
     release: NDArray[np.int64]
+    """[all jobs] release dates."""
     due: NDArray[np.int64]
+    """[all jobs] due dates; 2**62 if the instance has none."""
     weight: NDArray[np.int64]
+    """[all jobs] weights of the tardiness."""
     job: NDArray[np.int32]
-    """Of each operation, its job."""
+    """[all operations] the job."""
     begin: NDArray[np.int32]
-    """Of each operation, its first choice."""
+    """[all operations] the first choice."""
     end: NDArray[np.int32]
-    """Of each operation, one past its last choice."""
+    """[all operations] one past the last choice."""
     rest: NDArray[np.int64]
-    """Of each operation, the least time from its start to the end of its job."""
+    """[all operations] the least time from the start to the end of the job."""
     owner: NDArray[np.int32]
-    """Of each choice, its operation."""
+    """[all choices] the operation."""
     machine: NDArray[np.int32]
-    """Of each choice."""
+    """[all choices] the machine."""
     duration: NDArray[np.int64]
-    """Of each choice."""
+    """[all choices] the duration on that machine."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     left: NDArray[np.int32]
     """[R] operations that are not scheduled."""
     estimate: NDArray[np.float64]
-    """[R] the objective value if every job continued from here without waiting: a lower bound, at last the objective value."""
+    """[R] the objective value if every job continued without waiting: a lower bound, and at the end the objective value."""
     next: NDArray[np.int32]
-    """[R, J] each job's next operation; `closing` if the job is done."""
+    """[R, J] the next operation of each job; `closing` if the job is finished."""
     ready: NDArray[np.int64]
-    """[R, J] the time from which it can start."""
+    """[R, J] the time from which the job's next operation can start."""
     free: NDArray[np.int64]
-    """[R, M] the time from which a machine is free."""
+    """[R, M] the time from which the machine is free."""
     start: NDArray[np.int64]
-    """[R, O] of the operations that are scheduled."""
+    """[R, O] start times of the scheduled operations."""
     chosen: NDArray[np.int32]
-    """[R, O] their choices."""
+    """[R, O] choices of the scheduled operations."""
 
 
 @kernel
@@ -173,6 +179,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @kernel(borrow=True)
 def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
+    """Copy row `src`, a state of `instance`, to row `dst`, except `left` and `estimate`."""
     state.instance[dst] = instance
     copy_between_rows(state.next, src, dst, state.jobs[instance])
     copy_between_rows(state.ready, src, dst, state.jobs[instance])

@@ -1,4 +1,4 @@
-"""From items to the decisions that take them: what imitation learns from."""
+"""Conversion of items into the decisions that take them, for imitation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: KnapsackInstance, solution: Any, name: str) -> NDArray[np.int64]:
-    """See Knapsack.decisions. In "core" a solution without a certain item gives way to the known one, which is as good."""
+    """See Knapsack.decisions. In "core", the known solution replaces one without a certain item; it is as good."""
     items = check(instance, solution)
     environment = KnapsackEnvironment([instance], 1, 1)
     if name == "core":

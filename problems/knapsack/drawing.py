@@ -19,9 +19,10 @@ _TAKEN, _LEFT = "#1f6feb", "#afb8c1"
 
 
 def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
-    """A point an item: its weight (with several capacities the mean share of them, in per cent) and value; taken ones stand out.
+    """Draw one point per item, by weight and value; items taken are highlighted.
 
-    The title tells the value of the items taken and how full the capacities are.
+    With several capacities, the mean share of them in per cent replaces the weight. The title says the value of the items taken
+    and how full the capacities are.
     """
     if instance.m == 1:
         x, label = instance.weights[0], "weight"
@@ -48,7 +49,7 @@ def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
 
 
 def scene(instance: KnapsackInstance, solution: Any) -> Scene:
-    """A point an item, its weight (with several capacities the mean share of them) and value; those left are hollow."""
+    """Return a scene of one point per item, by weight (or mean share of several capacities) and value; items left are hollow."""
     shares = instance.weights / np.where(instance.capacities > 0, instance.capacities, 1.0)[:, None]
     one = instance.m == 1
     x = instance.weights[0] if one else 100.0 * shares.mean(axis=0)

@@ -19,10 +19,12 @@ __all__ = ["KnapsackEnvironment", "density"]
 
 
 class KnapsackEnvironment(Environment):
-    """A pool of partly filled knapsacks. An action is an item that fits; the `width` densest are listed, any may be taken.
+    """A pool of partly filled knapsacks. An action is an item that fits.
 
-    The reward of a step is the item's value, the base value is 0, and the episode ends when nothing fits. What is left (BQ) is a
-    knapsack again: of the items that fit, with the capacities that remain.
+    `actions` lists the `width` densest items that fit; `step` accepts any item that fits.
+
+    The reward of a step is the item's value, the base value is 0, and the episode ends when nothing fits. The reduced state (BQ)
+    is a smaller knapsack: the items that fit, with the capacities that remain.
     """
 
     def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 128) -> None:
@@ -39,9 +41,9 @@ class KnapsackEnvironment(Environment):
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the reduced states; slot k belongs to `actions`.
 
-        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], whether a slot is taken.
-        values: float64 [R, K]; weights: float64 [R, K, M]; zero in empty slots and for capacities that an instance lacks.
-        left: float64 [R, M], what remains of each capacity; constraints: int64 [R], the number of capacities.
+        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
+        values: float64 [R, K]; weights: float64 [R, K, M]; 0 in empty slots and for capacities that an instance does not have.
+        left: float64 [R, M], the unused part of each capacity; constraints: int64 [R], the number of capacities.
         remaining: int32 [R], the number of items that fit, listed or not.
         """
         state = self.state
@@ -50,8 +52,8 @@ class KnapsackEnvironment(Environment):
         weights = np.zeros((*actions.shape, left.shape[1]))
         observe(state, rows, actions, values, weights, left)
         constraints = state.constraints[state.instance[rows]]
-        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "values": values, "weights": weights}
-        return seen | {"left": left, "constraints": constraints, "remaining": state.fitting[rows]}
+        observation: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "values": values, "weights": weights}
+        return observation | {"left": left, "constraints": constraints, "remaining": state.fitting[rows]}
 
     def solution(self, row: int) -> NDArray[np.int32]:
         """Return the items taken, int32 [k], in the instance's order. Raises UsageError while another one fits."""

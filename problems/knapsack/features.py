@@ -1,4 +1,4 @@
-"""Features of a partly filled knapsack: shares of what is left, and the greedy filling of it."""
+"""Features of a partly filled knapsack, relative to what is left: the unused capacities and their greedy filling."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ __all__ = ["TOKENS", "items", "observe"]
 TOKENS = 9
 """F: features of a token."""
 _PLACE, _SACK, _REMAINING = range(6, TOKENS)
-"""Those after the features of an item's value and shares."""
+"""The columns after those of an item's value and shares."""
 
 
 def items(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of the listed items and one of the sack. The unit is the value of the greedy filling of what is left.
+    """Return K tokens for the listed items and one for the sack.
 
-    Of an item: its value; the largest and the mean share that it uses of what is left of a capacity; its density; the share
-    used by it and those listed before it together, and whether that still fits (as in the relaxation); its place in the
-    list. Of the sack: which token it is, and how many items there are (logarithm).
+    The unit of values is the value of the greedy filling of the unused capacities. Features of an item: its value; the largest
+    and the mean share that it uses of the unused capacities; its density; the share used by it and the items listed before it
+    together, and whether they still fit (as in the linear relaxation); its position in the list. Features of the sack: a mark of
+    its token, and the number of items that fit (logarithm).
     """
     mask, values, weights = observation["mask"], observation["values"], observation["weights"]
     rows, slots = mask.shape
@@ -36,21 +37,30 @@ def items(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     rest = np.where(mask & ~inside, values, 0.0).max(axis=1, initial=0.0)
     scale = np.maximum((values * inside).sum(axis=1), rest)
     scale = np.where(scale > 0, scale, 1.0)
-    worth = values / scale[:, None]
+    value = values / scale[:, None]
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
-    parts = [worth * np.sqrt(slots), most, mean, worth / np.maximum(mean, 1e-6), np.minimum(filled, 4.0), inside]
+    parts = [value * np.sqrt(slots), most, mean, value / np.maximum(mean, 1e-6), np.minimum(filled, 4.0), inside]
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(mask, np.minimum(part, 100.0), 0.0)
     x[:, :slots, _PLACE] = np.where(mask, np.arange(slots) / max(1, slots), 0.0)
     x[:, slots, _SACK] = 1.0
     x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
-    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
-    return Tokens(x, there, None, scale)
+    token_mask = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, token_mask, None, scale)
 
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, values: Any, weights: Any, left: Any) -> None:
-    """Fill values [R, K] and weights [R, K, M] of the listed actions, and left [R, M], as KnapsackEnvironment.observe says."""
+    """Write the arrays of KnapsackEnvironment._observe, in place.
+
+    Args:
+        state: The pool.
+        rows: int64 [R].
+        actions: int32 [R, K], the listed items; -1 after the last.
+        values: float64 [R, K], zeros at first.
+        weights: float64 [R, K, M], zeros at first.
+        left: float64 [R, M], zeros at first: the unused part of each capacity.
+    """
     for k in range(len(rows)):
         row = rows[k]
         instance = state.instance[row]

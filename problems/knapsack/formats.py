@@ -1,9 +1,10 @@
 """Instance files: Pisinger's text, the plain text of many collections, and JSON.
 
-Pisinger's  the name, `n 3`, `c 10`, perhaps `z 14` (the optimum) and `time 0.01`, then a line an item `number,value,weight,x`,
-            numbers from 1, perhaps `-----`; x says whether a known solution takes the item, and may be missing. With several
-            capacities `c` has all of them, and an item as many weights (ours; only then x is never there).
-plain       "n capacity", then a line an item "value weight"; items are numbered from 1
+Pisinger's  the name, `n 3`, `c 10`, optionally `z 14` (the optimum) and `time 0.01`, then one line per item
+            `number,value,weight,x`, numbered from 1, and optionally `-----`. x says whether a known solution takes the item; it
+            may be missing. With several capacities, `c` lists all of them and an item has as many weights (an extension of
+            ours, always without x).
+plain       "n capacity", then one line per item "value weight"; items are numbered from 1
 JSON        {"problem": "knapsack", "name": "small", "values": [5, 4], "weights": [3, 2], "capacities": 4}, or "weights":
             [[3, 2], [1, 1]], "capacities": [4, 2]; items are numbered from "first_item" (0 unless given)
 
@@ -49,7 +50,7 @@ _Line = tuple[int, list[str]]
 
 
 def recognises(head: str) -> bool:
-    """Whether a file that begins so is in JSON (its key "problem" first) or in Pisinger's text. Plain text has no marks."""
+    """Return whether `head` begins JSON (with "problem" as its first key) or Pisinger's text; plain text cannot be recognised."""
     if _JSON.match(head):
         return True
     keys = [line.split()[0].lower() for line in head.splitlines()[:12] if line.strip() and not line.lstrip().startswith("#")]
@@ -57,13 +58,15 @@ def recognises(head: str) -> bool:
 
 
 def read_instance(path: str | Path) -> KnapsackInstance:
-    """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
-    OSError."""
+    """Return the instance in a file, whose content decides the format.
+
+    Raises InputError with file, line, field and what is accepted, or OSError.
+    """
     return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> KnapsackInstance:
-    """The instance in a text; `name` stands in where the format has none. Raises InputError."""
+    """Return the instance in a text; `name` is used if the text has no name. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
         return read_object(text, lambda field: from_json_value(field, name))
     lines, comment = _lines(text)
@@ -80,7 +83,7 @@ def read_text(text: Text, name: str = "") -> KnapsackInstance:
 
 
 def _lines(text: Text) -> tuple[list[_Line], str]:
-    """(line number, tokens between blanks and commas) of the lines that are no comments; and the comments."""
+    """Return (line number, tokens) of the lines that are no comments, split at blanks and commas; and the comments."""
     lines, comments = [], []
     for number, line in text.lines():
         if line.startswith("#"):
@@ -91,9 +94,10 @@ def _lines(text: Text) -> tuple[list[_Line], str]:
 
 
 def _read_plain(text: Text, lines: list[_Line], name: str, comment: str) -> KnapsackInstance:
+    """Return the instance in plain text: a line "n capacity", then one line "value weight" per item."""
     number, header = lines[0]
     if len(header) != 2:
-        message = f"{quoted(' '.join(header))} is not accepted; accepted: how many items there are, and the capacity"
+        message = f"{quoted(' '.join(header))} is not accepted; accepted: the number of items, and the capacity"
         raise text.error(message, line=number, field="header")
     n = text.integer(header[0], "items", number, 1, LARGEST_ITEMS)
     capacity = text.number(header[1], "capacity", number, 0.0, LARGEST)
@@ -115,6 +119,7 @@ def _check_count(text: Text, rows: list[_Line], n: int) -> None:
 
 
 def _read_pisinger(text: Text, lines: list[_Line], name: str, comment: str) -> KnapsackInstance:
+    """Return the instance in Pisinger's text: an optional name, the header n, c, z, time in any order, then the items."""
     header: dict[str, _Line] = {}
     given, at = name, 0
     while at < len(lines) and not lines[at][1][0][0].isdigit():
@@ -147,7 +152,7 @@ def _read_pisinger(text: Text, lines: list[_Line], name: str, comment: str) -> K
 
 
 def _items(text: Text, rows: list[_Line], n: int, m: int) -> NDArray[np.float64]:
-    """[n, 1 + m] values and weights of lines `number,value,weights` and perhaps x."""
+    """Return values and weights, float64 [n, 1 + m], of lines `number,value,weights` with an optional x."""
     _check_count(text, rows, n)
     table = np.empty((n, 1 + m))
     lengths = (2 + m, 3 + m) if m == 1 else (2 + m,)
@@ -166,7 +171,7 @@ def _items(text: Text, rows: list[_Line], n: int, m: int) -> NDArray[np.float64]
 
 # -------------------------------------------------------------------- JSON
 def from_json_value(field: Field, name: str = "") -> KnapsackInstance:
-    """The instance in a JSON object. Raises InputError, naming the key."""
+    """Return the instance in a JSON object. Raises InputError, naming the key."""
     given = field.record(_INSTANCE)
     name, comment = heading(given, "knapsack", name)
     first_item = given.get("first_item", 0).integer()
@@ -182,7 +187,7 @@ def from_json_value(field: Field, name: str = "") -> KnapsackInstance:
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: KnapsackInstance, path: Path) -> None:
-    """Write JSON where the name ends in .json, otherwise Pisinger's text, in which items are numbered from 1."""
+    """Write JSON if the name of the file ends in .json, otherwise Pisinger's text, in which items are numbered from 1."""
     with writing(path) as stream:
         if plain_name(path).suffix.lower() == ".json":
             head: dict[str, Any] = {"problem": "knapsack", "name": instance.name}
@@ -194,7 +199,7 @@ def write_instance(instance: KnapsackInstance, path: Path) -> None:
             return
         name = " ".join(instance.name.split())
         if not name or name[0].isdigit() or name[0] == "#" or name.split()[0].lower() in ("n", "c", "z", "time"):
-            name = f"knapsack {name}".strip()  # what stands first must not look like data
+            name = f"knapsack {name}".strip()  # the first line must not look like data
         stream.writelines(f"# {line}\n" for line in instance.comment.splitlines())
         stream.write(f"{name}\nn {instance.n}\nc {' '.join(map(str, _plain(instance.capacities)))}\n")
         columns = zip(_plain(instance.values), *(_plain(row) for row in instance.weights))
@@ -202,5 +207,5 @@ def write_instance(instance: KnapsackInstance, path: Path) -> None:
 
 
 def _plain(values: NDArray[np.float64]) -> list[float]:
-    """Numbers whose text reads back as the same float64; whole ones without a point."""
+    """Return numbers whose text reads back as the same float64; whole numbers without a decimal point."""
     return [int(value) if value.is_integer() else value for value in values.tolist()]

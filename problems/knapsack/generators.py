@@ -24,7 +24,7 @@ _LARGEST_RANGE = 100_000_000
 
 
 def uniform(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """Uncorrelated: values and weights are integers uniform in 1..span; the capacity is `fill` of all weights."""
+    """Return uncorrelated items: values and weights are integers uniform in 1..span; the capacity is `fill` of all weights."""
     _check(size, span, fill)
     random = np.random.default_rng(seed)
     weights, values = random.integers(1, span, (2, size), endpoint=True)
@@ -32,7 +32,7 @@ def uniform(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int 
 
 
 def weakly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """Values are uniform within span / 10 of the weights, and at least 1."""
+    """Return items whose values are uniform within span / 10 of their weights, and at least 1."""
     _check(size, span, fill)
     random = np.random.default_rng(seed)
     weights = random.integers(1, span, size, endpoint=True)
@@ -41,21 +41,21 @@ def weakly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, 
 
 
 def strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """A value is the weight plus span / 10: many items of nearly the same density, hard for branch and bound."""
+    """Return items whose value is the weight plus span / 10: many of nearly the same density, hard for branch and bound."""
     _check(size, span, fill)
     weights = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
     return _instance("strongly-correlated", size, span, fill, seed, weights + span // 10, weights)
 
 
 def inverse_strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """A weight is the value plus span / 10: a fixed charge on every item."""
+    """Return items whose weight is the value plus span / 10: a fixed charge on every item."""
     _check(size, span, fill)
     values = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
     return _instance("inverse-strongly-correlated", size, span, fill, seed, values, values + span // 10)
 
 
 def almost_strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """Values are uniform within span / 500 of the weight plus span / 10."""
+    """Return items whose values are uniform within span / 500 of the weight plus span / 10."""
     _check(size, span, fill)
     random = np.random.default_rng(seed)
     weights = random.integers(1, span, size, endpoint=True)
@@ -64,14 +64,14 @@ def almost_strongly_correlated(*, size: int = 1000, span: int = 1000, fill: floa
 
 
 def subset_sum(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """A value is the weight: every bound is the capacity, and the question is whether it can be filled."""
+    """Return items whose value is the weight: every bound is the capacity, and the question is whether it can be filled."""
     _check(size, span, fill)
     weights = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
     return _instance("subset-sum", size, span, fill, seed, weights, weights)
 
 
 def multi(*, size: int = 100, constraints: int = 5, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """Several capacities: weights uniform in 1..1000, values the mean weight of the item plus up to 500 (Chu and Beasley)."""
+    """Return items with several weights, in 0..1000, and values up to 500 above an item's mean weight (Chu and Beasley)."""
     _check(size, 1000, fill)
     if not 1 <= constraints <= 1000:
         raise UsageError(f"constraints: {constraints} is not accepted; accepted: 1 to 1,000")
@@ -89,7 +89,10 @@ def multi(*, size: int = 100, constraints: int = 5, fill: float = 0.5, seed: int
 
 
 def unit(*, size: int = 200, capacity: float = 25.0, seed: int = 0) -> KnapsackInstance:
-    """Values and weights uniform in [0, 1), not rounded: KP50, KP100 and KP200 of the learning literature (capacity 12.5, 25)."""
+    """Return items with real values and weights in [0, 1), such as KP50, KP100 and KP200 of the learning literature.
+
+    Their capacities there are 12.5, 25 and 25.
+    """
     _check(size, 1, 0.5)
     if not 0.0 <= capacity <= _LARGEST:
         raise UsageError(f"capacity: {capacity} is not accepted; accepted: 0 to {_LARGEST:,}")

@@ -69,9 +69,14 @@ class KnapsackInstance:
 
 
 def make_instance(name: str, values: ArrayLike, weights: ArrayLike, capacity: ArrayLike, comment: str = "") -> KnapsackInstance:
-    """Return an instance of lists or arrays; with one constraint, weights [n] and a single capacity suffice.
+    """Return an instance made of lists or arrays. Raises InputError for invalid shapes or numbers.
 
-    Raises InputError.
+    Args:
+        name: The instance's name.
+        values: [n].
+        weights: [m, n], or [n] if there is one capacity.
+        capacity: [m], or one number.
+        comment: Free text, kept in files.
     """
     table, capacities = _numbers(weights, "weights"), np.atleast_1d(_numbers(capacity, "capacities"))
     if table.ndim == 1:

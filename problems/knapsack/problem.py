@@ -58,19 +58,19 @@ class Knapsack(Problem):
     features = {"items": _items, "core": _core}  # noqa: RUF012
 
     def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
-        """Return the value of the items taken. Raises Infeasible, naming the first fault in the file's numbers."""
+        """Return the value of the items taken. Raises Infeasible, naming the first violation with the file's item numbers."""
         from corl.problems.knapsack.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of a knapsack in JSON (its key "problem" first) or in Pisinger's text."""
+        """Return whether `head` begins a knapsack in JSON (with "problem" as its first key) or in Pisinger's text format."""
         from corl.problems.knapsack.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> KnapsackInstance:
-        """Return the instance in a file: Pisinger's or plain text, or JSON. Raises InputError or OSError."""
+        """Return the instance in a file: Pisinger's text, plain text, or JSON. Raises InputError or OSError."""
         from corl.problems.knapsack.formats import read_instance
 
         return read_instance(path)
@@ -82,7 +82,7 @@ class Knapsack(Problem):
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> KnapsackInstance:
-        """Return the instance of (values [n], weights [n] or [m, n], capacity or capacities [m]), or of a JSON file's value."""
+        """Return the instance for (values [n], weights [n] or [m, n], capacity or capacities [m]), or for a JSON file's value."""
         if isinstance(data, Mapping):
             from corl.problems.knapsack.formats import from_json_value
 
@@ -92,7 +92,7 @@ class Knapsack(Problem):
         return make_instance("array", *data)
 
     def to_json(self, instance: KnapsackInstance, solution: Any) -> list[int]:
-        """Return the items taken, in the file's numbers."""
+        """Return the items taken, numbered as in the file."""
         return (np.asarray(solution, np.int64) + instance.first_item).tolist()  # type: ignore[no-any-return]
 
     def from_json(self, instance: KnapsackInstance, value: Any) -> NDArray[np.int64]:
@@ -141,7 +141,7 @@ class Knapsack(Problem):
     ) -> KnapsackEnvironment:
         """Return an environment that fills knapsacks item by item: `rows` states of `instances`.
 
-        The `width` densest items that fit are listed. In "core" the items that are certain are taken already.
+        The `width` densest items that fit are listed. In "core" the items that are certain are taken at the start.
         """
         from corl.problems.knapsack.environment import KnapsackEnvironment
         from corl.problems.knapsack.environments.core.environment import CoreEnvironment
@@ -150,16 +150,16 @@ class Knapsack(Problem):
         return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: KnapsackInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the items of the solution, the densest first, and then those that still fit beside them, in the same order.
+        """Return the items of the solution, the densest first, and then those that still fit in addition, in the same order.
 
-        An episode continues until nothing fits, so it may end in a better solution.
+        An episode continues until nothing fits, so its result may be better than the solution.
         """
         from corl.problems.knapsack.decisions import decisions
 
         return decisions(instance, solution, self.environment_name(name))
 
     def default_policy(self, instance: KnapsackInstance) -> str:
-        """ "knapsack-bq" where there is one capacity."""
+        """Return "knapsack-bq" if there is one capacity, otherwise ""."""
         return "knapsack-bq" if instance.m == 1 else ""
 
     def miniature(self, instance: KnapsackInstance) -> KnapsackInstance:

@@ -1,4 +1,4 @@
-"""The pool of partly filled knapsacks and its kernels: what `corl.search` calls through `corl.hooks`."""
+"""The pool of partly filled knapsacks and its kernels, which `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class State(NamedTuple):
     constraints: NDArray[np.int64]
     """[I] m."""
     items_start: NDArray[np.int64]
-    """[I] where the items of an instance begin in `values` and `order`."""
+    """[I] index of the instance's first item in `values` and `order`."""
     weights_start: NDArray[np.int64]
-    """[I] where its n * m weights begin, those of an item together."""
+    """[I] index of the instance's first weight in `weights`: n * m weights, grouped by item."""
     limits_start: NDArray[np.int64]
-    """[I] where its m capacities begin."""
+    """[I] index of the instance's first capacity in `limits`."""
     values: NDArray[np.float64]
     """[sum of n]"""
     weights: NDArray[np.float64]
@@ -35,24 +35,24 @@ class State(NamedTuple):
     limits: NDArray[np.float64]
     """[sum of m] the capacities, with half the judge's tolerance."""
     order: NDArray[np.int32]
-    """[sum of n] items, the most value for its share of the capacities first."""
+    """[sum of n] the items by decreasing density."""
     instance: NDArray[np.int32]
-    """[R] the row's instance."""
+    """[R] the index of the row's instance."""
     used: NDArray[np.float64]
-    """[R, M] what the items taken weigh."""
+    """[R, M] the total weight of the items taken."""
     fitting: NDArray[np.int32]
-    """[R] how many items still fit."""
+    """[R] the number of items that still fit."""
     open: NDArray[np.int32]
-    """[R, N] these items, in `order`."""
+    """[R, N] the items that still fit, in the sequence of `order`."""
     picks: NDArray[np.int32]
-    """[R] how many items are taken."""
+    """[R] the number of items taken."""
     taken: NDArray[np.int32]
-    """[R, N] these items, in the order of the picks."""
+    """[R, N] the items taken, in the order in which they were picked."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any) -> None:
-    """Make each of `rows` the empty knapsack of instances[i]."""
+    """Make rows[k] the empty knapsack of instances[k], in place."""
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
         first = state.items_start[instance]
@@ -63,7 +63,17 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
 
 @kernel
 def _keep(state: Any, row: Any, items: Any, without: Any) -> Any:
-    """Write those of `items` that fit into what the row has left, except one, into `open` (which may be `items`); how many."""
+    """Write the items that fit into the remaining capacities of a row to state.open[row], in place.
+
+    Args:
+        state: The pool.
+        row: The row.
+        items: int32 [k], the candidates. May be a view of state.open[row].
+        without: An item to exclude, or -1.
+
+    Returns:
+        The number of items written.
+    """
     instance = state.instance[row]
     m, limits = state.constraints[instance], state.limits_start[instance]
     kept = 0
@@ -108,8 +118,16 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 
 @kernel
-def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
-    """Take items into empty knapsacks, those of rows[k] up to ends[k] of `items`, which fit together; `worth` adds them up."""
+def take_rows(state: Any, rows: Any, items: Any, ends: Any, bases: Any) -> None:
+    """Take several items at once into each of some empty knapsacks, in place.
+
+    Args:
+        state: The pool.
+        rows: int64 [k], rows with empty knapsacks.
+        items: Items of all rows, one row after the other; those of a row fit together.
+        ends: int64 [k], the end of the items of rows[k] in `items`.
+        bases: float64 [k], to which the value of the items taken is added.
+    """
     begin = 0
     for k in range(len(rows)):
         row, picks = rows[k], ends[k] - begin
@@ -120,7 +138,7 @@ def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
             item = items[begin + i]
             inside[item] = True
             state.taken[row, i] = item
-            worth[k] += state.values[first + item]
+            bases[k] += state.values[first + item]
             for c in range(m):
                 state.used[row, c] += state.weights[state.weights_start[instance] + item * m + c]
         open, kept = state.open[row], 0
@@ -135,7 +153,7 @@ def take_rows(state: Any, rows: Any, items: Any, ends: Any, worth: Any) -> None:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The items that fit, the densest first."""
+    """List the items that fit, the densest first."""
     count = min(len(out), state.fitting[row])
     for k in range(count):
         out[k] = state.open[row, k]

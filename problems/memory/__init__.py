@@ -1,3 +1,3 @@
-"""Memory mapping on accelerators: which tensors are in the fast memory, and when. Static allocation is `memory_static`."""
+"""Memory mapping on accelerators: which tensors are in the fast memory, and when."""
 
 from corl.problems.memory.instance import MappingInstance as MappingInstance

@@ -1,4 +1,4 @@
-"""A plan as a game: the actions whose plan is as near to a given one as the rules of the game allow."""
+"""Conversion of a plan into actions of the game that come as near to it as the rules allow."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from corl.problems.memory.pool import COPY, COPY_KEEP, KEEP, PASS
 
 __all__ = ["decisions"]
 
-_WISHES = {KEEP: (KEEP, COPY_KEEP), COPY: (COPY,), PASS: ()}  # of what is wanted the first that is legal; else PASS
+_PREFERENCES = {
+    KEEP: (KEEP, COPY_KEEP),
+    COPY: (COPY,),
+    PASS: (),
+}  # the first legal action is taken, or PASS
 
 
 def decisions(instance: MappingInstance, solution: MappingPlan) -> NDArray[np.int64]:
-    """The actions, int64 [T], of the game that keeps and copies tensors where `solution` has them in fast memory.
+    """Return the actions, int64 [T], of the game that keeps and copies tensors when `solution` has them in fast memory.
 
-    The game chooses the beginnings of copies by itself, so what the plan keeps may have no room in it: it is passed.
+    The game itself chooses when copies begin, so there may be no room for a tensor that the plan keeps: it is passed.
     """
     wanted = _wanted(instance, solution)
     environment, row = MappingEnvironment([instance], 1), np.zeros(1, np.int64)
     environment.reset(row, 0)
     taken: list[int] = []
     while (legal := environment.actions(row)[0])[0] >= 0:
-        wish = wanted[int(environment.state.at[0])]
-        action = next((action for action in _WISHES[int(wish)] if action in legal), PASS)
-        if wish == KEEP and action == PASS and COPY in legal:
+        preference = wanted[int(environment.state.at[0])]
+        action = next((action for action in _PREFERENCES[int(preference)] if action in legal), PASS)
+        if preference == KEEP and action == PASS and COPY in legal:
             action = COPY
         environment.step(row, row, np.array([action]))
         taken.append(action)
@@ -34,7 +38,7 @@ def decisions(instance: MappingInstance, solution: MappingPlan) -> NDArray[np.in
 
 
 def _wanted(instance: MappingInstance, plan: MappingPlan) -> NDArray[np.int64]:
-    """Of each access what the plan does, int64 [A]: KEEP it to the next use, COPY: serve it alone, or PASS."""
+    """Return the wanted action of each access, int64 [A]: KEEP the tensor to its next use, COPY it for this use, or PASS."""
     places: dict[int, list[tuple[int, int]]] = {}
     arrives = {(t, low): fill for t, way, low, fill in plan.copies.tolist() if way == 0}
     for t, low, high, _ in plan.residencies.tolist():
@@ -49,7 +53,7 @@ def _wanted(instance: MappingInstance, plan: MappingPlan) -> NDArray[np.int64]:
     for a, (t, op) in enumerate(zip(instance.access_tensor.tolist(), instance.access_op.tolist())):
         for begin, end in places.get(t, ()):
             if begin <= op < end:
-                goes_on = following[a] >= 0 and instance.access_op[following[a]] < end
-                keeps = goes_on or (following[a] < 0 and bool(instance.access_write[a]))
+                continues = following[a] >= 0 and instance.access_op[following[a]] < end
+                keeps = continues or (following[a] < 0 and bool(instance.access_write[a]))
                 wanted[a] = KEEP if keeps else COPY
     return wanted

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_LABELLED = 200  # residencies up to which a rectangle may carry its tensor's name
+_LABELLED = 200  # residencies up to which rectangles are labelled with their tensors
 _STRIP = 0.18  # height of the strip of bandwidth, as a share of the memory's
 _OWN, _COPIES, _STALL = "#57606a", "#0969da", "#cf222e"
 
 
 def draw(instance: MappingInstance, solution: Any, axes: Axes) -> None:
-    """Draw a plan: above, a rectangle a residency, from when it is reserved to when it ends, at its bytes; below, the share of
-    the slow memory's bandwidth that operations (grey) and copies (blue) use; stalls in red over the whole height.
+    """Draw a plan: above, a rectangle per residency, from its reservation to its end, at its bytes; below, the share of the slow
+    memory's bandwidth that operations (grey) and copies (blue) use; stalls in red over the whole height.
 
-    Without a solution the memory is empty, all tensors being in slow memory.
+    Without a solution the memory is empty and all tensors are in slow memory.
     """
     plan = (np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64)) if solution is None else solution
     timeline = run_plan(instance, plan)
@@ -61,7 +61,7 @@ def _residencies(instance: MappingInstance, residencies: Any, timeline: Timeline
 
 
 def _bandwidth(instance: MappingInstance, timeline: Timeline, capacity: float, axes: Axes) -> None:
-    """Bars below zero: bytes over what the slow memory could have moved in an operation's time."""
+    """Draw bars below zero: the bytes moved relative to the most that slow memory could move during each operation."""
     possible = np.maximum(timeline.duration * instance.machine.slow_bandwidth, 1e-30)
     base = np.full(instance.ops, -1.05 * _STRIP * capacity)
     for used, colour in ((timeline.slow_bytes, _OWN), (timeline.copied, _COPIES)):
@@ -72,7 +72,10 @@ def _bandwidth(instance: MappingInstance, timeline: Timeline, capacity: float, a
 
 
 def scene(instance: MappingInstance, solution: Any) -> Scene | None:
-    """A box a residency, from when it is reserved to when it ends, at its bytes; a group a tensor. None without a solution."""
+    """Return a scene of one box per residency, from its reservation to its end, at its bytes; one group per tensor.
+
+    Returns None without a solution.
+    """
     if solution is None:
         return None
     timeline = run_plan(instance, solution)

@@ -43,20 +43,20 @@ class MappingEnvironment(Environment):
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the observations (features.py defines the numbers).
 
-        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], whether a slot is taken.
-        slots: float32 [R, K, F] of the listed actions; upcoming: float32 [R, U, F] of the accesses that follow.
-        times: float32 [R, W, F] of spans of operations from here on: occupied shares of bands of it, idle bandwidth.
-        remaining: int32 [R], accesses from the present one on; scale: float64 [R], the unit of values, in microseconds.
+        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
+        slots: float32 [R, K, F], of the listed actions; upcoming: float32 [R, U, F], of the accesses that follow.
+        times: float32 [R, W, F], of spans of operations from the present one on: occupied shares of the bands, idle bandwidth.
+        remaining: int32 [R], undecided accesses; scale: float64 [R], the unit of values, in microseconds.
         """
         widths = (actions.shape[1], UPCOMING, SPANS)
         slots, upcoming, times = (np.zeros((len(rows), width, FEATURES), np.float32) for width in widths)
         observe(self.state, rows, actions, slots, upcoming, times)
         instance = self.state.instance[rows]
         remaining = (self.state.accesses[instance] - self.state.at[rows]).astype(np.int32)
-        seen = {"action": actions, "mask": actions >= 0, "slots": slots, "upcoming": upcoming, "times": times}
+        observation = {"action": actions, "mask": actions >= 0, "slots": slots, "upcoming": upcoming, "times": times}
         left = np.empty(len(rows))
         potential(self.state, rows, left)
-        return seen | {"remaining": remaining, "scale": 1e6 * UNIT * left}
+        return observation | {"remaining": remaining, "scale": 1e6 * UNIT * left}
 
     def solution(self, row: int) -> MappingPlan:
         """Return the plan of a row. Raises UsageError while accesses are not decided."""

@@ -1,6 +1,6 @@
-"""The judge: whether a plan can be carried out, and the program's run time with it (README.md, "The machine").
+"""The judge: the feasibility of a plan, and the program's run time with it (README.md, "The machine").
 
-Plain Python, for readability; solvers have kernels of their own.
+In plain Python, for readability; solvers have kernels of their own.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class Timeline:
     """The events of a run, in seconds from the start of the program."""
 
     total: float
-    """When everything is done."""
+    """The time at which everything is done."""
     start: NDArray[np.float64]
-    """float64 [O], when each operation begins."""
+    """float64 [O], the start of each operation."""
     duration: NDArray[np.float64]
-    """float64 [O], without stalls."""
+    """float64 [O], the duration of each operation without stalls."""
     stall: NDArray[np.float64]
-    """float64 [O + 1], how long each operation, and finally the end of the program, waits for copies."""
+    """float64 [O + 1], the time that each operation, and finally the end of the program, waits for copies."""
     copied: NDArray[np.float64]
     """float64 [O], bytes that the copy engine moves during each operation."""
     slow_bytes: NDArray[np.float64]
     """float64 [O], bytes of each operation's own accesses to slow memory."""
     copy_start: NDArray[np.float64]
-    """float64 [C], when the engine begins each copy of the plan."""
+    """float64 [C], the times at which the engine begins and ends each copy of the plan."""
     copy_end: NDArray[np.float64]
 
 
@@ -48,7 +48,7 @@ def objective(instance: MappingInstance, solution: Any) -> float:
 
 
 def run_plan(instance: MappingInstance, plan: Any) -> Timeline:
-    """Check a plan and carry it out. Raises Infeasible, naming the first violated rule."""
+    """Check a plan and simulate it. Raises Infeasible, naming the first violated rule."""
     plan, fast = _checked(instance, plan)
     machine, n = instance.machine, instance.ops
     slow, quick = np.zeros(n), np.zeros(n)
@@ -64,18 +64,18 @@ def run_plan(instance: MappingInstance, plan: Any) -> Timeline:
 
 
 def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, idle: Any, slow: Any) -> Timeline:
-    """Let the copy engine work: at any time on the copy, of those that may have begun, that must end first."""
+    """Simulate the copy engine: among the copies that may have begun, it always works on the one that must end first."""
     n, rate = instance.ops, instance.machine.copy_rate
     seconds, room, left = duration.tolist(), idle.tolist(), instance.sizes[copies[:, 0]].astype(float).tolist()
     issued, before = copies[:, 2].tolist(), copies[:, 3].tolist()
-    waiting = np.argsort(-copies[:, 2], kind="stable").tolist()  # those that may begin first are at the end
+    waiting = np.argsort(-copies[:, 2], kind="stable").tolist()  # the first to begin is the last in the list
     pending: list[tuple[int, int]] = []  # (before which operation, copy), sorted
     begun, ended = [None] * len(left), [0.0] * len(left)  # type: list[float | None], list[float]
     start, stall, copied = [0.0] * n, [0.0] * (n + 1), [0.0] * n
     now = 0.0
 
     def move(k: int, most: float, clock: float, speed: float) -> float:
-        """Move up to `most` bytes of copy k at a speed, from `clock` on; how many."""
+        """Move up to `most` bytes of copy k at a speed, from `clock` on; return their number."""
         moved = float(min(most, left[k]))
         if begun[k] is None:
             begun[k] = clock
@@ -107,12 +107,12 @@ def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, 
 
 # -------------------------------------------------------------------- feasibility
 def check(instance: MappingInstance, solution: Any) -> MappingPlan:
-    """The plan as arrays. Raises Infeasible, naming the first rule that is broken."""
+    """Return the plan as arrays. Raises Infeasible, naming the first violated rule."""
     return _checked(instance, solution)[0]
 
 
 def _checked(instance: MappingInstance, plan: Any) -> tuple[MappingPlan, NDArray[np.bool_]]:
-    """The plan as arrays, and which accesses fast memory serves, bool [accesses]. Raises Infeasible."""
+    """Return the plan as arrays, and which accesses fast memory serves, bool [accesses]. Raises Infeasible."""
     plan = _as_plan(instance, plan)
     _check_places(instance, plan.residencies)
     arrived, in_slow = _data(instance, plan)
@@ -128,7 +128,7 @@ def _checked(instance: MappingInstance, plan: Any) -> tuple[MappingPlan, NDArray
 
 
 def _as_plan(instance: MappingInstance, plan: Any) -> MappingPlan:
-    """Arrays of the right form with tensors, operations, directions and offsets in range. Raises Infeasible."""
+    """Return arrays of the right shape, with tensors, operations and directions in range. Raises Infeasible."""
     try:
         parts = [np.asarray(part) for part in plan]
         wrong = len(parts) != 2 or any(part.shape != (len(part), 4) or part.dtype.kind not in "iu" for part in parts)
@@ -138,11 +138,11 @@ def _as_plan(instance: MappingInstance, plan: Any) -> MappingPlan:
         raise Infeasible("a plan is two arrays of integers, residencies [R, 4] and copies [C, 4]")
     residencies, copies = (part.astype(np.int64) for part in parts)
     for what, rows, low, high in (("residency", residencies, 1, 2), ("copy", copies, 2, 3)):
-        strange = (rows[:, 0] < 0) | (rows[:, 0] >= instance.tensors)
+        unknown = (rows[:, 0] < 0) | (rows[:, 0] >= instance.tensors)
         empty = (rows[:, low] < 0) | (rows[:, low] >= rows[:, high]) | (rows[:, high] > instance.ops)
-        if (faults := strange | empty).any():
+        if (faults := unknown | empty).any():
             k = int(faults.argmax())
-            if strange[k]:
+            if unknown[k]:
                 raise Infeasible(f"{what} {k}: there is no tensor {rows[k, 0]}")
             raise Infeasible(f"{what} {k}: operations {rows[k, low]} to {rows[k, high]} are no span of 0 to {instance.ops}")
     if (wrong := (copies[:, 1] != IN) & (copies[:, 1] != OUT)).any():
@@ -152,7 +152,7 @@ def _as_plan(instance: MappingInstance, plan: Any) -> MappingPlan:
 
 
 def _check_places(instance: MappingInstance, residencies: NDArray[np.int64]) -> None:
-    """Every rectangle lies within the memory and none overlaps another, but an output written over an input of its group."""
+    """Check that rectangles lie within the memory and do not overlap, except an output written over an input of its group."""
     capacity, names = instance.machine.fast_bytes, instance.tensor_names
     tensor, low, high, offset = residencies.T
     size, count = instance.sizes[tensor], len(residencies)
@@ -161,7 +161,7 @@ def _check_places(instance: MappingInstance, residencies: NDArray[np.int64]) -> 
         span = f"{offset[k]} to {int(offset[k]) + int(size[k])}"
         raise Infeasible(f"residency {k}: {names[tensor[k]]} at {span} is not within 0 to {capacity}")
     worst = count * count
-    for a, b in _meeting(low, high):
+    for a, b in _overlapping(low, high):
         near = (offset[a] < offset[b] + size[b]) & (offset[b] < offset[a] + size[a])
         hit = np.flatnonzero(near | (tensor[a] == tensor[b]))
         a, b = a[hit], b[hit]
@@ -177,7 +177,7 @@ def _check_places(instance: MappingInstance, residencies: NDArray[np.int64]) -> 
 
 
 def _in_place(instance: MappingInstance, residencies: NDArray[np.int64], old: Any, new: Any) -> NDArray[np.bool_]:
-    """Of pairs of residencies: whether the operation that defines `new` reads `old`, of its group, and nobody needs it later."""
+    """Return for pairs of residencies whether the operation that defines `new` reads `old`, of its group, for the last time."""
     one, other, group = residencies[old, 0], residencies[new, 0], instance.group
     at = instance.definition[other].astype(np.int64)
     same = (group[one] >= 0) & (group[one] == group[other])
@@ -186,10 +186,10 @@ def _in_place(instance: MappingInstance, residencies: NDArray[np.int64], old: An
     return np.asarray(same & follows & np.isin(at * instance.tensors + one, reads))
 
 
-def _meeting(low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """All pairs of spans that have an operation in common, as two arrays of indices, some at a time."""
+def _overlapping(low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield all pairs of spans with a common operation, as two arrays of indices, in blocks."""
     order = np.argsort(low, kind="stable")
-    counts = np.searchsorted(low[order], high[order]) - np.arange(len(low)) - 1  # of spans that begin within each, after it
+    counts = np.searchsorted(low[order], high[order]) - np.arange(len(low)) - 1  # spans that begin within each one
     before = np.cumsum(counts) - counts
     for block in np.split(np.arange(len(low)), np.flatnonzero(np.diff(before // _PAIRS)) + 1):
         first = np.repeat(block, counts[block])
@@ -198,9 +198,9 @@ def _meeting(low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[tuple[
 
 
 def _data(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list[int]]:
-    """From which operation on each residency holds its data, and from which on slow memory holds each tensor.
+    """Return the operation from which on each residency holds its data, and the one from which on slow memory holds each tensor.
 
-    Raises Infeasible for residencies that nothing or more than one thing fills, and copies of what is not there.
+    Raises Infeasible if a residency is not filled exactly once, or a copy has no source.
     """
     names, definition, base = instance.tensor_names, instance.definition.tolist(), instance.ops + 1
     tensor, low, high, _ = plan.residencies.T.tolist()
@@ -209,7 +209,7 @@ def _data(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list
     in_slow = [0 if kind in FROM_SLOW else definition[t] + 1 for t, kind in enumerate(instance.kinds)]
     for t in in_fast:
         in_slow[t] = base
-    filler: dict[int, int] = {}  # of tensor * base + operation: the copy, -1 where there are several
+    filler: dict[int, int] = {}  # tensor * base + operation -> copy, -1 for several
     for c, t in enumerate(what):
         if way[c] == IN:
             filler[t * base + begin[c]] = -1 if t * base + begin[c] in filler else c
@@ -225,14 +225,14 @@ def _data(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list
             raise Infeasible(f"residency {k}: {names[t]} from operation {at} is filled by neither its definition nor one copy")
         if t in places:
             places[t].append(k)
-    seen = set()
+    copied_out = set()
     for c, t in enumerate(what):
         if way[c] != OUT:
             continue
         source = any(arrived[k] <= begin[c] and end[c] <= high[k] for k in places[t])
-        if t not in in_fast or t in seen or not source or begin[c] <= definition[t]:
+        if t not in in_fast or t in copied_out or not source or begin[c] <= definition[t]:
             raise Infeasible(f"copy {c}: {names[t]} is not in fast memory alone from operation {begin[c]} to {end[c]}")
-        seen.add(t)
+        copied_out.add(t)
         in_slow[t] = end[c]
     filled = {t * base + at for t, at in zip(tensor, low)}
     for c, t in enumerate(what):
@@ -244,8 +244,8 @@ def _data(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list
 
 
 def _served(instance: MappingInstance, residencies: NDArray[np.int64], arrived: list[int], in_slow: list[int]) -> Any:
-    """Which accesses fast memory serves; Infeasible where slow memory has to and does not hold the tensor."""
-    op, tensor, there = instance.access_op, instance.access_tensor, np.array(in_slow)
+    """Return which accesses fast memory serves. Raises Infeasible if slow memory has to serve a tensor that it does not hold."""
+    op, tensor, slow_from = instance.access_op, instance.access_tensor, np.array(in_slow)
     keys = tensor.astype(np.int64) * (instance.ops + 1) + op
     order = np.argsort(keys)
     change = np.zeros(len(keys) + 1, np.int64)
@@ -253,7 +253,7 @@ def _served(instance: MappingInstance, residencies: NDArray[np.int64], arrived: 
         np.add.at(change, np.searchsorted(keys[order], residencies[:, 0] * (instance.ops + 1) + when), sign)
     fast = np.zeros(len(keys), np.bool_)
     fast[order] = np.cumsum(change)[:-1] > 0
-    if (missing := ~fast & ~instance.access_write & (op < there[tensor])).any():
+    if (missing := ~fast & ~instance.access_write & (op < slow_from[tensor])).any():
         a = int(missing.argmax())
         raise Infeasible(f"operation {op[a]} reads {instance.tensor_names[tensor[a]]}, which is then in neither memory")
     for t, kind in enumerate(instance.kinds):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.problems.memory.capacity_checks import copy_start
 from corl.problems.memory.pool import COPY, KEEP, PASS
-from corl.problems.memory.room import copy_start
 from corl.problems.memory.timing import HIGH
 from corl.tokens import Tokens
 
@@ -24,25 +24,25 @@ UPCOMING = 8
 SPANS = 10
 """W: spans of operations shown; they begin at the present one and are 1, 1, 2, 2, 4, 4, ... operations long."""
 BANDS = 8
-"""Equal parts of the fast memory whose occupied shares are shown for each span, as if all lay at the bottom."""
+"""Equal parts of the fast memory, whose occupied shares are shown for each span as if everything lay at the bottom."""
 UNIT = 0.1
-"""The unit of values, as a share of what the rest of the program could still save."""
+"""The unit of values, as a share of the largest possible saving in the rest of the program."""
 (
     _ACTION, _ACCESS, _COPY_LEFT, _KEEPS, _COPIES, _PASSES, _DONE, _SIZE, _SAVING, _WRITES, _GROUPED, _DISTANCE, _NEXT_USE,
-    _RESIDENT, _LAST_USE, _COPY_START, _NEXT_SAVING, _CROWD, _TAKEN, _DENSITY,
+    _RESIDENT, _LAST_USE, _COPY_START, _NEXT_SAVING, _PRESSURE, _TAKEN, _DENSITY,
 ) = range(FEATURES)  # fmt: skip
 """Features of the listed actions and of the accesses that follow."""
 _SPAN, _BAND, _IDLE, _BEGINS, _WANTED = 2, 3, 11, 12, 16
 """Features of spans of time, the first of BANDS bands among them."""
-_KEEPING = (_NEXT_USE, _NEXT_SAVING, _CROWD, _TAKEN, _DENSITY)  # features of the time up to the next use
-_LEAST = 0.01  # the least potential of a rest, as a share of the program's run time
+_KEEPING = (_NEXT_USE, _NEXT_SAVING, _PRESSURE, _TAKEN, _DENSITY)  # features of the time until the next use
+_LEAST = 0.01  # a lower bound on the potential, as a share of the program's run time
 
 
 def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return the tokens of MappingEnvironment's observations: K actions, U accesses, W spans of time."""
     x = np.concatenate([observation["slots"], observation["upcoming"], observation["times"]], 1)
     slots = observation["slots"]
-    # what they have no use for is not shown: scores then begin to differ
+    # features that an action does not use are 0, so that untrained scores differ
     passing, alone = slots[:, :, _PASSES] > 0, slots[:, :, _COPIES] > 0
     x[:, : slots.shape[1], _SIZE:][passing] = 0.0
     for column in _KEEPING:
@@ -56,9 +56,9 @@ def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 @kernel
 def potential(state: Any, rows: Any, out: Any) -> None:
-    """Write the seconds, float64 [R], that an unlimited fast memory would save from the present operations on.
+    """Write the seconds that an unlimited fast memory would save from the present operations on to `out`, float64 [R], in place.
 
-    They are at least a hundredth of the program's run time.
+    They are at least 1 % of the program's run time.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -73,7 +73,16 @@ def potential(state: Any, rows: Any, out: Any) -> None:
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times: Any) -> None:
-    """Fill slots [R, K, F], upcoming [R, U, F] and times [R, W, F] of `rows`, whose `actions` [R, K] are listed."""
+    """Write the observations of some rows, in place; all arrays are zeros at first.
+
+    Args:
+        state: The pool.
+        rows: int64 [R].
+        actions: int32 [R, K], the listed actions; -1 after the last.
+        slots: float32 [R, K, F], of the listed actions.
+        upcoming: float32 [R, U, F], of the accesses that follow.
+        times: float32 [R, W, F], of spans of operations.
+    """
     for i in range(len(rows)):
         row = rows[i]
         instance = state.instance[row]
@@ -104,10 +113,10 @@ def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, time
 
 @kernel
 def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> None:
-    """Write the features of access a relative to access `now`.
+    """Write the features of access a, relative to the present access `now`, to `out`, float32 [F], in place.
 
-    They are its kind, its size, the saving of fast memory here and at its next use, the time until then, and how much of the
-    memory is taken, or wanted by tensors that save more, until then.
+    They are its kind and size, the saving of fast memory at this and at the next use, the time in between, and how much of the
+    memory is taken in that time, or demanded by tensors with a larger saving. `seconds` is the unit of savings.
     """
     instance = state.instance[row]
     t, op, following = state.tensors_start[instance] + state.tensor[a], state.op[a], state.following[a]
@@ -125,10 +134,10 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
             taken += state.load[row, i]
         out[_NEXT_USE] = (until - op) / 16.0
         out[_NEXT_SAVING] = _saving(state, row, state.accesses_start[instance] + following) / seconds
-        out[_CROWD] = state.crowd[a]
+        out[_PRESSURE] = state.pressure[a]
         out[_TAKEN] = taken / capacity / (until + 1 - op)
-        worth = out[_NEXT_SAVING] + (out[_SAVING] if state.write[a] else 0.0)
-        out[_DENSITY] = max(-2.0, min(2.0, 0.25 * math.log(1e-9 + worth / max(1e-9, out[_SIZE] * (until + 1 - op)))))
+        gain = out[_NEXT_SAVING] + (out[_SAVING] if state.write[a] else 0.0)
+        out[_DENSITY] = max(-2.0, min(2.0, 0.25 * math.log(1e-9 + gain / max(1e-9, out[_SIZE] * (until + 1 - op)))))
     live = state.live[row, state.tensor[a]]
     out[_RESIDENT] = live >= 0 and state.rects[row, live, HIGH] > op
     out[_LAST_USE] = (state.last[t] - op) / 32.0
@@ -147,7 +156,7 @@ def _saving(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
-    """Write, for operations low..high - 1, occupied shares of the bands, idle bytes, and the size of all live tensors."""
+    """Write occupied shares of the bands, idle bytes and live bytes of operations low..high-1 to `out`, float32 [F], in place."""
     if high <= low:
         return
     instance = state.instance[row]

@@ -5,7 +5,7 @@
  "ops": [{"name": "relu", "unit": "vector", "flops": 512, "reads": ["x"], "writes": [["y", 1024]]}],
  "aliases": [["x", "y"]]}
 
-An access is a tensor's name, all bytes of which go through memory, or [name, bytes].
+An access is a tensor's name, if all its bytes are accessed, or [name, bytes].
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _HEADING = {"problem": Constant("memory"), "name": String(), "comment": String()
 
 
 def _accesses(name: Kind) -> Array:
-    """Tensors whose bytes all go through memory, or [tensor, bytes]."""
+    """Return the form of accesses: tensors whose bytes are all accessed, or [tensor, bytes]."""
     return Array(Either(name, Row(name, _BYTES)))
 
 
@@ -92,23 +92,23 @@ _Generators = Mapping[str, Callable[..., MappingInstance]]
 
 
 def recognises(head: str) -> bool:
-    """Whether this is the head of a program: its first key is "problem", "memory", or "format", "corl-memmap-..."."""
+    """Return whether `head` begins a program: its first key is "problem" with "memory", or "format" with "corl-memmap-..."."""
     return _HEAD.match(head) is not None
 
 
 def instance_schema(generators: _Generators) -> Schema:
-    """The JSON schema of files of both forms, and of calls of these generators."""
+    """Return the JSON schema of files of both forms, and of calls of these generators."""
     return document("corl memory instance", Either(_INSTANCE, _TRACED_INSTANCE, generator_call("memory", generators)))
 
 
 def read_instance(path: Path, generators: _Generators) -> MappingInstance:
-    """The instance in a file; `generators` are those that a file may name. Raises InputError, or OSError."""
+    """Return the instance in a file; `generators` are those that a file may name. Raises InputError, or OSError."""
     stem = plain_name(path).name.removesuffix(".json")
     return read_object(Text.read(path), lambda field: from_json_value(field, stem, generators))
 
 
 def from_json_value(field: Field, stem: str, generators: _Generators) -> MappingInstance:
-    """The instance of a JSON object; `generators` are those that it may name. Raises InputError with the field."""
+    """Return the instance of a JSON object; `generators` are those that it may name. Raises InputError with the field."""
     if "format" in field.value:
         return _traced(field, stem)
     if "generator" in field.value:
@@ -118,7 +118,7 @@ def from_json_value(field: Field, stem: str, generators: _Generators) -> Mapping
 
 
 def _program(field: Field, stem: str) -> MappingInstance:
-    """The instance of our own form."""
+    """Return the instance of our own form."""
     given = field.record(_INSTANCE)
     name, comment = heading(given, "memory", stem)
     numbers: dict[Any, int] = {}
@@ -143,7 +143,7 @@ def _program(field: Field, stem: str) -> MappingInstance:
 
 
 def _access(field: Field, numbers: Mapping[Any, int], tensors: list[tuple[str, int, str]]) -> tuple[int, int]:
-    """(tensor, bytes) of its name, which stands for all its bytes, or of [name, bytes]."""
+    """Return (tensor, bytes) for a name, which means all its bytes, or for [name, bytes]."""
     if not isinstance(field.value, list):
         return (t := _tensor(field, numbers)), tensors[t][1]
     tensor, count = field.entries()
@@ -151,7 +151,7 @@ def _access(field: Field, numbers: Mapping[Any, int], tensors: list[tuple[str, i
 
 
 def _tensor(field: Field, numbers: Mapping[Any, int]) -> int:
-    """The number of the tensor that a file calls by its name, or its id."""
+    """Return the number of the tensor with a name, or with an id."""
     named = isinstance(next(iter(numbers), ""), str)
     key = field.text() if named else field.integer()
     if key not in numbers:
@@ -167,7 +167,7 @@ def _machine(field: Field) -> Machine:
 
 
 def _traced(field: Field, stem: str) -> MappingInstance:
-    """The instance of a traced program: tensors have numbers, "mat" marks the matrix unit, "act" is an activation."""
+    """Return the instance of a traced program: tensors have ids, "mat" marks the matrix unit, "act" is an activation."""
     given = field.record(_TRACED_INSTANCE)
     given["format"].choice((_TRACED,))
     numbers: dict[Any, int] = {}
@@ -198,7 +198,7 @@ def _traced(field: Field, stem: str) -> MappingInstance:
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: MappingInstance, path: Path) -> None:
-    """Write the instance in our own form, a line a tensor and a line an operation."""
+    """Write the instance in our own form, one line per tensor and per operation."""
     head: dict[str, Any] = {"problem": "memory", "name": instance.name}
     if instance.comment:
         head["comment"] = instance.comment

@@ -1,4 +1,4 @@
-"""Programs: networks of layers, random graphs of operations, traced programs; each with a fast memory of any size."""
+"""Generators of programs: networks of layers, random graphs of operations, traced programs; with a fast memory of any size."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def layered(
     random = np.random.default_rng(seed)
     ops: list[Op] = []
     tensors: list[tuple[str, int, str]] = [("x", 2 * batch * width, "input")]
-    aliases, here, channels, kept = [], 0, width, [0]
+    aliases, current, channels, kept = [], 0, width, [0]
 
     def add(name: str, elements: int, kind: str = "activation") -> int:
         tensors.append((name, 2 * elements, kind))
@@ -56,18 +56,18 @@ def layered(
     for k in range(layers):
         out = max(1, int(width * 2.0 ** random.integers(-1, 2)))
         weight, product = add(f"w{k}", channels * out, "weight"), add(f"h{k}", batch * out)
-        run(f"matmul{k}", True, 2.0 * batch * channels * out, [here, weight], product)
+        run(f"matmul{k}", True, 2.0 * batch * channels * out, [current, weight], product)
         reads = [product, add(f"b{k}", out, "weight")]
         if skip and k % skip == skip - 1:
             fitting = [t for t in kept if tensors[t][1] == 2 * batch * out]
             reads += [fitting[int(random.integers(len(fitting)))]] if fitting else []
         final = k == layers - 1
-        here, channels = add(f"a{k}", batch * out, "output" if final else "activation"), out
-        run(f"activation{k}", False, 4.0 * batch * out, reads, here)
-        kept.append(here)
+        current, channels = add(f"a{k}", batch * out, "output" if final else "activation"), out
+        run(f"activation{k}", False, 4.0 * batch * out, reads, current)
+        kept.append(current)
         if random.random() < state:
             old, new = add(f"s{k}", batch * out // 2, "input"), add(f"t{k}", batch * out // 2, "output")
-            run(f"update{k}", False, 2.0 * batch * out, [here, old], new)
+            run(f"update{k}", False, 2.0 * batch * out, [current, old], new)
             aliases.append([old, new])
     name, parameters = f"layered-{layers}", {"layers": layers, "width": width, "batch": batch, "skip": skip, "state": state}
     comment = _comment("layered", parameters | {"fast_mib": fast_mib}, seed)
@@ -80,8 +80,7 @@ def dag(
     """Return a random graph: each operation reads one to three tensors, mostly of the `reach` written last, and writes one.
 
     Sizes are log-uniform over a factor of 64 up to `largest_mib`; with probability `weights` an operation has a weight as well.
-    The work of a matrix operation and of a vector operation is log-uniform around the amount that keeps its unit as
-    busy as the slow memory.
+    The work of an operation is log-uniform around the amount that keeps its unit as busy as the slow memory.
     """
     _check("ops", ops, 1, _MOST_OPS)
     _check("largest_mib", largest_mib, 2.0**-14, 2.0**14)
@@ -120,7 +119,7 @@ def model(*, file: str, fast_mib: float = 8.0, seed: int = 0) -> MappingInstance
     path = (Path(folder) / file).resolve()
     if not path.is_relative_to(Path(folder).resolve()):
         raise UsageError(f"file: {shortened(file)!r} is outside the folder CORL_DATA; accepted: a path relative to it")
-    others = {name: make for name, make in GENERATORS.items() if make is not model}  # a file that names itself has no end
+    others = {name: make for name, make in GENERATORS.items() if make is not model}  # against endless recursion
     read = read_instance(path, others)
     fast = replace(read.machine, fast_bytes=machine_with(fast_mib).fast_bytes)
     return read.with_machine(fast, f"{read.name}-{fast_mib:g}")

@@ -14,19 +14,19 @@ from corl.errors import InputError
 __all__ = ["FROM_SLOW", "IN", "KINDS", "OUT", "Machine", "MappingInstance", "MappingPlan", "Op", "from_program"]
 
 KINDS = ("input", "weight", "activation", "output")
-"""The kinds of tensors. Inputs and weights are in slow memory from the beginning, outputs must be there at the end."""
+"""The kinds of tensors. Inputs and weights are in slow memory at the start, outputs must be there at the end."""
 FROM_SLOW = ("input", "weight")
 IN, OUT = 0, 1
 """Directions of a copy: into fast memory, out to slow memory."""
 LARGEST = 2**50
-"""Bytes of one tensor, access or memory, so that sums over a program stay exact in float64."""
+"""The limit on bytes of a tensor, access or memory, so that sums over a program stay exact in float64."""
 _LARGEST_RATE = 1e30
 _LARGEST_PROGRAM = 10**6
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One processor with a small fast and a large slow memory. Raises InputError naming the field.
+    """A processor with a small fast and a large slow memory. Raises InputError, naming the field.
 
     The defaults are those of a large accelerator: 800 GB/s, ten times that for fast memory, 100 and 4 teraflops.
     """
@@ -38,7 +38,7 @@ class Machine:
     slow_bandwidth: float = 8e11
     """Bytes per second, shared by operations and copies."""
     copy_bandwidth: float = 8e11
-    """The greatest rate of the copy engine, in bytes per second."""
+    """The largest rate of the copy engine, in bytes per second."""
     matrix_flops: float = 1e14
     """Peak rate of operations on the matrix unit, in floating-point operations per second."""
     vector_flops: float = 4e12
@@ -57,7 +57,7 @@ class Machine:
 
     @property
     def copy_rate(self) -> float:
-        """Return the bytes per second of a copy while no operation runs."""
+        """The rate of a copy in bytes per second while no operation runs."""
         return min(self.copy_bandwidth, self.slow_bandwidth, self.fast_bandwidth)
 
 
@@ -72,21 +72,21 @@ class Op(NamedTuple):
 
 
 class MappingPlan(NamedTuple):
-    """A solution: when tensors have a place in fast memory, and which copies run when. Operations count from 0."""
+    """A solution: when and where tensors are in fast memory, and when copies run. Operations are numbered from 0."""
 
     residencies: NDArray[np.int64]
     """int64 [R, 4]: tensor, first operation, one past the last operation, offset in bytes."""
     copies: NDArray[np.int64]
-    """int64 [C, 4]: tensor, direction (IN or OUT), the operation with which it may begin, the one before which it must end."""
+    """int64 [C, 4]: tensor, direction (IN or OUT), operation from whose start it may run, operation before which it must end."""
 
 
 @dataclass(frozen=True, eq=False)
 class MappingInstance:
     """A program of O operations in the order in which they run, with T tensors, and a machine. Raises InputError.
 
-    The accesses of operation i are `access_first[i]` to `access_first[i + 1] - 1`, what it reads before what it writes. A tensor
-    is written by one operation at most, before all that read it; inputs and weights by none. Tensors of one group (aliases)
-    share a memory: all accesses to them are served from fast memory, or none.
+    The accesses of operation i are `access_first[i]` to `access_first[i + 1] - 1`, reads before writes. A tensor is written by at
+    most one operation, before all that read it; inputs and weights by none. Tensors of one group (aliases) share a memory: either
+    all accesses to them are served from fast memory, or none.
     """
 
     name: str
@@ -97,21 +97,21 @@ class MappingInstance:
     flops: NDArray[np.float64]
     """float64 [O]"""
     tensor_names: tuple[str, ...]
-    """All different."""
+    """[T], all different."""
     sizes: NDArray[np.int64]
-    """int64 [T], bytes that a tensor takes in memory."""
+    """int64 [T], bytes of each tensor."""
     kinds: tuple[str, ...]
     """[T], of KINDS."""
     access_first: NDArray[np.int32]
-    """int32 [O + 1]"""
+    """int32 [O + 1], see above."""
     access_tensor: NDArray[np.int32]
     """int32 [accesses]"""
     access_bytes: NDArray[np.int64]
-    """int64 [accesses], bytes that go through the bandwidth of the tensor's memory."""
+    """int64 [accesses], bytes that are moved between the unit and the tensor's memory."""
     access_write: NDArray[np.bool_]
     """bool [accesses]"""
     group: NDArray[np.int32]
-    """int32 [T], the number of the tensor's alias group, -1: none."""
+    """int32 [T], the number of the tensor's alias group; -1: none."""
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -143,17 +143,17 @@ class MappingInstance:
             raise InputError(f"two tensors are called {again[:60]!r}; accepted: each name once", field="tensors")
 
     def _check_order(self) -> None:
-        """Check that every tensor exists before it is read and is written once, and that an operation has a tensor once."""
+        """Check that every tensor exists before it is read and is written once, and is accessed at most once by an operation."""
         exists = [kind in FROM_SLOW for kind in self.kinds]
         for i in range(self.ops):
-            seen: set[int] = set()
+            accessed: set[int] = set()
             for a in range(int(self.access_first[i]), int(self.access_first[i + 1])):
                 t, write = int(self.access_tensor[a]), bool(self.access_write[a])
                 field = f"ops[{i}].{'writes' if write else 'reads'}"
                 name = repr(self.tensor_names[t][:60])
-                if t in seen:
+                if t in accessed:
                     raise InputError(f"tensor {name} twice; accepted: each once in an operation", field=field)
-                seen.add(t)
+                accessed.add(t)
                 if write and exists[t]:
                     why = f"has kind {self.kinds[t]}" if self.kinds[t] in FROM_SLOW else "is written before"
                     raise InputError(f"tensor {name} {why}; accepted: tensors that no operation before wrote", field=field)
@@ -178,19 +178,19 @@ class MappingInstance:
 
     @property
     def access_op(self) -> NDArray[np.int32]:
-        """Return the operation of each access, int32 [accesses]."""
+        """The operation of each access, int32 [accesses]."""
         return np.repeat(np.arange(self.ops, dtype=np.int32), np.diff(self.access_first))
 
     @property
     def definition(self) -> NDArray[np.int32]:
-        """Return the operation that writes each tensor, int32 [T]; -1: none."""
+        """The operation that writes each tensor, int32 [T]; -1: none."""
         made = np.full(self.tensors, -1, np.int32)
         made[self.access_tensor[self.access_write]] = self.access_op[self.access_write]
         return made
 
     @property
     def compute(self) -> NDArray[np.float64]:
-        """Return the seconds that each operation computes, float64 [O]."""
+        """The seconds that each operation computes, float64 [O]."""
         return np.asarray(self.flops / np.where(self.matrix, self.machine.matrix_flops, self.machine.vector_flops))
 
     def with_machine(self, machine: Machine, name: str | None = None) -> MappingInstance:
@@ -207,7 +207,16 @@ def from_program(
     name: str = "",
     comment: str = "",
 ) -> MappingInstance:
-    """Return the instance of operations, tensors (name, size, kind) and groups of tensor numbers. Raises InputError."""
+    """Return the instance of a program. Raises InputError.
+
+    Args:
+        ops: Operations in the order in which they run.
+        tensors: (name, size in bytes, kind) of each tensor.
+        machine: The machine; None: the default one.
+        aliases: Groups of tensor numbers.
+        name: The instance's name.
+        comment: Free text, kept in files.
+    """
     accesses = [[(*access, False) for access in op.reads] + [(*access, True) for access in op.writes] for op in ops]
     flat = [access for row in accesses for access in row]
     for i, row in enumerate(accesses):

@@ -1,4 +1,4 @@
-"""Offsets for rectangles whose times are settled, so that they lie side by side in a memory: in some orders, first fit."""
+"""Offsets for rectangles whose times are fixed, so that they do not overlap in a memory: first fit in several orders."""
 
 from __future__ import annotations
 
@@ -12,17 +12,25 @@ from corl.problems.memory.timing import HIGH, LOW, OFFSET, SIZE, lowest_offset
 
 __all__ = ["pack"]
 
-_TRIES = 200  # orders, at the most,
-_WORK = 6_000_000  # and so many over all pairs of rectangles
+_TRIES = 200  # the largest number of orders,
+_WORK = 6_000_000  # and of orders times pairs of rectangles
 
 
 @kernel
 def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
-    """Give rectangles offsets; how many were left over, with offset -1, in the best of some orders.
+    """Give rectangles offsets, by first fit in several orders, in place. The best order counts.
 
-    rects: int64 [>= count, 4] from, to, offset, size; only offsets are set. over: int64 [>= count], the rectangle before this one
-    at whose offset it has to lie, with which it may share its first operation; -1: none. The first order is by size; then what
-    found no room is moved ahead, as repackers of compilers do it.
+    The first order is by size; then rectangles that found no place are moved forward, as in the repacking of compilers.
+
+    Args:
+        rects: int64 [>= count, 4], from, to, offset, size; only offsets are written, -1 for rectangles without a place.
+        over: int64 [>= count], an earlier rectangle with the same offset, with which this one may share its first operation;
+            -1: none.
+        count: The number of rectangles.
+        capacity: The size of the memory.
+
+    Returns:
+        The number of rectangles without a place.
     """
     root, size = np.empty(count, np.int64), np.zeros(count)
     for r in range(count):
@@ -58,7 +66,7 @@ def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
 
 @kernel
 def _offset(rects: Any, root: Any, count: Any, placed: Any, found: Any, r: Any, capacity: Any) -> Any:
-    """The lowest offset at which all rectangles with this root have room beside those that are placed; -1: there is none."""
+    """Return the lowest offset at which all rectangles with root r are free among those placed; -1 if there is none."""
     offset, before = 0, -1
     while offset >= 0 and offset != before:
         before = offset

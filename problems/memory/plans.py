@@ -1,7 +1,7 @@
 """Plans as files: the buffer table, in JSON and in CSV (formats.md, "Plans").
 
-A row is a place in fast memory (a residency) or a copy. Operations are numbers from 0 and, beside them, their names; in CSV a
-column `what` says place, in or out, and cells of columns that a row does not have are empty.
+A row is a place in fast memory (a residency) or a copy. Operations are numbered from 0, and their names are added. In CSV, a
+column `what` says place, in or out, and cells of columns that do not apply are empty.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PLAN = Object(
 SCHEMA = document("corl memory plan: operations half-open, bytes, seconds", _PLAN)
 _KEYS = {"residencies": _PLACE, "copies": ("tensor", "direction", "bytes", "from", "to", "from_op", "to_op", *_SECONDS)}
 _ARRAYS = {"residencies": ("from", "to", "offset"), "copies": ("direction", "from", "to")}
-"""What must be there beside the tensor, in the order of a MappingPlan's columns."""
+"""The required keys besides the tensor, in the order of a MappingPlan's columns."""
 _COLUMNS = ("what", *_PLACE, *_SECONDS)
 _DIRECTIONS = {"in": IN, "out": OUT}
 _Rows = dict[str, list[dict[str, Any]]]
@@ -50,7 +50,7 @@ _Rows = dict[str, list[dict[str, Any]]]
 
 # -------------------------------------------------------------------- JSON
 def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> _Rows:
-    """Residencies and copies by the tensors' names; of copies also when, in seconds, they begin and end."""
+    """Return residencies and copies by the tensors' names; of copies also begin and end in seconds."""
     from corl.problems.memory.evaluation import run_plan
 
     timeline = run_plan(instance, plan)
@@ -64,21 +64,21 @@ def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> _Rows:
 
 
 def _row(instance: MappingInstance, tensor: int, low: int, high: int) -> dict[str, Any]:
-    """What places and copies have in common."""
+    """Return the keys that places and copies have in common."""
     begin, end = _name(instance, low), _name(instance, high)
     of = {"tensor": instance.tensor_names[tensor], "bytes": int(instance.sizes[tensor])}
     return of | {"from": low, "to": high, "from_op": begin, "to_op": end}
 
 
 def _name(instance: MappingInstance, op: int) -> str:
-    """The operation's name; "" for the end of the program."""
+    """Return the operation's name; "" for the end of the program."""
     return instance.op_names[op] if op < instance.ops else ""
 
 
 def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
-    """The plan in the form of `plan_to_json`, where bytes, names of operations and seconds may be left out.
+    """Return the plan in the form of `plan_to_json`; bytes, names of operations and seconds are optional.
 
-    Raises InputError for anything else, and for bytes, names and seconds that are not the instance's or the simulator's.
+    Raises InputError for anything else, and if bytes, names or seconds differ from those of the instance or the simulator.
     """
     given = Field(value, "solution").record(_PLAN)
     numbers = {name: t for t, name in enumerate(instance.tensor_names)}
@@ -103,7 +103,7 @@ def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
 
 
 def _check_facts(record: Record, facts: Mapping[str, Any]) -> None:
-    """Bytes and names of operations, where they are given, have to be the instance's."""
+    """Check that bytes and names of operations, if given, are those of the instance."""
     for key in ("bytes", "from_op", "to_op"):
         expected = facts[key]
         field = record.get(key, expected)
@@ -113,7 +113,7 @@ def _check_facts(record: Record, facts: Mapping[str, Any]) -> None:
 
 
 def _check_seconds(instance: MappingInstance, plan: MappingPlan, claims: list[Record]) -> None:
-    """Seconds that a file claims for copies have to be those of the simulator (where the plan can be carried out at all)."""
+    """Check that seconds of copies, if given, are those of the simulator (unless the plan is infeasible)."""
     from corl.problems.memory.evaluation import run_plan
 
     if not any(key in claim for claim in claims for key in _SECONDS):
@@ -121,18 +121,18 @@ def _check_seconds(instance: MappingInstance, plan: MappingPlan, claims: list[Re
     try:
         timeline = run_plan(instance, plan)
     except Infeasible:
-        return  # evaluate says why
+        return  # `evaluate` reports the reason
     for claim, *times in zip(claims, timeline.copy_start.tolist(), timeline.copy_end.tolist()):
-        for key, seen in zip(_SECONDS, times):
-            claimed = claim.get(key, seen)
-            if abs(claimed.number() - seen) > 1e-6 * timeline.total:
-                message = f"{claimed.value!r} is not accepted; accepted: {seen!r}, when the copy engine is there, or nothing"
+        for key, simulated in zip(_SECONDS, times):
+            claimed = claim.get(key, simulated)
+            if abs(claimed.number() - simulated) > 1e-6 * timeline.total:
+                message = f"{claimed.value!r} is not accepted; accepted: {simulated!r}, as simulated, or nothing"
                 raise claimed.error(message)
 
 
 # -------------------------------------------------------------------- CSV
 def write_plan(instance: MappingInstance, plan: MappingPlan, path: Path) -> None:
-    """Write the buffer table as CSV: places in the order of their first operation, then copies in theirs."""
+    """Write the buffer table as CSV: places by their first operation, then copies by theirs."""
     rows = plan_to_json(instance, plan)
     with writing(path) as stream:
         table = csv.DictWriter(stream, _COLUMNS, lineterminator="\n")
@@ -147,7 +147,7 @@ def _what(part: str, row: Mapping[str, Any]) -> str:
 
 
 def read_plan(instance: MappingInstance, path: Path) -> MappingPlan:
-    """The plan in a buffer table, whose columns and rows may come in any order. Raises InputError with line and column."""
+    """Return the plan in a buffer table, with columns and rows in any order. Raises InputError with line and column."""
     text = Text.read(path)
     values: _Rows = {"residencies": [], "copies": []}
     lines: dict[str, list[int]] = {part: [] for part in values}
@@ -173,14 +173,14 @@ def read_plan(instance: MappingInstance, path: Path) -> MappingPlan:
 
 
 def _value(text: Text, key: str, cell: str, line: int) -> Any:
-    """A cell as JSON would have it."""
+    """Return a cell as a JSON value."""
     if key in _SECONDS:
         return text.number(cell, key, line)
     return cell if key in ("tensor", "from_op", "to_op") else text.integer(cell, key, line)
 
 
 def _cells(text: Text) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line number, column -> cell) of each row."""
+    """Yield (line number, column -> cell) of each row."""
     names: list[str] = []
     reader = csv.reader(io.StringIO(text.content, newline="\n"), strict=True)
     try:
@@ -197,6 +197,6 @@ def _cells(text: Text) -> Iterator[tuple[int, dict[str, str]]]:
                 message = f"no column {quoted(unknown[0])} is known; accepted: {', '.join(_COLUMNS)}"
                 raise text.error(message, line=reader.line_num, field="header")
             if missing := [key for key in ("what", "tensor", "offset", "from", "to") if names.count(key) != 1]:
-                raise text.error(f"column {missing[0]!r} is not there once", line=reader.line_num, field="header")
+                raise text.error(f"accepted: one column {missing[0]!r}", line=reader.line_num, field="header")
     except csv.Error as error:
         raise text.error(f"no row of a table ({error}); accepted: CSV", line=reader.line_num) from None

@@ -13,7 +13,7 @@ from corl.problems.memory.instance import MappingInstance
 __all__ = ["ACTIONS", "COPY", "COPY_KEEP", "FILLED", "HELD_TENSOR", "KEEP", "PASS", "State", "new_pool"]
 
 KEEP, COPY_KEEP, COPY, PASS = range(4)
-"""Actions, in the order in which they are listed. PASS drops what is not in fast memory and releases what is."""
+"""Actions, in the order in which they are listed. PASS leaves a tensor in slow memory, or releases it from fast memory."""
 ACTIONS = 4
 HELD_TENSOR, FILLED = range(2)
 """Columns of `State.held`: a rectangle's tensor, and the operation from which on it holds the data."""
@@ -39,32 +39,32 @@ class State(NamedTuple):
     tensors_start: NDArray[np.int64]
     accesses_start: NDArray[np.int64]
     compute: NDArray[np.float64]
-    """Of each operation, seconds."""
+    """For each operation, the seconds of its computation."""
     bytes: NDArray[np.float64]
     """For each operation, the bytes of all its accesses."""
     sizes: NDArray[np.int64]
-    """Of each tensor."""
+    """For each tensor, its bytes."""
     made: NDArray[np.int64]
-    """Of each tensor, the operation that defines it; -1: it is in slow memory from the beginning."""
+    """For each tensor, the operation that defines it; -1: it is in slow memory from the beginning."""
     output: NDArray[np.bool_]
     group: NDArray[np.int64]
-    """Of each tensor, -1: none."""
+    """For each tensor, its alias group; -1: none."""
     last: NDArray[np.int64]
-    """Of each tensor, the operation that accesses it last."""
+    """For each tensor, the operation that accesses it last."""
     tensor: NDArray[np.int64]
-    """Of each access."""
+    """For each access, its tensor and its operation."""
     op: NDArray[np.int64]
     traffic: NDArray[np.float64]
-    """Of each access, bytes."""
+    """For each access, its bytes."""
     write: NDArray[np.bool_]
     following: NDArray[np.int64]
     """For each access, the next access of the same tensor; -1: none."""
-    crowd: NDArray[np.float64]
-    """Of each access, see _crowding."""
+    pressure: NDArray[np.float64]
+    """For each access, see _pressure."""
     wanted: NDArray[np.float64]
-    """Of each operation, the sizes of all tensors that are alive, in capacities."""
+    """For each operation, the total size of the tensors that are alive, in capacities."""
     instance: NDArray[np.int64]
-    """[R] the row's instance."""
+    """[R] the index of the row's instance."""
     at: NDArray[np.int64]
     """[R] the access that is to be decided; all earlier ones are decided."""
     value: NDArray[np.float64]
@@ -72,15 +72,15 @@ class State(NamedTuple):
     slow: NDArray[np.float64]
     fast: NDArray[np.float64]
     idle: NDArray[np.float64]
-    """[R, O] bytes of accesses to each memory, and what copies leave of the room for them."""
+    """[R, O] bytes of accesses to each memory, and unused bytes of the copy engine."""
     places: NDArray[np.int64]
     """[R] the number of rectangles."""
     rects: NDArray[np.int64]
-    """[R, A, 4] from, to, offset (when the game is over), size."""
+    """[R, A, 4] from, to, offset (once the game is over), size."""
     over: NDArray[np.int64]
-    """[R, A] the rectangle at whose offset one begins, of an input of its alias group that ends there; -1: none."""
+    """[R, A] a rectangle at whose offset this one begins: of an input of its alias group, which ends there; -1: none."""
     load: NDArray[np.int64]
-    """[R, O] bytes that rectangles take at each operation; of one over another, the larger."""
+    """[R, O] bytes that rectangles take at each operation; for one over another, the larger size."""
     held: NDArray[np.int64]
     """[R, A, 2] a rectangle's tensor, and the operation from which on it holds the data."""
     live: NDArray[np.int64]
@@ -90,7 +90,7 @@ class State(NamedTuple):
     side: NDArray[np.int64]
     """[R, G] the decisions of the alias groups."""
     banned: NDArray[np.bool_]
-    """[R, G] groups that were dropped: they stay in slow memory whatever actions follow."""
+    """[R, G] groups that stay in slow memory whatever actions follow."""
     log: NDArray[np.int64]
     """[R, A] the action at each access before `at`."""
 
@@ -129,7 +129,7 @@ def new_pool(instances: list[MappingInstance], rows: int) -> State:
         traffic=joined([i.access_bytes for i in instances], np.float64),
         write=joined([i.access_write for i in instances], np.bool_),
         following=joined([_following(i) for i in instances], np.int64),
-        crowd=joined([_crowd(i) for i in instances], np.float64),
+        pressure=joined([_pressures(i) for i in instances], np.float64),
         wanted=joined([_wanted(i) for i in instances], np.float64),
         instance=np.zeros(rows, np.int64),
         at=np.zeros(rows, np.int64),
@@ -166,36 +166,44 @@ def _following(instance: MappingInstance) -> NDArray[np.int64]:
     return following
 
 
-def _crowd(instance: MappingInstance) -> NDArray[np.float64]:
-    """Return the crowding of each access, see _crowding."""
+def _pressures(instance: MappingInstance) -> NDArray[np.float64]:
+    """Return the pressure of each access, float64 [A], see _pressure."""
     machine, out = instance.machine, np.zeros(len(instance.access_op))
     rates = np.array([machine.slow_bandwidth, machine.fast_bandwidth, machine.copy_bandwidth, machine.overhead])
     total = np.bincount(instance.access_op, instance.access_bytes.astype(float), instance.ops)
     parts = (instance.access_tensor, instance.access_op, instance.access_write, _following(instance))
     columns = np.stack([np.asarray(part, np.int64) for part in parts], 1)
     sizes, traffic = instance.sizes.astype(np.int64), instance.access_bytes.astype(float)
-    _crowding(instance.compute, total, rates, sizes, machine.fast_bytes, columns, traffic, out)
+    _pressure(instance.compute, total, rates, sizes, machine.fast_bytes, columns, traffic, out)
     return out
 
 
 def _wanted(instance: MappingInstance) -> NDArray[np.float64]:
-    """Return, for each operation, the sizes of the tensors between their first and their last access, in capacities."""
+    """Return the total size of the tensors between their first and last access, in capacities, float64 [O]."""
     last, change = _last(instance), np.zeros(instance.ops + 1)
     first = np.full(instance.tensors, instance.ops, np.int64)
     np.minimum.at(first, instance.access_tensor, instance.access_op.astype(np.int64))
-    there = last >= 0
-    np.add.at(change, first[there], instance.sizes[there])
-    np.subtract.at(change, last[there] + 1, instance.sizes[there])
+    used = last >= 0
+    np.add.at(change, first[used], instance.sizes[used])
+    np.subtract.at(change, last[used] + 1, instance.sizes[used])
     return np.cumsum(change)[:-1] / max(1, instance.machine.fast_bytes)
 
 
 @kernel
-def _crowding(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, columns: Any, traffic: Any, out: Any) -> None:
-    """For each access of a program the share of fast memory that what saves more a byte and operation wants until its next use.
+def _pressure(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, columns: Any, traffic: Any, out: Any) -> None:
+    """Write, for each access, the demand on fast memory by tensors with a higher saving per byte and operation, in place.
 
-    compute, total: [O] seconds and bytes of operations; rates as timing.serve takes them; sizes: [T]; columns: int64 [A, 4],
-    tensor, operation (never falling), whether it writes, the next access (-1: none); traffic: [A] bytes; out: float64 [A], 0
-    without a next use.
+    The demand is averaged over the operations until the next use of the access's tensor, in capacities, and at most 4.
+
+    Args:
+        compute: float64 [O], seconds.
+        total: float64 [O], bytes of all accesses.
+        rates: float64 [4], as timing.serve takes them.
+        sizes: int64 [T], bytes.
+        capacity: Bytes of fast memory.
+        columns: int64 [A, 4]: tensor, operation (not decreasing), whether it writes, next access (-1: none).
+        traffic: float64 [A], bytes.
+        out: float64 [A], the result; 0 without a next use.
     """
     count, room = len(columns), max(1.0, float(capacity))
     saved, dense, end = np.zeros(count), np.full(count, -1.0), np.zeros(count, np.int64)
@@ -206,15 +214,15 @@ def _crowding(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, c
     for a in range(count):
         following = columns[a, 3]
         if following >= 0:
-            worth, end[a] = saved[following] + (saved[a] if columns[a, 2] else 0.0), columns[following, 1] + 1
-            dense[a] = worth / max(1.0, float(sizes[columns[a, 0]])) / (end[a] - columns[a, 1])
-    waiting, listed, come = np.empty(count, np.int64), 0, 0  # accesses up to the present operation whose next use is to come
+            gain, end[a] = saved[following] + (saved[a] if columns[a, 2] else 0.0), columns[following, 1] + 1
+            dense[a] = gain / max(1.0, float(sizes[columns[a, 0]])) / (end[a] - columns[a, 1])
+    waiting, listed, entered = np.empty(count, np.int64), 0, 0  # accesses up to the present operation whose next use is later
     for a in range(count):
         low, high = columns[a, 1], end[a]
         if a == 0 or columns[a - 1, 1] < low:
-            while come < count and columns[come, 1] <= low:
-                waiting[listed] = come
-                come, listed = come + 1, listed + 1
+            while entered < count and columns[entered, 1] <= low:
+                waiting[listed] = entered
+                entered, listed = entered + 1, listed + 1
             kept = 0
             for k in range(listed):
                 if end[waiting[k]] > low:
@@ -225,17 +233,17 @@ def _crowding(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, c
         if columns[a, 3] < 0:
             continue
         for k in range(listed):
-            out[a] += _wants(columns, sizes, dense, end, a, waiting[k]) / room
-        b = come
+            out[a] += _competing_demand(columns, sizes, dense, end, a, waiting[k]) / room
+        b = entered
         while b < count and columns[b, 1] < high:
-            out[a] += _wants(columns, sizes, dense, end, a, b) / room
+            out[a] += _competing_demand(columns, sizes, dense, end, a, b) / room
             b += 1
         out[a] = min(4.0, out[a] / (high - low))
 
 
 @kernel(inline=True)
-def _wants(columns: Any, sizes: Any, dense: Any, end: Any, a: Any, b: Any) -> Any:
-    """Bytes times operations that access b wants up to its next use, as far as it competes with access a."""
+def _competing_demand(columns: Any, sizes: Any, dense: Any, end: Any, a: Any, b: Any) -> Any:
+    """Return bytes times operations that access b demands within the span of access a; 0 if it saves less than access a."""
     if dense[b] <= dense[a] or columns[b, 0] == columns[a, 0]:
         return 0.0
     return (min(end[a], end[b]) - max(columns[a, 1], columns[b, 1])) * float(sizes[columns[b, 0]])

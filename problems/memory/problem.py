@@ -54,7 +54,7 @@ class Mapping(Problem):
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of a program in JSON."""
+        """Return whether `head` begins a program in JSON."""
         from corl.problems.memory.formats import recognises
 
         return recognises(head)
@@ -110,13 +110,13 @@ class Mapping(Problem):
         write_plan(instance, MappingPlan(*solution), path)
 
     def to_json(self, instance: MappingInstance, solution: Any) -> dict[str, list[dict[str, Any]]]:
-        """Return residencies and copies by the tensors' names; for copies also when they begin and end, in seconds."""
+        """Return residencies and copies by the tensors' names; of copies also begin and end in seconds."""
         from corl.problems.memory.plans import plan_to_json
 
         return plan_to_json(instance, MappingPlan(*solution))
 
     def from_json(self, instance: MappingInstance, value: Any) -> MappingPlan:
-        """Return the plan in the form of `to_json`; raises InputError for anything else, and for seconds not the simulator's."""
+        """Return the plan in the form of `to_json`. Raises InputError for anything else, or for wrong seconds."""
         from corl.problems.memory.plans import plan_from_json
 
         return plan_from_json(instance, value)
@@ -178,7 +178,7 @@ class Mapping(Problem):
         return decisions(instance, solution)
 
     def default_policy(self, instance: MappingInstance) -> str:
-        """Return the player trained by AlphaZero."""
+        """Return "memory-alphazero", the player trained by AlphaZero."""
         return "memory-alphazero"
 
     def miniature(self, instance: MappingInstance) -> MappingInstance:

@@ -1,4 +1,4 @@
-"""Kernels that solvers and the environment share: the time of a program with given copies, and where a rectangle fits.
+"""Kernels shared by solvers and the environment: the run time of a program with copies, and a free place for a rectangle.
 
 The judge (evaluation.py) does not use them; tests compare the two.
 """
@@ -15,18 +15,24 @@ from corl.kernels.sorted_lists import insert_sorted
 __all__ = ["BYTES", "HIGH", "ISSUED", "LOW", "NEEDED", "OFFSET", "SIZE", "lowest_offset", "serve"]
 
 LOW, HIGH, OFFSET, SIZE = range(4)
-"""Columns of rectangles: from which operation, up to which, where in fast memory, how many bytes."""
+"""Columns of rectangles: first operation, operation after the last, offset in fast memory, bytes."""
 ISSUED, NEEDED, BYTES = range(3)
-"""Columns of copies: from which operation on, before which, how many bytes."""
-SLOW, FAST, COPY, OVERHEAD = range(4)  # entries of `rates`: three bandwidths in bytes a second, seconds
+"""Columns of copies: operation from which on, operation before which, bytes."""
+SLOW, FAST, COPY, OVERHEAD = range(4)  # entries of `rates`: three bandwidths in bytes per second, and seconds per operation
 
 
 @kernel
 def serve(compute: Any, slow: Any, fast: Any, rates: Any, copies: Any, count: Any, idle: Any) -> Any:
-    """Seconds of a program whose operations compute for `compute` [O] and access so many bytes of `slow` and `fast` memory [O].
+    """Return the run time of a program in seconds.
 
-    copies: int64 [>= count, 3], from which operation, before which operation, bytes; served as the simulator says, the one that
-    must end first at any time. idle [O] becomes what they leave of each operation's room for copies, in bytes.
+    Args:
+        compute: float64 [O], seconds of computation of each operation.
+        slow: float64 [O], bytes of its accesses to slow memory.
+        fast: float64 [O], bytes of its accesses to fast memory.
+        rates: float64 [4], indexed by SLOW ... OVERHEAD.
+        copies: int64 [>= count, 3], see the columns; at any time the one that must end first is served, as by the judge.
+        count: The number of copies.
+        idle: float64 [O], written in place: the unused bytes of the copy engine during each operation.
     """
     n = len(compute)
     order, left, earliest = np.empty(count, np.int64), np.empty(count), np.empty(count + 1, np.int64)
@@ -67,9 +73,16 @@ def serve(compute: Any, slow: Any, fast: Any, rates: Any, copies: Any, count: An
 
 @kernel
 def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capacity: Any, floor: Any = 0) -> Any:
-    """The lowest offset from `floor` on at which `size` bytes are free over operations low..high - 1; -1: there is none.
+    """Return the lowest offset at which a rectangle fits among others; -1 if there is none.
 
-    rects: int64 [>= count, 4], from, to, offset, size of what is there already.
+    Args:
+        rects: int64 [>= count, 4], from, to, offset, size of the rectangles that are placed.
+        count: Their number.
+        low: The first operation of the new rectangle.
+        high: The operation after its last.
+        size: Its bytes.
+        capacity: The size of the memory.
+        floor: The smallest offset to consider.
     """
     begin, end, found = np.empty(count, np.int64), np.empty(count, np.int64), 0
     for r in range(count):

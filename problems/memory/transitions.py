@@ -1,4 +1,13 @@
-"""The rules of the game as kernels over a pool: what `corl.search` calls through `corl.hooks` (README, "The game")."""
+"""The rules of the game as kernels over a pool, which `corl.search` calls through `corl.hooks` (README, "The game").
+
+One step, from access to access; a kernel returns an alias group if the action contradicts an earlier decision about the group:
+
+    _step: _apply(action) -- contradiction --> ban the group, _replay the game so far without it
+      |
+    _settle: _advance over accesses without a choice -- contradiction --> ban, _replay, _advance again
+      |
+    next access with a choice, or the end: pack the offsets -- some find no place --> _remove_unplaced, or ban, _replay, again
+"""
 
 from __future__ import annotations
 
@@ -10,9 +19,9 @@ import numpy as np
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
+from corl.problems.memory.capacity_checks import copied_out, copy_start, fits, is_resident, kept_until, next_use, rectangle_under
 from corl.problems.memory.packing import pack
 from corl.problems.memory.pool import ACTIONS, COPY, COPY_KEEP, FILLED, HELD_TENSOR, KEEP, PASS, State
-from corl.problems.memory.room import copied_out, copy_start, fits, is_resident, kept_until, next_use, rectangle_under
 from corl.problems.memory.timing import BYTES, HIGH, ISSUED, LOW, NEEDED, OFFSET, SIZE, serve
 
 __all__ = ["reset_rows"]
@@ -22,9 +31,9 @@ _OPEN, _FAST, _SLOW = range(3)  # decisions of an alias group
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the beginning of the game of instances[i].
+    """Make rows[i] the beginning of the game of instances[i], in place.
 
-    bases[i] becomes minus its run time in microseconds with everything in slow memory.
+    bases: float64, to which minus the run time in microseconds with everything in slow memory is written.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -37,7 +46,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 @kernel
 def _begin(state: Any, row: Any) -> None:
-    """Put everything in slow memory, undecided; banned groups stay banned."""
+    """Put everything in slow memory, undecided, in place; banned groups stay banned."""
     instance = state.instance[row]
     n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
     state.at[row], state.places[row] = 0, 0
@@ -53,7 +62,7 @@ def _begin(state: Any, row: Any) -> None:
 
 @kernel
 def _simulate(state: Any, row: Any) -> None:
-    """Set `value` and `idle` of a row."""
+    """Compute `value` and `idle` of a row, in place."""
     instance = state.instance[row]
     n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
     copies, found = np.empty((state.places[row], 3), np.int64), 0
@@ -62,7 +71,7 @@ def _simulate(state: Any, row: Any) -> None:
         t = base + state.held[row, r, HELD_TENSOR]
         if low != state.made[t]:
             copies[found, ISSUED], copies[found, NEEDED] = low, state.held[row, r, FILLED]
-        elif state.output[t] or state.last[t] >= high:  # needed in slow memory: copied out as long as it is here
+        elif state.output[t] or state.last[t] >= high:  # needed in slow memory: copied out before the rectangle ends
             copies[found, ISSUED], copies[found, NEEDED] = low + 1, high
         else:
             continue
@@ -75,7 +84,7 @@ def _simulate(state: Any, row: Any) -> None:
 
 @kernel
 def _options(state: Any, row: Any, out: Any) -> Any:
-    """Write the legal actions at the access to be decided into out [4] and return their number. PASS is always legal."""
+    """Write the legal actions at the present access to `out` [4], in place, and return their number. PASS is always legal."""
     instance = state.instance[row]
     a = state.accesses_start[instance] + state.at[row]
     t, op, base = state.tensor[a], state.op[a], state.tensors_start[instance]
@@ -109,25 +118,25 @@ def _options(state: Any, row: Any, out: Any) -> Any:
 
 
 @kernel
-def _from_fast(state: Any, row: Any, a: Any) -> None:
+def _serve_from_fast(state: Any, row: Any, a: Any) -> None:
     """Serve access a (an index into the accesses of all instances) from fast memory."""
     state.slow[row, state.op[a]] -= state.traffic[a]
     state.fast[row, state.op[a]] += state.traffic[a]
 
 
 @kernel
-def _perform(state: Any, row: Any, action: Any) -> Any:
-    """Carry out a legal action; return -1, or, with nothing changed, the alias group that it contradicts."""
+def _apply(state: Any, row: Any, action: Any) -> Any:
+    """Apply a legal action, in place. Returns -1; or the alias group that it contradicts, and then nothing is changed."""
     instance = state.instance[row]
-    here = state.at[row]
-    a, base = state.accesses_start[instance] + here, state.tensors_start[instance]
+    access = state.at[row]
+    a, base = state.accesses_start[instance] + access, state.tensors_start[instance]
     t, op = state.tensor[a], state.op[a]
     group, resident = state.group[base + t], not state.write[a] and is_resident(state, row, t, op)
     if group >= 0 and not resident:
         if action == PASS and state.side[row, group] == _FAST:
             return group
         state.side[row, group] = _SLOW if action == PASS else _FAST
-    state.log[row, here], state.at[row] = action, here + 1
+    state.log[row, access], state.at[row] = action, access + 1
     if action == PASS:
         if resident:
             _release(state, row, a)
@@ -150,19 +159,19 @@ def _perform(state: Any, row: Any, action: Any) -> Any:
             state.load[row, low] -= min(size, state.rects[row, under, SIZE])
         state.held[row, r, HELD_TENSOR], state.held[row, r, FILLED] = t, op
         state.live[row, t], state.places[row] = r, r + 1
-        _from_fast(state, row, a)
+        _serve_from_fast(state, row, a)
     for i in range(low, high):
         state.load[row, i] += size
     state.rects[row, r, HIGH], state.free[row, t] = high, high
     if action != COPY and state.following[a] >= 0:
-        _from_fast(state, row, state.accesses_start[instance] + state.following[a])
+        _serve_from_fast(state, row, state.accesses_start[instance] + state.following[a])
     _simulate(state, row)
     return -1
 
 
 @kernel
 def _release(state: Any, row: Any, a: Any) -> None:
-    """Extend a tensor's stay after access a while that makes the program faster, because it is still being copied out."""
+    """Extend the rectangle of a tensor released at access a if that makes the program faster, since it is still copied out."""
     base, t = state.tensors_start[state.instance[row]], state.tensor[a]
     r, size = state.live[row, t], state.sizes[base + t]
     low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
@@ -189,7 +198,7 @@ def _advance(state: Any, row: Any) -> Any:
     """Advance to the next access with a choice; return -1, or the alias group that is contradicted on the way."""
     out = np.empty(ACTIONS, np.int64)
     while state.at[row] < state.accesses[state.instance[row]] and _options(state, row, out) == 1:
-        group = _perform(state, row, PASS)
+        group = _apply(state, row, PASS)
         if group >= 0:
             return group
     return -1
@@ -210,7 +219,7 @@ def _replay(state: Any, row: Any) -> None:
         for k in range(_options(state, row, out)):
             if out[k] == wanted:
                 action = wanted
-        group = _perform(state, row, action)
+        group = _apply(state, row, action)
         if group >= 0:
             state.banned[row, group] = True
             _begin(state, row)
@@ -230,17 +239,17 @@ def _settle(state: Any, row: Any) -> None:
             if state.at[row] < state.accesses[state.instance[row]]:
                 return
             left = pack(state.rects[row], state.over[row], state.places[row], state.capacity[state.instance[row]])
-            if left == 0 or not _take_back(state, row):
+            if left == 0 or not _remove_unplaced(state, row):
                 return
         _replay(state, row)
         group = _advance(state, row)
 
 
 @kernel
-def _take_back(state: Any, row: Any) -> Any:
-    """Remove the rectangles without an offset from a finished game; return whether it must be replayed.
+def _remove_unplaced(state: Any, row: Any) -> Any:
+    """Remove the rectangles without an offset from a finished game, in place; return whether it must be replayed.
 
-    If some of them are of alias groups, these groups are banned instead, and the game is replayed.
+    It must if some belong to alias groups; these groups are then banned, and nothing is removed.
     """
     instance, places, rects = state.instance[row], state.places[row], state.rects[row]
     first, again = state.accesses_start[instance], False
@@ -283,7 +292,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if src != dst:
         _copy(state, src, dst)
     before = state.value[dst]
-    group = _perform(state, dst, action)
+    group = _apply(state, dst, action)
     if group >= 0:
         state.banned[dst, group] = True
         _replay(state, dst)
@@ -307,7 +316,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the legal actions: keep, copy and keep, copy, pass; none if the game is over. With fewer slots PASS is the last."""
+    """List the legal actions: keep, copy and keep, copy, pass; none if the game is over. With fewer slots, PASS is the last."""
     if state.at[row] >= state.accesses[state.instance[row]]:
         return 0
     found = np.empty(ACTIONS, np.int64)

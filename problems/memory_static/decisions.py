@@ -1,4 +1,4 @@
-"""From an allocation to the decisions that build it: what imitation learns from."""
+"""Conversion of an allocation into the decisions that build it, for imitation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
-    """The buffers, int64 [k], that are not fixed, the lowest first: placed so, each comes to its offset or below it.
+    """Return the buffers that are not fixed, int64 [k], the lowest first: in this order each is placed at its offset or below.
 
-    Raises Infeasible for what is no allocation.
+    Raises Infeasible if `solution` is not a feasible allocation.
     """
     order = np.argsort(check(instance, solution), kind="stable")
     return order[instance.fixed[order] < 0]

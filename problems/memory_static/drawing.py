@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_LARGEST_EDGES = 3000  # buffers, beyond which edges would hide what they bound
+_LARGEST_EDGES = 3000  # buffers, above which edges would hide the rectangles
 
 
 def draw(instance: StaticInstance, solution: Any, axes: Axes) -> None:
-    """A rectangle a buffer, lifetime by offsets, and the load as a line; without a solution the load alone."""
+    """Draw one rectangle per buffer, lifetime by offsets, and the load as a line; without a solution only the load."""
     found = sections(instance)
     bound = int(found.load.max())
     title = f"{instance.name or 'allocation'}: {instance.n:,} buffer{'s' if instance.n > 1 else ''}, load {bound:,}"
@@ -43,7 +43,7 @@ def draw(instance: StaticInstance, solution: Any, axes: Axes) -> None:
 
 
 def _rectangles(instance: StaticInstance, offsets: Any, axes: Axes) -> None:
-    """One collection of all buffers, in colours that tell neighbours apart."""
+    """Draw all buffers as one collection, in colours that distinguish neighbours."""
     from matplotlib import colormaps
     from matplotlib.collections import PolyCollection
 
@@ -56,7 +56,7 @@ def _rectangles(instance: StaticInstance, offsets: Any, axes: Axes) -> None:
 
 
 def scene(instance: StaticInstance, solution: Any) -> Scene:
-    """A box a buffer, lifetime by offsets, and the load, below which no allocation is."""
+    """Return a scene of one box per buffer, lifetime by offsets, and of the load, which bounds every height from below."""
     found = sections(instance)
     scene = Scene(f"{instance.name or 'allocation'}: {instance.n:,} buffers", "time", "memory")
     if solution is not None:

@@ -18,11 +18,11 @@ __all__ = ["StaticEnvironment"]
 
 
 class StaticEnvironment(Environment):
-    """A pool of partial allocations. An action is a buffer, which goes to the lowest offset at which it fits.
+    """A pool of partial allocations. An action is a buffer, which is placed at the lowest offset at which it fits.
 
-    `actions` lists the `width` of the largest area (lifetime times size); any that is not placed may be taken. The reward of a
-    step is minus what the height grows by, the base is minus the height of the fixed buffers, and the episode ends when
-    all are placed. Some order leads to a lowest allocation (the one by its offsets), so nothing is lost.
+    `actions` lists the `width` unplaced buffers of the largest area (lifetime times size); `step` accepts any unplaced one. The
+    reward of a step is minus the increase of the height, the base value is minus the height of the fixed buffers, and the episode
+    ends when all are placed. Some order leads to an allocation of minimal height: the order of its offsets.
     """
 
     def __init__(self, instances: Sequence[StaticInstance], rows: int, width: int = 64) -> None:
@@ -40,20 +40,21 @@ class StaticEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """The reduced states; slot k belongs to `actions`.
+        """Return the reduced states; slot k belongs to `actions`.
 
-        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
-        buffers: float64 [R, K, 4], the start and end of a lifetime, size, and lowest offset; zero in empty slots.
-        height, load: float64 [R], of what is placed, and of the instance (no height is below it). span: float64 [R, 2], when
-        the first buffer starts and the last ends. remaining: int64 [R], how many buffers are not placed, listed or not.
+        action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
+        buffers: float64 [R, K, 4], the start and end of a lifetime, size, and lowest offset; 0 in empty slots.
+        height: float64 [R], of the buffers placed; load: float64 [R], a lower bound on every height.
+        span: float64 [R, 2], the start of the first buffer and the end of the last.
+        remaining: int64 [R], the number of unplaced buffers, listed or not.
         """
         state = self.state
         instance = state.instance[rows]
         buffers = np.zeros((*actions.shape, len(COLUMNS)))
         observe(state, rows, actions, buffers)
-        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
-        seen |= {"height": state.height[rows].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
-        return seen | {"remaining": state.buffers[instance] - state.filled[rows]}
+        observation: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
+        observation |= {"height": state.height[rows].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
+        return observation | {"remaining": state.buffers[instance] - state.filled[rows]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """Return the offsets, int64 [n]. Raises UsageError while a buffer is not placed."""

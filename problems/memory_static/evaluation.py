@@ -14,7 +14,7 @@ __all__ = ["check", "objective"]
 
 
 def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
-    """Return `solution` as int64 [n] offsets, if it is feasible. Raises Infeasible naming the first fault, in the file's ids."""
+    """Return `solution` as int64 [n] offsets, if it is feasible. Raises Infeasible, naming the first violation by buffer id."""
     try:
         offsets = np.asarray(solution)
     except ValueError:  # ragged
@@ -28,8 +28,8 @@ def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
         at = int(wrong.argmax())
         raise Infeasible(f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}; accepted: 0 to {LARGEST:,}")
     offsets = offsets.astype(np.int64)
-    if (crooked := offsets % instance.alignment != 0).any():
-        at = int(crooked.argmax())
+    if (misaligned := offsets % instance.alignment != 0).any():
+        at = int(misaligned.argmax())
         what = f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}"
         raise Infeasible(f"{what}, no multiple of its alignment, {instance.alignment[at]}")
     if (moved := (instance.fixed >= 0) & (instance.fixed != offsets)).any():

@@ -1,8 +1,8 @@
 """Instance and solution files: minimalloc's CSV, buffers as lines.
 
-The first line names the columns, in any order: id (or buffer, buffer_id), lower (start, begin), upper (or end: then the last
-moment at which the buffer is alive, one before upper), size, and perhaps alignment and offset. Cells of alignment and offset
-may be empty: an alignment of 1, and an offset to be found. Numbers are integers. Lines that begin with # are comments (ours).
+The first line names the columns, in any order: id (or buffer, buffer_id), lower (start, begin), upper (or end, the last moment
+at which the buffer is alive, which is upper - 1), size, and optionally alignment and offset. Cells of alignment and offset may
+be empty: an alignment of 1, and an offset that is not fixed. Numbers are integers. Lines that begin with # are comments (ours).
 A solution is the same file with an offset in every line.
 """
 
@@ -29,7 +29,7 @@ _Row = tuple[int, dict[str, str]]
 
 
 def recognises(head: str) -> bool:
-    """Whether the first line that is no comment names the columns of buffers."""
+    """Return whether the first line that is not a comment names the columns of buffers."""
     for line in head.splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             names = _names(line)
@@ -38,12 +38,12 @@ def recognises(head: str) -> bool:
 
 
 def read_instance(path: str | Path) -> StaticInstance:
-    """The instance in a file. Raises InputError with file, line, field and what is accepted, or OSError."""
+    """Return the instance in a file. Raises InputError with file, line, field and what is accepted, or OSError."""
     return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> StaticInstance:
-    """The instance in a text. Raises InputError."""
+    """Return the instance in a text. Raises InputError."""
     rows, comment = _rows(text)
     lines = {row["id"]: line for line, row in reversed(rows)}
     if len(lines) < len(rows):
@@ -64,14 +64,14 @@ def read_text(text: Text, name: str = "") -> StaticInstance:
 
 
 def _names(line: str) -> list[str]:
-    """The columns that a header names, without synonyms."""
+    """Return the columns that a header names, with synonyms replaced."""
     names = (name.strip().strip('"').lower() for name in line.split(","))
     return [_SYNONYMS.get(name, name) for name in names]
 
 
 def _rows(text: Text) -> tuple[list[_Row], str]:
-    """(line number, column -> cell) of the buffers, and the comments."""
-    if text.content.count("\n") > LARGEST_BUFFERS:  # before memory is taken for them
+    """Return (line number, column -> cell) of the buffers, and the comments."""
+    if text.content.count("\n") > LARGEST_BUFFERS:  # checked before memory is allocated for them
         count = sum(not line.startswith("#") for _, line in text.lines()) - 1
         if count > LARGEST_BUFFERS:
             raise text.error(f"{count:,} buffers; accepted: up to {LARGEST_BUFFERS:,}")
@@ -89,7 +89,7 @@ def _rows(text: Text) -> tuple[list[_Row], str]:
                 raise text.error(f"{len(cells)} cells; the header names {len(names)} columns", line=number)
             rows.append((number, dict(zip(names, cells))))
     if not rows:
-        raise text.error("no buffers; accepted: a header id,lower,upper,size and a line a buffer", line=text.last_line)
+        raise text.error("no buffers; accepted: a header id,lower,upper,size and one line per buffer", line=text.last_line)
     return rows, "\n".join(comments)
 
 
@@ -109,7 +109,7 @@ def _header(text: Text, number: int, line: str) -> list[str]:
 
 
 def _values(text: Text, line: int, row: dict[str, str]) -> Iterator[int]:
-    """lower, upper, size, alignment and offset of a line."""
+    """Yield lower, upper, size, alignment and offset of a line."""
     if not row["id"]:
         raise text.error("an empty cell; accepted: a name", line=line, field="id")
     lower = text.integer(row["lower"], "lower", line, -LARGEST, LARGEST)
@@ -132,7 +132,7 @@ def _values(text: Text, line: int, row: dict[str, str]) -> Iterator[int]:
 
 
 def write_instance(instance: StaticInstance, path: str | Path) -> None:
-    """Write a file that `read_instance` gives back."""
+    """Write a file from which `read_instance` returns an equal instance."""
     _write(instance, instance.fixed, bool((instance.fixed >= 0).any()), instance.comment, path)
 
 
@@ -142,6 +142,7 @@ def write_offsets(instance: StaticInstance, offsets: NDArray[np.int64], path: st
 
 
 def _write(instance: StaticInstance, offsets: NDArray[np.int64], placed: bool, comment: str, path: str | Path) -> None:
+    """Write the buffers as CSV; `placed`: with a column of offsets, in which negative ones are empty."""
     aligned = bool((instance.alignment != 1).any())
     keep = [True, True, True, True, aligned, placed]
     columns: list[list[Any]] = [
@@ -161,33 +162,33 @@ def _write(instance: StaticInstance, offsets: NDArray[np.int64], placed: bool, c
 
 
 def _cell(name: str) -> str:
-    """A name as a cell: quoted where it holds a comma or a quotation mark, or would be taken for a comment."""
+    """Return a name as a cell: in quotation marks if it contains a comma or a quotation mark, or would look like a comment."""
     return '"' + name.replace('"', '""') + '"' if any(sign in name for sign in ',"#') or name != name.strip() else name
 
 
 def read_offsets(instance: StaticInstance, path: str | Path) -> NDArray[np.int64]:
-    """The offsets in a solution file, int64 [n] in the instance's order; its lines may come in any.
+    """Return the offsets in a solution file, int64 [n], in the instance's order; its lines may be in any order.
 
-    Raises InputError for what is no such file, Infeasible where buffers or their numbers are not the instance's.
+    Raises InputError for a malformed file, Infeasible if its buffers differ from the instance's.
     """
     text = Text.read(path)
     rows, _ = _rows(text)
     if "offset" not in rows[0][1]:
         raise text.error("column 'offset' is missing; accepted: the instance's columns and offset", field="header")
     number = {name: k for k, name in enumerate(instance.ids)}
-    offsets, seen = np.zeros(instance.n, np.int64), np.zeros(instance.n, bool)
+    offsets, given = np.zeros(instance.n, np.int64), np.zeros(instance.n, bool)
     for line, row in rows:
         offset = text.integer(row["offset"], "offset", line)
         name = row["id"]
         k = number.get(name)
         if k is None:
             raise Infeasible(f"there is no buffer {quoted(name)}")
-        if seen[k]:
+        if given[k]:
             raise text.error(f"buffer {quoted(name)} is given twice", line=line, field="id")
         lower, upper, size, *_ = _values(text, line, row | {"offset": ""})
         if (lower, upper, size) != (instance.lower[k], instance.upper[k], instance.size[k]):
             raise Infeasible(f"buffer {name!r} has another lifetime or size than in the instance")
-        offsets[k], seen[k] = offset, True
-    if not seen.all():
-        raise Infeasible(f"buffer {instance.ids[int(seen.argmin())]!r} has no offset")
+        offsets[k], given[k] = offset, True
+    if not given.all():
+        raise Infeasible(f"buffer {instance.ids[int(given.argmin())]!r} has no offset")
     return offsets

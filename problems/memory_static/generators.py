@@ -1,8 +1,8 @@
 """Random instances, the same for the same seed on every machine (NumPy's PCG64 streams).
 
-`tiled` and `peaks` are made from a packing that is full, so that the load, which no height is below, can be reached; their shapes
-are those of minimalloc's challenging set (M. Moffitt, MiniMalloc: a lightweight memory allocator for hardware-accelerated
-machine learning, ASPLOS 2023). `network` and `large` are not: nobody knows whether their loads can be reached.
+`tiled` and `peaks` are made from a packing without gaps, so that the optimal height is the load; their shapes are those of
+minimalloc's challenging set (M. Moffitt, MiniMalloc: a lightweight memory allocator for hardware-accelerated machine learning,
+ASPLOS 2023). For `network` and `large` it is unknown whether the load can be reached.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CELLS = 1024  # so that time and capacity are 2**20
 
 
 def tiled(*, size: int = 200, trim: float = 0.1, seed: int = 0) -> StaticInstance:
-    """The whole of time x memory cut into `size` rectangles by staggered cuts, lifetimes then shortened for a share `trim`.
+    """Return `size` rectangles that tile time x memory, by staggered cuts; a share `trim` of lifetimes is then shortened.
 
-    Long thin buffers live beside short thick ones. Most sections are full: minimalloc's A, B, C, D and K look so.
+    Long thin buffers live next to short thick ones. Most sections are full, as in minimalloc's A, B, C, D and K.
     """
     _check(size, trim)
     random = np.random.default_rng([seed, 1])
@@ -41,14 +41,14 @@ def tiled(*, size: int = 200, trim: float = 0.1, seed: int = 0) -> StaticInstanc
 
 
 def peaks(*, size: int = 300, seed: int = 0) -> StaticInstance:
-    """Buffers of like sizes and lifetimes; at one moment after another all memory is in use, and less between them.
+    """Return buffers of similar sizes and lifetimes; all memory is in use at some moments, the peaks, and less between them.
 
-    minimalloc's F and G look so: about sixteen buffers are alive at a peak, and a buffer sees one peak, or few.
+    As in minimalloc's F and G, about sixteen buffers are alive at a peak, and a buffer lives at one peak, or few.
     """
     _check(size, 0.0)
     random = np.random.default_rng([seed, 2])
     rows: list[tuple[int, int, int]] = []
-    floor = np.zeros(_CELLS, np.int64)  # when each unit of memory was last left
+    floor = np.zeros(_CELLS, np.int64)  # when each unit of memory became free
     moment, first = 0, 0
     while len(rows) < size:
         walls = _walls(random, 16)
@@ -65,10 +65,10 @@ def peaks(*, size: int = 300, seed: int = 0) -> StaticInstance:
 
 
 def network(*, layers: int = 60, branches: int = 3, training: bool = False, seed: int = 0) -> StaticInstance:
-    """Buffers of a neural network: activations that live to the next layer or along a skip connection, workspaces, weights.
+    """Return buffers of a neural network: workspaces, and activations that live to the next layer or along a skip connection.
 
     A layer has up to `branches` parallel branches. With `training`, most activations live until their layer's backward pass, so
-    that lifetimes nest. Sizes are powers of two and their multiples, as tensors have.
+    that lifetimes nest. Sizes are powers of two and their multiples, as those of tensors.
     """
     if not 2 <= layers <= 100_000 or not 1 <= branches <= 16:
         raise UsageError(f"layers={layers}, branches={branches} is not accepted; accepted: 2 to 100,000 and 1 to 16")
@@ -93,7 +93,7 @@ def network(*, layers: int = 60, branches: int = 3, training: bool = False, seed
 
 
 def large(*, size: int = 10_000, seed: int = 0) -> StaticInstance:
-    """Up to hundreds of thousands of buffers: short ones in bursts among long ones; sizes over many orders of magnitude."""
+    """Return up to a million buffers: short ones in bursts among long ones, with sizes over many orders of magnitude."""
     _check(size, 0.0)
     random = np.random.default_rng([seed, 4])
     horizon = 2 * size
@@ -119,16 +119,16 @@ def _check(size: int, share: float) -> None:
 
 
 def _walls(random: Generator, most: int) -> list[int]:
-    """Where `most` - 1 to `most` + 1 buffers that fill the memory begin and end, in cells; none is under a half of the mean."""
+    """Return the borders, in cells, of `most` - 1 to `most` + 1 buffers that fill the memory, each above 0.4 of the mean size."""
     weights = random.uniform(0.6, 1.4, int(random.integers(most - 1, most + 1, endpoint=True)))
     inner = np.round(np.cumsum(weights) / weights.sum() * _CELLS).astype(np.int64)
     return [0, *inner.tolist()]
 
 
 def _cut(random: Generator, count: int, width: int, height: int) -> NDArray[np.int64]:
-    """[4, count] left, low, right, high of rectangles that tile width x height, which is doubled where it is too small.
+    """Return left, low, right, high, int64 [4, count], of rectangles that tile width x height, which is doubled while too small.
 
-    The largest is split again and again, across time or memory; what is wider than high, in shares, is mostly split in time.
+    Large rectangles are split repeatedly, across time or memory: the relatively wider, the more likely in time.
     """
     while width * height < 16 * count:
         width, height = 2 * width, 2 * height
@@ -159,7 +159,7 @@ def _shuffled(
     upper: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> StaticInstance:
-    """The instance of these buffers in a random order; `tiled` and `peaks` in grains."""
+    """Return the instance of these buffers in a random order; numbers of `tiled` and `peaks` are multiples of _GRAIN."""
     order = random.permutation(len(size))
     grain = _GRAIN if kind in ("tiled", "peaks") else 1
     comment = f"corl generate memory-static {kind} {words} --seed {seed}"

@@ -36,11 +36,11 @@ class StaticInstance:
     lower: NDArray[np.int64]
     """[n]"""
     upper: NDArray[np.int64]
-    """[n] above `lower`."""
+    """[n] greater than `lower`."""
     size: NDArray[np.int64]
-    """[n] from 0."""
+    """[n] at least 0."""
     alignment: NDArray[np.int64]
-    """[n] from 1: the offset is a multiple of it."""
+    """[n] at least 1: the offset is a multiple of it."""
     fixed: NDArray[np.int64]
     """[n] the offset of a buffer that is placed already, FREE for all others."""
     comment: str = ""
@@ -73,8 +73,8 @@ class StaticInstance:
         if float(self.size.sum(dtype=np.float64)) + float(self.alignment.sum(dtype=np.float64)) > LARGEST:
             raise InputError(f"the sizes add up to more than {LARGEST:,}", field="size")
         placed = np.flatnonzero(self.fixed >= 0)
-        if (crooked := self.fixed[placed] % self.alignment[placed] != 0).any():
-            at = int(placed[crooked.argmax()])
+        if (misaligned := self.fixed[placed] % self.alignment[placed] != 0).any():
+            at = int(placed[misaligned.argmax()])
             message = f"buffer {self.ids[at]!r}: {self.fixed[at]} is no multiple of its alignment, {self.alignment[at]}"
             raise InputError(message, field="offset")
         if float(self.fixed.max()) + float(self.size.max()) > LARGEST:
@@ -101,7 +101,18 @@ def make_instance(
     fixed: ArrayLike | None = None,
     comment: str = "",
 ) -> StaticInstance:
-    """Return an instance of lists or arrays; buffers are named 0, 1, ... unless `ids` are given. Raises InputError."""
+    """Return an instance made of lists or arrays, [n] each. Raises InputError.
+
+    Args:
+        name: The instance's name.
+        lower: Start of each lifetime.
+        upper: End of each lifetime, exclusive.
+        size: Units of memory.
+        ids: Names of the buffers; None: 0, 1, ...
+        alignment: None: 1 for all.
+        fixed: Offsets that are given, FREE for others; None: all are free.
+        comment: Free text, kept in files.
+    """
     sizes = _integers(size, "size")
     n = len(sizes) if sizes.ndim else 0
     return StaticInstance(
@@ -126,7 +137,7 @@ class Sections(NamedTuple):
     last: NDArray[np.int64]
     """[n] the section after its last."""
     load: NDArray[np.int64]
-    """[S] the sizes of all buffers that are alive; no height is below the largest."""
+    """[S] the total size of the buffers that are alive; its maximum is a lower bound on every height."""
 
 
 def sections(instance: StaticInstance) -> Sections:
@@ -144,9 +155,9 @@ def first_overlap(
 ) -> tuple[int, int] | None:
     """Return the first pair of buffers, in time, that overlap in memory while both are alive; None if there is none.
 
-    A sweep over time. The buffers alive at a moment are in a list sorted by offset, in which each ends before the next
-    begins, so that a new one can only overlap its two neighbours. Buffers of size 0 overlap nothing. If there are many buffers,
-    a kernel determines first whether there is such a pair.
+    All arrays are int64 [k]. A sweep over time keeps the buffers that are alive in a list sorted by offset, in which each ends
+    before the next begins, so that a new one can only overlap its two neighbours. If there are many buffers, a kernel determines
+    first whether there is such a pair.
     """
     solid = np.flatnonzero(size > 0)
     if len(solid) > _MANY:

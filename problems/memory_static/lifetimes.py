@@ -1,4 +1,4 @@
-"""Buffers of a program of memory mapping, alive from the first operation that accesses them to the last; times are operations."""
+"""Buffers of a program of memory mapping, alive from the first operation that accesses them to the last, in operations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["buffers_of", "trace_buffers"]
 
 
 def buffers_of(program: MappingInstance, alignment: int = 1, comment: str = "") -> StaticInstance:
-    """The buffers that a program needs beside its weights. Raises InputError where there are none.
+    """Return the buffers that a program needs besides its weights. Raises InputError if there are none.
 
-    What updates another in place shares its buffer. Inputs are there from the beginning, outputs until the end.
+    Tensors that are updated in place share a buffer. Inputs are alive from the beginning, outputs until the end.
     """
     accessed = np.unique(program.access_tensor)
     first, last = np.full(program.tensors, program.ops), np.zeros(program.tensors, np.int64)
@@ -50,7 +50,7 @@ def trace_buffers(
     dimensions: str = "",
     alignment: int = 1,
 ) -> StaticInstance:
-    """The buffers of a model that memory mapping traces. For `corl trace --problem memory-static`."""
+    """Return the buffers of a model that memory mapping traces. For `corl trace --problem memory-static`."""
     from corl.problems.memory.problem import Mapping
 
     given = {"model": model, "batch": batch, "dtype": dtype, "tokens": tokens, "dimensions": dimensions}

@@ -1,4 +1,4 @@
-"""Whether any of many buffers overlap: a judge's question, by a tree over time, for what a sweep takes too long over."""
+"""A test for overlaps between many buffers, by a tree over time; for the judge, if a sweep would take too long."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["any_overlap"]
 
 
 def any_overlap(lower: NDArray[np.int64], upper: NDArray[np.int64], offset: NDArray[np.int64], size: NDArray[np.int64]) -> bool:
-    """Whether two buffers, all of size above 0, overlap in memory while both are alive. All arrays [n]; O(n log n).
+    """Return whether two buffers, all of size above 0, overlap in memory while both are alive. All arrays int64 [n]; O(n log n).
 
-    From the lowest offset up: where one begins below the upper end of what was there before at a time of its life, two overlap.
+    Buffers are considered by increasing offset: one that begins below the end of an earlier one, in a common section, overlaps
+        it.
     """
     times = np.unique(np.concatenate([lower, upper]))
     order = np.argsort(offset, kind="stable")
@@ -27,14 +28,22 @@ def any_overlap(lower: NDArray[np.int64], upper: NDArray[np.int64], offset: NDAr
 
 @kernel
 def _stacked(first: Any, last: Any, low: Any, high: Any, most: Any, whole: Any) -> bool:
-    """Lay buffer after buffer over its sections; True at the first that begins below the upper end of another there.
+    """Return whether a buffer begins below the end of an earlier one in one of its sections.
 
-    A binary tree over sections: `most[v]` is the highest end anywhere below node v, `whole[v]` the highest that covers all of it.
+    The state is a binary tree over sections.
+
+    Args:
+        first: int64 [n], the first section of each buffer, by increasing offset.
+        last: int64 [n], the section after its last.
+        low: int64 [n], its offset.
+        high: int64 [n], its end in memory.
+        most: int64 [nodes], zeros at first, changed in place: the highest end of a buffer in any section of a node.
+        whole: int64 [nodes], zeros at first, changed in place: the highest end of a buffer that covers all sections of a node.
     """
     leaves = len(most) // 2
     for b in range(len(first)):
         left, right = first[b] + leaves, last[b] - 1 + leaves
-        for leaf in (left, right):  # what covers more than the nodes below
+        for leaf in (left, right):  # buffers that cover all sections of an ancestor
             v = leaf // 2
             while v > 0:
                 if whole[v] > low[b]:

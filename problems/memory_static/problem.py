@@ -50,7 +50,7 @@ class StaticAllocation(Problem):
     suffixes = (".csv",)
 
     def evaluate(self, instance: StaticInstance, solution: Any) -> float:
-        """Return the height. Raises Infeasible, naming the first fault in the file's ids."""
+        """Return the height. Raises Infeasible, naming the first violation by buffer id."""
         from corl.problems.memory_static.evaluation import objective
 
         return objective(instance, solution)
@@ -74,7 +74,7 @@ class StaticAllocation(Problem):
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> StaticInstance:
-        """Return the instance of an array or list of (lower, upper, size) rows, or an object with these as lists.
+        """Return the instance for an array or list of (lower, upper, size) rows, or an object with these as lists.
 
         Raises InputError.
         """

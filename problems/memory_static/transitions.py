@@ -1,4 +1,4 @@
-"""The pool of partial allocations and its kernels: what `corl.search` calls through `corl.hooks`."""
+"""The pool of partial allocations and its kernels, which `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class State(NamedTuple):
     buffers: NDArray[np.int64]
     """[I] n."""
     buffers_start: NDArray[np.int64]
-    """[I] where the buffers of an instance begin in the flat arrays."""
+    """[I] index of the instance's first buffer in the flat arrays."""
     lower: NDArray[np.int64]
     """[sum of n]"""
     upper: NDArray[np.int64]
@@ -33,24 +33,27 @@ class State(NamedTuple):
     alignment: NDArray[np.int64]
     """[sum of n]"""
     fixed: NDArray[np.int64]
-    """[sum of n] an offset that is given, or -1."""
+    """[sum of n] the given offset, or -1."""
     order: NDArray[np.int32]
     """[sum of n] buffers, the largest area (lifetime times size) first."""
     instance: NDArray[np.int32]
-    """[R] the row's instance."""
+    """[R] the index of the row's instance."""
     filled: NDArray[np.int32]
-    """[R] how many buffers are placed."""
+    """[R] the number of placed buffers."""
     height: NDArray[np.int64]
-    """[R] where the highest of them ends."""
+    """[R] the largest offset + size of a placed buffer."""
     offset: NDArray[np.int64]
-    """[R, N] of the placed buffers; -1 for others."""
+    """[R, N] offset of each placed buffer; -1 for others."""
     placed: NDArray[np.int32]
     """[R, N] the placed buffers, the lowest offset first."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the empty allocation of instances[i], with its fixed buffers placed; bases[i] is minus their height."""
+    """Make rows[k] the empty allocation of instances[k] with its fixed buffers placed, in place.
+
+    bases: float64 [k], to which minus the height of the fixed buffers is written.
+    """
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
         state.instance[row], state.filled[row], state.height[row] = instance, 0, 0
@@ -65,7 +68,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 @kernel(borrow=True)
 def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
-    """Place a buffer at an offset, and keep `placed` sorted."""
+    """Place a buffer at an offset, in place, and keep `placed` sorted."""
     placed, filled = state.placed[row], state.filled[row]
     placed[filled] = buffer
     rotate(placed, filled, bisect_right_by(state.offset[row], placed, 0, filled, offset))
@@ -77,7 +80,7 @@ def _put(state: Any, row: Any, buffer: Any, offset: Any) -> None:
 
 @kernel
 def lowest(state: Any, row: Any, buffer: Any) -> Any:
-    """The lowest offset at which a buffer fits among those placed: the first gap, in memory, that is wide enough."""
+    """Return the lowest offset at which a buffer fits among those placed: the first gap in memory that is wide enough."""
     first = state.buffers_start[state.instance[row]]
     at = first + buffer
     lower, upper, size, alignment = state.lower[at], state.upper[at], state.size[at], state.alignment[at]
@@ -96,7 +99,7 @@ def lowest(state: Any, row: Any, buffer: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Place a buffer at its lowest offset; the reward is minus what the height grows by."""
+    """Place a buffer at its lowest offset; the reward is minus the increase of the height."""
     instance = state.instance[src]
     if action < 0 or action >= state.buffers[instance] or state.offset[src, action] >= 0:
         return math.nan
@@ -112,7 +115,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The buffers that are not placed, the largest area first."""
+    """List the buffers that are not placed, the largest area first."""
     instance = state.instance[row]
     first, n = state.buffers_start[instance], state.buffers[instance]
     count = 0

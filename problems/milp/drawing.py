@@ -1,4 +1,4 @@
-"""Pictures of programs: the matrix."""
+"""Drawings of programs: the matrix."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _CONTINUOUS, _INTEGER, _ZERO = "#0969da", "#24292f", "#d0d7de"
 
 
 def draw(instance: MilpInstance, solution: Any, axes: Axes) -> None:
-    """A mark for each entry of A, in one colour for integer variables and in another for continuous ones.
+    """Draw a mark for each entry of A, in one colour for integer variables and in another for continuous ones.
 
-    With a solution the columns of variables that are zero in it are pale, and the title gives its value.
+    With a solution, the columns of variables that are 0 are pale, and the title contains the objective value.
     """
     colours = np.where(instance.integer, _INTEGER, _CONTINUOUS)
     title = f"{instance.name or 'program'}: {instance.m:,} rows, {instance.n:,} columns"

@@ -1,10 +1,10 @@
-"""The judge of solutions: bounds, integrality and rows in NumPy, sharing nothing with any solver.
+"""The judge of solutions: checks bounds, integrality and rows in NumPy, and shares no code with solvers.
 
-An integer variable may be 1e-6 from an integer, and counts as that integer in everything else. A row whose variables are all
-integer is then judged exactly, except for the digits to which its decimals are known (exact.py). Any other row may exceed its
+An integer variable may be 1e-6 from an integer, and is rounded to it before anything else is checked. A row whose variables are
+all integer is checked exactly, except for the precision of decimal coefficients (exact.digits). Any other row may exceed its
 side by 1e-6 x max(its unit, |side|, its largest |a_ij x_j|), and a continuous variable its bound by
 1e-6 x max(its unit, |bound|), as in MIP solvers. The units (scaling.py) are 1 in ordinary programs, smaller if all numbers
-are, larger if all coefficients of a row are, so that a change of the data's unit changes no verdict.
+are small, larger if all coefficients of a row are large, so that the result does not depend on the units of the data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from corl.tolerance import FEASIBILITY
 
 __all__ = ["check", "contradiction", "objective", "objective_of", "violation"]
 
-_ROUNDING = 1e-9  # smaller ones, on the same scale, are the rounding of sums
+_ROUNDING = 1e-9  # relative violations up to this are rounding errors of sums
 
 
 def objective(instance: MilpInstance, solution: Any) -> float:
@@ -72,22 +72,23 @@ def violation(instance: MilpInstance, x: NDArray[np.float64]) -> str:
 
 
 class _Limits(NamedTuple):
-    """Values and one side of their limits."""
+    """The lower or the upper limits of variables or rows, and by how much values exceed them. All arrays have one length."""
 
     what: str
+    """"variable" or "constraint"."""
     names: tuple[str, ...]
     outside: str
-    """The side, in one word."""
+    """"below" or "above": where values that violate the limit lie."""
     limit: NDArray[np.float64]
     beyond: NDArray[np.float64]
-    """By how much each value is outside; negative inside."""
+    """By how much each value exceeds its limit; negative if it does not."""
     size: NDArray[np.float64]
-    """The size of which a tolerance is a share; 0 without a limit."""
+    """The size that a relative tolerance is multiplied by; 0: no tolerance."""
     known: NDArray[np.float64]
     """The precision of the limit and of the value compared with it."""
 
     def broken(self, share: float) -> NDArray[np.float64]:
-        """Return each excess in `beyond` that is more than a share of `size` plus `known`; else 0."""
+        """Return each excess in `beyond` that is larger than share x `size` + `known`, otherwise 0."""
         return np.where(self.beyond > share * self.size + self.known, self.beyond, 0.0)
 
 
@@ -97,23 +98,30 @@ def _whole(instance: MilpInstance, x: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]:
-    """Yield the variables' limits and the rows', for x with its integers rounded; those of integers alone are exact."""
+    """Yield the limits of the variables and of the rows.
+
+    Limits of integer variables, and of rows whose variables are all integer, have no tolerance.
+
+    Args:
+        instance: A program of n variables.
+        x: float64 [n], with its integers rounded.
+    """
     units = column_units(instance)
     low, high = integer_limits(instance)
     for outside, limit, beyond in (("below", low, low - x), ("above", high, x - high)):
         size = np.where(instance.integer, 0.0, np.maximum(units, _finite(limit)))
         yield _Limits("variable", instance.names, outside, limit, beyond, size, np.zeros(instance.n))
-    beside, m = x[instance.column], instance.m
-    terms = np.abs(instance.value * beside)
+    x_of_entries, m = x[instance.column], instance.m
+    terms = np.abs(instance.value * x_of_entries)
     mixed = np.bincount(instance.row, ~instance.integer[instance.column], m) > 0
     largest = row_units(instance)
     np.maximum.at(largest, instance.row, terms)
-    rounded = np.bincount(instance.row, digits(instance.value) * np.abs(beside), m).astype(np.float64)
+    rounded = np.bincount(instance.row, digits(instance.value) * np.abs(x_of_entries), m).astype(np.float64)
     for outside, limit, sign in (("below", instance.row_lower, -1.0), ("above", instance.row_upper, 1.0)):
         side = _finite(limit)
         size = np.where(mixed, np.maximum(largest, side), 0.0)
         known = rounded + digits(side)
-        beyond = beyond_side(instance.value, beside, instance.first, limit, sign, np.where(mixed, np.inf, known))
+        beyond = beyond_side(instance.value, x_of_entries, instance.first, limit, sign, np.where(mixed, np.inf, known))
         yield _Limits("constraint", instance.row_names, outside, limit, beyond, size, known)
 
 

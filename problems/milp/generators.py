@@ -1,7 +1,8 @@
-"""Random instances of the families that learned branching is measured on, at the literature's sizes.
+"""Generators: random instances of the families on which the literature measures learned branching, at its sizes.
 
-Written from the papers' descriptions; sizes and parameters are those of Gasse, Chételat, Ferroni, Charlin and Lodi (Exact
-combinatorial optimization with graph convolutional neural networks, NeurIPS 2019), where a family is in it.
+Written from the papers' descriptions. Sizes and parameters of set cover, auctions, facility location and independent set are
+those of Gasse, Chételat, Ferroni, Charlin and Lodi (Exact combinatorial optimization with graph convolutional neural networks,
+NeurIPS 2019).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from corl.problems.milp.instance import MilpInstance, from_triplets
 __all__ = ["GENERATORS", "auctions", "facility_location", "independent_set", "multiple_knapsack", "set_cover"]
 
 _LARGEST = 50_000_000  # entries of the matrix
-_DEAREST = 100.0  # common value of an auction's items at most
+_LARGEST_VALUE = 100.0  # of the common values of an auction's items
 
 
 def set_cover(
@@ -26,7 +27,7 @@ def set_cover(
 ) -> MilpInstance:
     """Return set cover as in Balas and Ho (1980): minimise the cost, 1..largest_cost, of columns that cover every row.
 
-    A share `density` of the matrix is 1; every row has two columns at least and every column one row.
+    A fraction `density` of the matrix is 1; every row has at least two columns and every column at least one row.
     """
     entries = round(density * rows * columns)
     _need("rows, columns", rows >= 2 and columns >= 2 and rows * columns <= 10 * _LARGEST, "from 2")
@@ -53,12 +54,12 @@ def set_cover(
 def auctions(
     *, items: int = 100, bids: int = 500, add_item: float = 0.7, additivity: float = 0.2, most_substitutes: int = 5, seed: int = 0
 ) -> MilpInstance:
-    """Return combinatorial auctions with arbitrary relationships (Leyton-Brown, Pearson and Shoham 2000, section 4.3).
+    """Return a combinatorial auction with arbitrary relationships (Leyton-Brown, Pearson and Shoham 2000, section 4.3).
 
-    A bidder values each item at its common value (1..100) plus a private interest of up to 50 in either direction. A bundle
-    grows from an item by others that are compatible with it, with probability `add_item` for each further one; its price is
-    the sum of its values plus its size to the power 1 + `additivity`. Of the bundles that begin with one of the first one's
-    items, up to `most_substitutes` of similar value are bid on too; at most one of a bidder's bids can win.
+    A bidder values each item at its common value (1..100) plus a private deviation of -50..50. A bundle begins with one item;
+    with probability `add_item` each time, another item compatible with its items is added. The price of a bundle is the sum of
+    its items' values plus its size to the power 1 + `additivity`. The bidder also bids on up to `most_substitutes` bundles of
+    similar value, each of which begins with an item of the first bundle. At most one bid of each bidder can win.
     """
     _need("items", 2 <= items <= 10_000, "2 to 10,000")
     _need("bids", 1 <= bids <= 1_000_000, "1 to 1,000,000")
@@ -66,7 +67,7 @@ def auctions(
     _need("additivity", -1.0 <= additivity <= 2.0, "-1 to 2")
     _need("most_substitutes", most_substitutes >= 0, "from 0")
     random = np.random.default_rng(seed)
-    values = random.uniform(1.0, _DEAREST, items)
+    values = random.uniform(1.0, _LARGEST_VALUE, items)
     affinity = np.triu(random.random((items, items)), 1)
     affinity = affinity + affinity.T
     affinity /= affinity.sum(1, keepdims=True)
@@ -102,9 +103,9 @@ class _Market:
         self.random, self.values, self.affinity, self.add, self.power = random, values, affinity, add, 1.0 + additivity
 
     def bidder(self, most: int) -> list[tuple[list[int], float]]:
-        """Return up to `most` different bundles of one bidder with their prices, all above 0, the first bundle at the head."""
+        """Return up to `most` different bundles of one bidder with their prices, all above 0; the first bundle comes first."""
         interest = self.random.random(len(self.values))
-        private = self.values + _DEAREST * (interest - 0.5)  # the paper's deviation: half of the dearest item's value
+        private = self.values + _LARGEST_VALUE * (interest - 0.5)  # the paper's deviation: half of the largest value
         while True:
             bundle = self.grow(int(self.random.choice(len(private), p=interest / interest.sum())), interest, 0)
             price = self.price(bundle, private)
@@ -120,7 +121,13 @@ class _Market:
         return [(list(key), offer) for key, offer in found.items() if offer > 0.0]
 
     def grow(self, item: int, interest: NDArray[np.float64], size: int) -> list[int]:
-        """Return a sorted bundle that begins with `item`: of `size` items, or, if that is 0, until a random draw stops it."""
+        """Return a sorted bundle that contains `item` and grows to `size` items or, if `size` is 0, until a random draw stops it.
+
+        Args:
+            item: The first item.
+            interest: float64 [items], the private interest of the bidder, which weights the choice of further items.
+            size: The number of items, or 0.
+        """
         bundle = [item]
         free = np.ones(len(interest), np.bool_)
         free[item] = False
@@ -159,7 +166,7 @@ def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float
     rows += [(share[i], np.ones(facilities), 1.0, np.inf) for i in range(customers)]
     for j in range(facilities):
         rows.append((np.append(share[:, j], opened[j]), np.append(demand, -capacity[j]), -np.inf, 0.0))
-    rows.append((opened, capacity, float(demand.sum()), np.inf))  # redundant, and it tightens the relaxation
+    rows.append((opened, capacity, float(demand.sum()), np.inf))  # redundant, but tightens the relaxation
     pairs = [(i, j) for i in range(customers) for j in range(facilities)]
     rows += [(np.array([share[i, j], opened[j]]), np.array([1.0, -1.0]), -np.inf, 0.0) for i, j in pairs]
     names = [f"x_{i}_{j}" for i in range(1, customers + 1) for j in range(1, facilities + 1)]
@@ -198,19 +205,19 @@ def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> Mi
 
 def _cliques(neighbours: list[set[int]]) -> list[list[int]]:
     """Return cliques that cover every edge: each grown greedily from an uncovered edge, by the highest degree."""
-    held: set[tuple[int, int]] = set()
+    covered: set[tuple[int, int]] = set()
     cliques = []
     order = sorted(range(len(neighbours)), key=lambda node: (-len(neighbours[node]), node))
     for node in order:
         for other in sorted(neighbours[node], key=lambda k: (-len(neighbours[k]), k)):
-            if (min(node, other), max(node, other)) in held:
+            if (min(node, other), max(node, other)) in covered:
                 continue
             clique, common = [node, other], neighbours[node] & neighbours[other]
             while common:
                 best = min(common, key=lambda k: (-len(neighbours[k]), k))
                 clique.append(best)
                 common = common & neighbours[best]
-            held.update((min(a, b), max(a, b)) for a in clique for b in clique if a != b)
+            covered.update((min(a, b), max(a, b)) for a in clique for b in clique if a != b)
             cliques.append(sorted(clique))
     return cliques
 
@@ -249,7 +256,7 @@ def multiple_knapsack(
 
 
 def _packing(name: str, profit: list[float], groups: list[list[int]], comment: str) -> MilpInstance:
-    """Return max profit x, at most one of each group, x binary."""
+    """Return the set packing program: maximise profit x, at most one variable of each group, x binary."""
     rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     columns = np.array([k for group in groups for k in group], np.int64)
     return from_triplets(

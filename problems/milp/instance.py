@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["INFINITY", "MilpInstance", "from_triplets", "numbered"]
 
 INFINITY = 1e20
-"""A bound or a side at least this large means no limit (as in SCIP); instances hold it as `inf`.
-
-Other numbers must be smaller.
-"""
+"""A bound or a side at least this large means no limit, as in SCIP; instances hold it as `inf`. Other numbers are smaller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +51,9 @@ class MilpInstance:
     integer: NDArray[np.bool_]
     """[n]"""
     names: tuple[str, ...]
-    """The variables', all different."""
+    """[n], the names of the variables, all different."""
     row_names: tuple[str, ...]
-    """The constraints', all different."""
+    """[m], the names of the constraints, all different."""
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -84,17 +81,17 @@ class MilpInstance:
 
     @cached_property
     def spreads(self) -> NDArray[np.float64]:
-        """[m] the ratio of a row's largest to its smallest entry, in absolute value; 1 for an empty row."""
+        """The ratio of each row's largest to its smallest entry in absolute value, float64 [m]; 1 for an empty row."""
         sizes, filled, spreads = np.abs(self.value), np.diff(self.first) > 0, np.ones(self.m)
         if filled.any():
             begins = self.first[:-1][filled]
-            with np.errstate(over="ignore"):  # infinite beside a denormal number
+            with np.errstate(over="ignore"):  # infinite if the smallest entry is a denormal number
                 spreads[filled] = np.maximum.reduceat(sizes, begins) / np.minimum.reduceat(sizes, begins)
         return spreads
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Variable's name -> its number."""
+        """The number of each variable by its name."""
         return {name: j for j, name in enumerate(self.names)}
 
     @property
@@ -106,12 +103,12 @@ class MilpInstance:
 
     @cached_property
     def binary(self) -> NDArray[np.bool_]:
-        """[n]: integer, from 0 to 1."""
+        """Whether each variable is an integer from 0 to 1, bool [n]."""
         return np.asarray(self.integer & (self.lower == 0.0) & (self.upper == 1.0), np.bool_)
 
 
 def numbered(letter: str, count: int) -> tuple[str, ...]:
-    """("x1", "x2", ...)."""
+    """Return `count` names: ("x1", "x2", ...) for the letter "x"."""
     return tuple(f"{letter}{j}" for j in range(1, count + 1))
 
 
@@ -133,9 +130,26 @@ def from_triplets(
     row_names: Iterable[str] | None = None,
     comment: str = "",
 ) -> MilpInstance:
-    """Return an instance from the entries (row, column, value) of A in any order; zeros are dropped. Raises InputError.
+    """Return an instance from the entries (row, column, value) of A, in any order; zeros are dropped. Raises InputError.
 
-    The arrays of limits and kinds broadcast; values from INFINITY on are infinite.
+    Limits of size INFINITY or larger become infinite.
+
+    Args:
+        name: The name of the instance.
+        sense: "min" or "max".
+        c: float [n], the objective coefficients.
+        rows: int [entries], the row of each entry, from 0.
+        columns: int [entries], the column of each entry, from 0.
+        values: float [entries], the coefficients.
+        row_lower: float [m], the lower sides of the rows; -inf: none.
+        row_upper: float [m], the upper sides of the rows; inf: none.
+        lower: float [n] or one number, the lower limits of the variables.
+        upper: float [n] or one number, the upper limits of the variables.
+        integer: bool [n] or one value, whether the variables are integers.
+        offset: The constant of the objective.
+        names: [n], the names of the variables; None: x1, x2, ...
+        row_names: [m], the names of the constraints; None: c1, c2, ...
+        comment: A comment, kept in files.
     """
     cost, low, high = (np.array(values, np.float64, ndmin=1) for values in (c, row_lower, row_upper))
     n, m = len(cost), len(low)
@@ -168,6 +182,7 @@ def _unlimited(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check(instance: MilpInstance) -> None:
+    """Check the lengths and values of all fields. Raises InputError."""
     n, m = len(instance.c), len(instance.row_lower)
     lengths: Sequence[tuple[str, int]] = [
         ("first", m + 1), ("row_upper", m), ("row_names", m), ("lower", n), ("upper", n), ("integer", n), ("names", n),

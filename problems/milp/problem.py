@@ -21,10 +21,7 @@ __all__ = ["MaximisedMilp", "Milp"]
 
 
 class Milp(Problem):
-    """Mixed-integer linear programs: MPS and LP files, pyscipopt Models.
-
-    A solution is the variables' values, float64 [n]. Modules that are only needed by one method are imported there.
-    """
+    """Mixed-integer linear programs: MPS and LP files, pyscipopt Models. A solution is the variables' values, float64 [n]."""
 
     name = "milp"
     title = "mixed-integer linear programs, minimised or maximised as the instance says"
@@ -39,7 +36,7 @@ class Milp(Problem):
         return MaximisedMilp() if instance.sense == "max" else Milp()
 
     def infeasible(self, instance: MilpInstance) -> str:
-        """Return the first limit that contradicts another; "" if none does."""
+        """Return why the limits alone admit no solution; "" if they may."""
         from corl.problems.milp.evaluation import contradiction
 
         return contradiction(instance)
@@ -51,7 +48,7 @@ class Milp(Problem):
         return objective(instance, solution)
 
     def tolerated(self, instance: MilpInstance, solution: Any) -> str:
-        """Return the most violated bound, integer or row within the tolerance: engines stop at 1e-6."""
+        """Return the largest violation of a bound, an integer or a row within the tolerance of 1e-6; "" if there is none."""
         from corl.problems.milp.evaluation import violation
 
         return violation(instance, np.asarray(solution, np.float64))
@@ -69,7 +66,7 @@ class Milp(Problem):
         return read_instance(path)
 
     def write(self, instance: MilpInstance, path: Path) -> None:
-        """Write .mps or .lp, compressed if .gz follows."""
+        """Write an .mps or .lp file, compressed if the name ends in .gz."""
         from corl.problems.milp.formats import write_instance
 
         write_instance(instance, path)
@@ -146,7 +143,7 @@ class Milp(Problem):
         draw(instance, solution, axes)
 
     def miniature(self, instance: MilpInstance) -> MilpInstance:
-        """Return a knapsack of a few items: solvers compile no more for a large program than for it."""
+        """Return a program of four items and two knapsacks, for which solvers compile the same kernels."""
         from corl.problems.milp.generators import multiple_knapsack
 
         return multiple_knapsack(items=4, knapsacks=2)

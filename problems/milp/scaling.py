@@ -1,7 +1,7 @@
-"""The units of a program's variables, rows and objective, and the program in them: what is judged, and what engines see.
+"""Units of a program's variables, rows and objective, for the judge's tolerances; and the program in these units, for engines.
 
-A unit is 1 where numbers on both sides of 1 stand beside it, so that ordinary programs are left as they are, else the size of the
-one nearest to 1. Programs are divided by the power of two nearest to it, which changes no digit.
+The unit of a row or of the objective is 1 if it has coefficients of size up to 1 and from 1 on, so that ordinary programs do not
+change; otherwise the size of the coefficient nearest to 1. Units are rounded to powers of two, so that dividing by them is exact.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from corl.problems.milp.exact import beyond_side, digits, total
 from corl.problems.milp.instance import INFINITY, MilpInstance
 
-__all__ = ["Scaled", "column_units", "cost_unit", "doubt", "integer_limits", "row_units", "scaled"]
+__all__ = ["Scaled", "column_units", "cost_unit", "unreliable", "integer_limits", "row_units", "scaled"]
 
-_SMALLEST = 1e-9  # unit of a row about a point: what it lacks there may be the rounding of its data
-_SPREAD_INTEGER = 1e9  # largest coefficient by smallest: engines take 1e-9 for zero
-_SPREAD_MIXED = 1e6  # beyond it, they were seen to lose solutions where they replace a continuous variable by the rest of its row
-_LARGEST_SIDE = 1e8  # by smallest coefficient: engines see no difference between two sides that differ by 1e-9 of themselves
+_SMALLEST = 1e-9  # smallest unit of a row about a point: smaller distances to its side may be rounding errors of the data
+_SPREAD_INTEGER = 1e9  # largest / smallest coefficient: engines treat 1e-9 as zero
+_SPREAD_MIXED = 1e6  # the same with continuous variables: beyond it, substituting one of them made engines lose solutions
+_LARGEST_SIDE = 1e8  # side / smallest coefficient: to engines, sides that differ by a relative 1e-9 are equal
 _Floats = NDArray[np.float64]
 
 
 def integer_limits(instance: MilpInstance) -> tuple[_Floats, _Floats]:
-    """The limits, [n] each, those of integer variables the least and the greatest integer between them."""
+    """Return the lower and upper limits, float64 [n] each; those of integer variables are rounded inwards to integers."""
     low, high = instance.lower, instance.upper
     with np.errstate(invalid="ignore"):
         least, most = np.ceil(low - digits(low)), np.floor(high + digits(high))
@@ -33,7 +33,10 @@ def integer_limits(instance: MilpInstance) -> tuple[_Floats, _Floats]:
 
 
 def column_units(instance: MilpInstance) -> _Floats:
-    """[n] powers of two: of a continuous variable the larger of its finite limits, in size, where that is below 1; else 1."""
+    """Return the units of the variables, float64 [n], powers of two.
+
+    The unit of a continuous variable is the larger size of its finite limits, at most 1; that of any other variable is 1.
+    """
     largest = np.zeros(instance.n)
     for limit in (instance.lower, instance.upper):
         largest = np.maximum(largest, np.where(np.isfinite(limit), np.abs(limit), 0.0))
@@ -41,7 +44,10 @@ def column_units(instance: MilpInstance) -> _Floats:
 
 
 def row_units(instance: MilpInstance) -> _Floats:
-    """[m] powers of two: 1, but no more than the largest coefficient in the variables' units, and no less than the smallest."""
+    """Return the units of the rows, float64 [m], powers of two.
+
+    A unit is 1, clipped to the range of the row's absolute coefficients in the variables' units.
+    """
     sizes, unit = np.abs(instance.value) * column_units(instance)[instance.column], np.ones(instance.m)
     filled = np.diff(instance.first) > 0
     if filled.any():
@@ -51,62 +57,63 @@ def row_units(instance: MilpInstance) -> _Floats:
 
 
 def cost_unit(instance: MilpInstance) -> float:
-    """The same of the objective."""
+    """Return the unit of the objective, a power of two: 1, clipped like the units of the rows."""
     sizes = np.abs(instance.c * column_units(instance))[instance.c != 0.0]
     return float(_power(np.clip(np.ones(1), sizes.min(), sizes.max()))[0]) if len(sizes) else 1.0
 
 
 class Scaled(NamedTuple):
-    """A program in its own units, perhaps about another origin, and the way back."""
+    """A program in its own units, possibly shifted to another origin, and the conversion back to the instance."""
 
     program: MilpInstance
-    """The instance itself where all units are 1 and the integers' limits integers."""
+    """The scaled program; the instance itself if all units are 1 and the limits of integer variables are integers."""
     origin: _Floats
-    """[n] integers, of integer variables alone: what the program calls 0."""
+    """[n] integers, 0 for continuous variables: the scaled point that is 0 in `program`."""
     column: _Floats
-    """[n] powers of two: what the program calls 1."""
+    """[n] the units of the variables, powers of two."""
     cost: float
-    """A power of two: what its objective calls 1."""
+    """The unit of the objective, a power of two."""
     offset: float
-    """What the instance's objective is where the program's is 0."""
+    """The objective value of the instance at which that of `program` is 0."""
 
-    def values(self, x: _Floats) -> _Floats:
-        """A solution of the program as one of the instance, [n]."""
+    def to_instance(self, x: _Floats) -> _Floats:
+        """Return a solution of `program`, [n], as a solution of the instance, [n]."""
         return (x + self.origin) * self.column
 
-    def own(self, x: _Floats) -> _Floats:
-        """The inverse."""
+    def to_program(self, x: _Floats) -> _Floats:
+        """Return a solution of the instance, [n], as a solution of `program`, [n]."""
         return x / self.column - self.origin
 
     def bound(self, value: float) -> float:
-        """A bound on the program's objective as one on the instance's."""
+        """Return a bound on the objective of `program` as a bound on that of the instance."""
         return value * self.cost + self.offset
 
-    def about(self, x: _Floats) -> Scaled:
-        """The same about the integers of x, [n], a point of the program, with rows in units of what x lacks of their sides.
+    def shifted_to(self, x: _Floats) -> Scaled:
+        """Return the program shifted so that the rounded integers of `x`, [n], a point of `program`, become 0.
 
-        Engines' tolerances are shares of the sides, hence as small as these.
+        Rows are divided by the distance between their activity at that point and their sides. The tolerances of engines are
+        relative to the sides and become as small as these distances.
         """
         program = self.program
         origin = np.where(program.integer, np.round(x), 0.0)
-        beside = origin[program.column]
-        known = np.bincount(program.row, digits(program.value) * np.abs(beside), program.m)
+        at = origin[program.column]
+        known = np.bincount(program.row, digits(program.value) * np.abs(at), program.m)
         lower, upper = (
             np.where(np.abs(rest) <= known + np.where(np.isfinite(side), digits(side), 0.0), 0.0, rest)
             for side in (program.row_lower, program.row_upper)
-            for rest in (-beyond_side(program.value, beside, program.first, side, 1.0),)
+            for rest in (-beyond_side(program.value, at, program.first, side, 1.0),)
         )
         least = np.minimum(*(np.where((side != 0.0) & np.isfinite(side), np.abs(side), 1.0) for side in (lower, upper)))
         row = _power(np.minimum(1.0, np.maximum(least, _SMALLEST)))
         moved = replace(
-            program, offset=0.0, value=program.value / row[program.row], row_lower=_held(lower, row),
-            row_upper=_held(upper, row), lower=program.lower - origin, upper=program.upper - origin,
+            program, offset=0.0, value=program.value / row[program.row], row_lower=_in_units(lower, row),
+            row_upper=_in_units(upper, row), lower=program.lower - origin, upper=program.upper - origin,
         )  # fmt: skip
         return Scaled(moved, self.origin + origin, self.column, self.cost, self.bound(total(program.c, origin, program.offset)))
 
 
 def scaled(instance: MilpInstance) -> Scaled:
-    """The program in its own units."""
+    """Return the program in its own units."""
     column, row, cost = column_units(instance), row_units(instance), cost_unit(instance)
     lower, upper = integer_limits(instance)
     origin = np.zeros(instance.n)
@@ -115,14 +122,14 @@ def scaled(instance: MilpInstance) -> Scaled:
         return Scaled(instance, origin, column, 1.0, 0.0)
     program = replace(
         instance, c=instance.c * column / cost, offset=instance.offset if cost == 1.0 else 0.0,
-        value=instance.value * column[instance.column] / row[instance.row], row_lower=_held(instance.row_lower, row),
-        row_upper=_held(instance.row_upper, row), lower=lower / column, upper=upper / column,
+        value=instance.value * column[instance.column] / row[instance.row], row_lower=_in_units(instance.row_lower, row),
+        row_upper=_in_units(instance.row_upper, row), lower=lower / column, upper=upper / column,
     )  # fmt: skip
     return Scaled(program, origin, column, cost, instance.offset - program.offset)
 
 
-def doubt(program: MilpInstance) -> str:
-    """Why what engines prove of a program in its own units may be false, in words; "" if they can be believed."""
+def unreliable(program: MilpInstance) -> str:
+    """Return why the proofs of engines for a program in its own units may be wrong, in one line; "" if they are reliable."""
     mixed = np.bincount(program.row, ~program.integer[program.column], program.m) > 0
     sides = np.zeros(program.m)
     for side in (program.row_lower, program.row_upper):
@@ -144,11 +151,14 @@ def doubt(program: MilpInstance) -> str:
 
 
 def _power(values: _Floats) -> _Floats:
-    """The nearest powers of two."""
+    """Return the nearest powers of two."""
     return np.exp2(np.round(np.log2(values)))
 
 
-def _held(sides: _Floats, units: _Floats) -> _Floats:
-    """Sides in units; those that a unit lifts to where engines see none are put below that: no solution comes near either."""
+def _in_units(sides: _Floats, units: _Floats) -> _Floats:
+    """Return the sides divided by the units, in size at most INFINITY / 10: to engines, larger ones would mean no side.
+
+    No solution comes near such a side, so that lowering it changes nothing.
+    """
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(sides), np.clip(sides / units, -INFINITY / 10, INFINITY / 10), sides)

@@ -1,3 +1,3 @@
-"""Branch and bound itself as a problem: the fewest nodes that prove a program's optimum."""
+"""Branch and bound as a problem: find the tree with the fewest nodes that proves the optimum of a program."""
 
 from corl.problems.milp_branching.instance import BranchingInstance as BranchingInstance

@@ -1,4 +1,4 @@
-"""A tree as an episode: what it branches on, where the environment can grow it."""
+"""The branching decisions that lead the environment to a given tree."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: BranchingInstance, solution: BranchingTree) -> NDArray[np.int64]:
-    """The variables branched on, int64 [T], in preorder. Raises UsageError for a tree that is not the environment's own.
+    """Return the variables branched on, int64 [T], in preorder. Raises UsageError if the environment cannot build the tree.
 
-    (Another solver's may branch where the environment, which goes depth first to the nearer child, finds nothing fractional.)
+    A tree of another solver may branch at a node that is integral for the environment, which searches depth first and takes the
+    child nearer to the LP value first.
     """
     environment = BranchingEnvironment([instance], 1)
     taken = np.asarray(solution.variable, np.int64)

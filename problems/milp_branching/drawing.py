@@ -1,6 +1,6 @@
-"""Pictures of branch-and-bound trees, nodes as high as their bounds: with matplotlib, and for pages.
+"""Drawings of branch-and-bound trees, each node at the height of its bound: with matplotlib, and as scenes for pages.
 
-`draw_tree` takes plain arrays, so that a tree recorded in any engine can be drawn; `draw` makes them of a BranchingTree.
+`draw_tree` takes plain arrays, so that trees recorded in any engine can be drawn; `draw` takes a BranchingTree.
 """
 
 from __future__ import annotations
@@ -24,15 +24,19 @@ _BRANCHED, _LEAF, _EDGE, _BEST = "#24292f", "#0969da", "#8c959f", "#cf222e"
 
 
 def positions(parent: ArrayLike) -> NDArray[np.float64]:
-    """Abscissas [N] of the nodes of a tree whose parents [N] come before their children (-1: the root).
+    """Return the horizontal positions, float64 [N], of the nodes of a tree.
 
-    Leaves stand at 0, 1, ... in preorder, children in the order given, and a node in the middle of its first and last child.
+    Leaves are at 0, 1, ... in preorder; any other node is midway between its first and its last child.
+
+    Args:
+        parent: int [N], the parent of each node, -1 for the root; parents come before their children, and children are drawn
+            in the order given.
     """
     above = np.asarray(parent, np.int64)
     below: list[list[int]] = [[] for _ in above]
-    for node, its in enumerate(above.tolist()):
-        if its >= 0:
-            below[its].append(node)
+    for node, upper in enumerate(above.tolist()):
+        if upper >= 0:
+            below[upper].append(node)
     x, leaves, stack = np.zeros(len(above)), 0, [int(root) for root in np.flatnonzero(above < 0)[::-1]]
     while stack:  # preorder, without recursion: a tree may be deep
         node = stack.pop()
@@ -49,9 +53,15 @@ def positions(parent: ArrayLike) -> NDArray[np.float64]:
 def draw_tree(
     parent: ArrayLike, bound: ArrayLike, axes: Axes, *, value: float | None = None, title: str = "", sense: str = "min"
 ) -> None:
-    """Nodes at their bounds, infeasible ones (bound not finite) a little beyond the worst, and the incumbent's value as a line.
+    """Draw the nodes at the height of their bounds, infeasible nodes slightly beyond the worst bound, the incumbent as a line.
 
-    parent, bound: [N], parents before children; the bounds in the user's sense.
+    Args:
+        parent: int [N], the parent of each node, -1 for the root; parents come before their children.
+        bound: float [N], in the user's sense; not finite for infeasible nodes.
+        axes: Matplotlib axes to draw on.
+        value: The objective value of the incumbent; None: no line.
+        title: The title of the axes.
+        sense: "min" or "max".
     """
     above, height = np.asarray(parent, np.int64), np.array(bound, np.float64)
     x, leaf = positions(above), np.ones(len(above), np.bool_)
@@ -78,14 +88,14 @@ def draw_tree(
 
 
 def draw(instance: BranchingInstance, solution: BranchingTree, axes: Axes) -> None:
-    """The tree of a solution, each node at the optimum of its relaxation, which is solved for it."""
+    """Draw the tree of a solution, each node at the optimum of its relaxation; the relaxations are solved here."""
     nodes, bound, value = proof_of(instance, solution)
     title = titled(instance, len(nodes), value)
     draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=instance.program.sense)
 
 
 def proof_of(instance: BranchingInstance, tree: BranchingTree) -> tuple[list[Visited], list[float], float | None]:
-    """The nodes of a solution in preorder, their bounds, and the incumbent's value; bounds and value in the user's sense."""
+    """Return the nodes of a tree in preorder, their bounds and the incumbent's value; bounds and value in the user's sense."""
     program = instance.program
     sign = -1.0 if program.sense == "max" else 1.0
     nodes = list(nodes_of(program, tree))
@@ -94,13 +104,13 @@ def proof_of(instance: BranchingInstance, tree: BranchingTree) -> tuple[list[Vis
 
 
 def titled(instance: BranchingInstance, nodes: int, value: float | None) -> str:
-    """A picture's title: the name, the number of nodes, the incumbent's value."""
+    """Return the title of a drawing: the name, the number of nodes, the incumbent's value."""
     title = f"{instance.name or 'program'}: {nodes:,} node{'s' if nodes > 1 else ''}"
     return title + ("" if value is None else f", incumbent {value:,.10g}")
 
 
 def scene(instance: BranchingInstance, solution: BranchingTree | None) -> Scene | None:
-    """Infeasible nodes stand a little beyond the worst bound; without a solution there is nothing to see."""
+    """Return the tree as a scene, infeasible nodes slightly beyond the worst bound; None without a solution."""
     if solution is None:
         return None
     nodes, bounds, value = proof_of(instance, solution)

@@ -20,11 +20,11 @@ __all__ = ["BranchingEnvironment"]
 
 
 class BranchingEnvironment(Environment):
-    """A pool of trees. An action is a fractional variable; the `width` most fractional are listed, any may be taken.
+    """A pool of trees. An action is a fractional variable; the `width` most fractional are listed, `step` accepts any.
 
-    A step branches on it and solves nodes, depth first, until the next decision: the reward is minus their number. The base
-    is minus the nodes solved before the first decision. Linear programs are no numba kernels: a row is a Python object and
-    `compiled` is False, which `SimulatorModel` and every decoder look at.
+    A step branches on the variable and solves nodes, depth first, until the next decision; the reward is minus the number of
+    nodes solved. The base value is minus the number of nodes solved before the first decision. Linear programs cannot be solved
+    in numba kernels: each row is a Python object and `compiled` is False, which `SimulatorModel` and the decoders check.
     """
 
     compiled: ClassVar[bool] = False
@@ -33,7 +33,14 @@ class BranchingEnvironment(Environment):
         self, instances: Sequence[BranchingInstance], rows: int, width: int = 64, *,
         remaining: Callable[[], float] = lambda: math.inf,
     ) -> None:  # fmt: skip
-        """remaining: the seconds left for linear programs; without any, whatever needs one raises OutOfTime."""
+        """Create the pool.
+
+        Args:
+            instances: At least one.
+            rows: The number of trees.
+            width: The largest number of actions that are listed.
+            remaining: Returns the seconds left for linear programs; when none are left, solving one raises OutOfTime.
+        """
         super().__init__(instances, rows, width)
         self.width = max(1, min(width, max(instance.integers for instance in instances)))
         self.state = ()
@@ -72,11 +79,13 @@ class BranchingEnvironment(Environment):
         return out
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What a policy sees; slot k belongs to `actions`.
+        """Return the observations of R rows; slot k of K slots belongs to action k.
 
-        action: int32 [R, K], as `actions` lists them, -1 where there are fewer; mask: bool [R, K], whether there is one.
-        candidates: float32 [R, K, F], features.FEATURES of each; zero in empty slots.
-        tree: float32 [R, G], TREE_FEATURES.
+        Returns:
+            action: int32 [R, K], as listed by `actions`; -1 in empty slots.
+            mask: bool [R, K], False in empty slots.
+            candidates: float32 [R, K, F], the features.FEATURES of each action; 0 in empty slots.
+            tree: float32 [R, G], the features.TREE_FEATURES.
         """
         features = np.zeros((len(rows), self.width, len(FEATURES)), np.float32)
         tree = np.zeros((len(rows), len(TREE_FEATURES)), np.float32)
@@ -129,5 +138,5 @@ def _node(state: State) -> Node:
     return Node(
         x=state.relaxation.x, duals=state.relaxation.duals, objective=state.relaxation.objective, depth=state.node.depth,
         root_x=state.root_relaxation.x, incumbent=state.incumbent, value=state.value, gain_total=state.pseudocosts.total,
-        gain_count=state.pseudocosts.seen,
+        gain_count=state.pseudocosts.observations,
     )  # fmt: skip

@@ -1,9 +1,9 @@
-"""The judge of branch-and-bound trees: it solves the leaves' relaxations itself and believes nothing else.
+"""The judge of branch-and-bound trees: it solves the relaxations of the leaves itself.
 
-A tree proves its incumbent optimal where the incumbent is feasible for the program (the judge of `milp` says so) and the linear
-relaxation of every leaf is infeasible or no better than the incumbent by more than 1e-6 x max(1, |its value|), in the program's
-own units (scaling.py of `milp`). A tree without an incumbent proves that there is none where every leaf is infeasible. How it was
-found, and in which order its nodes were looked at, does not matter.
+A tree proves that its incumbent is optimal if the incumbent is feasible for the program (by the judge of `milp`) and the linear
+relaxation of every leaf is infeasible or better than the incumbent by at most 1e-6 x max(1, |value of the incumbent|), in the
+program's own units (problems/milp/scaling.py). A tree without an incumbent proves infeasibility if every leaf is infeasible. How
+the tree was found, and in which order its nodes were solved, does not matter.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def check(instance: BranchingInstance, solution: Any) -> BranchingTree:
 
 
 def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:
-    """Yield the nodes in preorder with their limits. Raises Infeasible if the arrays are not a tree of this program."""
+    """Yield the nodes in preorder with their bounds on x. Raises Infeasible if the arrays are not a tree of this program."""
     variable, floor, up_first = (np.asarray(part) for part in (tree.variable, tree.floor, tree.up_first))
     if variable.ndim != 1 or not variable.shape == floor.shape == up_first.shape or not len(variable):
         raise Infeasible("a tree has a variable, a floor and a first child for each of at least one node")
@@ -85,7 +85,15 @@ def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:
 
 
 def leaf_bound(program: MilpInstance, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
-    """Return the optimum of the linear relaxation between these limits, minimised, without the constant; inf if there is none."""
+    """Return the minimum of the linear relaxation with these bounds on x, without the constant; inf if it is infeasible.
+
+    The objective is that of the minimised program. -inf if the relaxation is unbounded. Raises SolverError if HiGHS fails.
+
+    Args:
+        program: A program of n variables.
+        lower: float64 [n].
+        upper: float64 [n].
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     if (lower > upper).any():
@@ -94,7 +102,7 @@ def leaf_bound(program: MilpInstance, lower: NDArray[np.float64], upper: NDArray
     rows = LinearConstraint(program.matrix, program.row_lower, program.row_upper) if program.m else None
     limits = Bounds(lower, upper)
     found = milp(sign * program.c, constraints=rows, bounds=limits)
-    if found.status == _EITHER:  # infeasible or unbounded: with no objective it is the first or it is optimal
+    if found.status == _EITHER:  # infeasible or unbounded: feasible without an objective means unbounded
         found = milp(0.0 * program.c, constraints=rows, bounds=limits)
         if found.status == 0:
             return float("-inf")

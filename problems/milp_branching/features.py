@@ -22,18 +22,19 @@ _OF_SCIP = {
     Feature.COEFFICIENTS, Feature.RIVALS_ABOVE,
 }  # fmt: skip
 FEATURES = tuple(feature for feature in Feature if feature not in _OF_SCIP)
-"""The columns of what `candidate_features` returns: those that need neither SCIP's bookkeeping nor more of its rows."""
+"""The columns of the array that `candidate_features` returns: the features that do not depend on SCIP's statistics and rows."""
 TREE_FEATURES = ("nodes solved", "nodes waiting", "depth", "candidates", "whether there is an incumbent")
-"""Of the environment's "tree", each the logarithm of one more than it, but the last."""
+"""The features in the environment's "tree": log(1 + x) of each number x, and the last as 0 or 1."""
 
-_TIGHT = 1e-6  # relative: how far from a side an activity is at it
-_LEAST = 1e-9  # below it a gain or a gap counts as this
+_TIGHT = 1e-6  # relative distance between an activity and a side up to which the row is tight
+_LEAST = 1e-9  # lower limit of gains and gaps
 
 
 def candidates(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return a token for each listed candidate and one for the tree.
 
-    FEATURES of each candidate, clipped to -20..20, then TREE_FEATURES, which every token has. The unit is ten nodes.
+    A token has the FEATURES of its candidate, clipped to -20..20 (0 in the tree's own token), then TREE_FEATURES. Values are
+    in units of ten nodes.
     """
     mask, features, tree = observation["mask"], observation["candidates"], observation["tree"]
     rows, slots = mask.shape
@@ -49,7 +50,7 @@ class Columns(NamedTuple):
     """A program by columns, from `columns_of`; n columns, m rows."""
 
     cost: NDArray[np.float64]
-    """[n] of the minimised objective."""
+    """[n] coefficients of the minimised objective."""
     cost_norm: float
     first: NDArray[np.int64]
     """[n + 1]: column j has the entries first[j]:first[j + 1]."""
@@ -59,7 +60,7 @@ class Columns(NamedTuple):
     rows_first: NDArray[np.int64]
     column: NDArray[np.int32]
     value: NDArray[np.float64]
-    """The same entries by rows, as in MilpInstance."""
+    """`rows_first`, `column` and `value` hold the same entries by rows, as in MilpInstance."""
     row_lower: NDArray[np.float64]
     row_upper: NDArray[np.float64]
 
@@ -76,9 +77,9 @@ class Node(NamedTuple):
     root_x: NDArray[np.float64]
     incumbent: NDArray[np.float64] | None
     value: float
-    """The incumbent's; inf without one."""
+    """The objective value of the incumbent; inf without one."""
     gain_total: NDArray[np.float64]
-    """[2, n] sum of the objective's gains per unit moved, down and up."""
+    """[2, n] sums of the objective's gains per unit of change of the variable, for branching down and up."""
     gain_count: NDArray[np.int32]
     """[2, n] the number of these gains."""
 
@@ -91,7 +92,16 @@ def columns_of(
     row_lower: NDArray[np.float64],
     row_upper: NDArray[np.float64],
 ) -> Columns:
-    """From the minimised costs [n], a matrix by rows (CSR: `first` [m + 1], `column`, `value`) and the rows' sides [m]."""
+    """Return a program of n columns and m rows by columns.
+
+    Args:
+        cost: float64 [n], the coefficients of the minimised objective.
+        first: int64 [m + 1], where the entries of each row begin (CSR).
+        column: int32 [nonzeros], the column of each entry.
+        value: float64 [nonzeros], the coefficient of each entry.
+        row_lower: float64 [m], the lower sides of the rows.
+        row_upper: float64 [m], the upper sides of the rows.
+    """
     n, m = len(cost), len(row_lower)
     row = np.repeat(np.arange(m, dtype=np.int32), np.diff(first))
     order = np.argsort(column, kind="stable")
@@ -105,7 +115,17 @@ def columns_of(
 
 
 def candidate_features(columns: Columns, node: Node, listed: NDArray[np.int32], count: int) -> NDArray[np.float32]:
-    """FEATURES of the candidates `listed` [K], float32 [K, F]. count: how many candidates there are, listed or not."""
+    """Return the FEATURES of the listed candidates of a node.
+
+    Args:
+        columns: The program.
+        node: The node.
+        listed: int32 [K], the candidates.
+        count: The number of candidates of the node, listed or not.
+
+    Returns:
+        float32 [K, F].
+    """
     f = node.x[listed] - np.floor(node.x[listed])
     near = np.minimum(f, 1.0 - f)
     cost = columns.cost[listed] / columns.cost_norm
@@ -128,7 +148,7 @@ def candidate_features(columns: Columns, node: Node, listed: NDArray[np.int32], 
         Feature.ROWS: np.log1p(rows), Feature.TIGHT: np.log1p(tight), Feature.TIGHT_SHARE: tight / np.maximum(rows, 1),
         Feature.DUAL_SUM: dual_sum, Feature.DUAL_MOST: dual_most, Feature.DUAL_FRACTION: dual_sum * near,
         Feature.RIVALS_SUM: np.log1p(rivals), Feature.GAP: np.full(len(f), gap),
-        Feature.GAINS_BEHIND: gains - gains.max(initial=-np.inf),
+        Feature.GAINS_BELOW_BEST: gains - gains.max(initial=-np.inf),
         Feature.DUAL_SHARE: dual_sum / max(float(dual_sum.max(initial=0.0)), _LEAST),
         Feature.ROWS_SHARE: rows / max(1, rows.max(initial=0)),
         Feature.FRACTION_SHARE: near / max(float(near.max(initial=0.0)), _LEAST),
@@ -143,16 +163,21 @@ def _pseudocosts(node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.floa
     """
     both = []
     for total, count in zip(node.gain_total, node.gain_count):
-        seen = count > 0
-        overall = float((total[seen] / count[seen]).mean()) if seen.any() else 1.0
-        each = np.where(seen[listed], total[listed] / np.maximum(count[listed], 1), overall)
+        observed = count > 0
+        overall = float((total[observed] / count[observed]).mean()) if observed.any() else 1.0
+        each = np.where(observed[listed], total[listed] / np.maximum(count[listed], 1), overall)
         mean = float(each.mean()) if len(each) else 1.0
         both.append(each / mean if mean > 0 else np.ones(len(each)))
     return both[0], both[1]
 
 
 def _in_rows(columns: Columns, node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.float64], ...]:
-    """Of each of `listed`: rows, tight rows, sum and largest of their |dual|, fractional candidates in tight rows."""
+    """Return five numbers of the candidates `listed` [K], float64 [K] each.
+
+    Returns:
+        The number of rows, the number of tight rows, the sum and the largest of the |dual| of the tight rows, and the number of
+        fractional candidates in the tight rows.
+    """
     m = len(columns.row_lower)
     entry_row = np.repeat(np.arange(m), np.diff(columns.rows_first))
     activity = np.bincount(entry_row, columns.value * node.x[columns.column], m)

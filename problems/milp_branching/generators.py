@@ -1,4 +1,4 @@
-"""Small programs of the families of `milp`, at sizes whose trees have tens to hundreds of nodes."""
+"""Generators: small programs of the families of `milp`, of sizes whose trees have tens to hundreds of nodes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ __all__ = ["GENERATORS"]
 
 
 def set_cover(*, size: int = 120, seed: int = 0) -> BranchingInstance:
-    """Set cover of `size` columns, half as many rows, and one entry in ten."""
+    """Return set cover with `size` columns, half as many rows, and a density of 0.1."""
     return BranchingInstance(Milp.generators["set-cover"](rows=size // 2, columns=size, density=0.1, seed=seed))
 
 
 def multiple_knapsack(*, size: int = 8, seed: int = 0) -> BranchingInstance:
-    """`size` items in two knapsacks."""
+    """Return multiple knapsack with `size` items and two knapsacks."""
     return BranchingInstance(Milp.generators["multiple-knapsack"](items=size, knapsacks=2, seed=seed))
 
 
 def independent_set(*, size: int = 100, seed: int = 0) -> BranchingInstance:
-    """The largest independent set of a graph of `size` nodes."""
+    """Return the largest independent set in a graph of `size` nodes."""
     return BranchingInstance(Milp.generators["independent-set"](nodes=size, seed=seed))
 
 
 def auctions(*, size: int = 150, seed: int = 0) -> BranchingInstance:
-    """`size` bids for a fifth as many items."""
+    """Return a combinatorial auction with `size` bids for a fifth as many items."""
     return BranchingInstance(Milp.generators["auctions"](items=max(2, size // 5), bids=size, seed=seed))
 
 

@@ -1,4 +1,4 @@
-"""BranchingInstance: a small program whose tree is to be small; BranchingTree: what proves its optimum."""
+"""BranchingInstance: a program to be solved by a small tree; BranchingTree: a tree that proves its optimum."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError
 from corl.problems.milp.instance import MilpInstance
-from corl.problems.milp.scaling import Scaled, doubt, scaled
+from corl.problems.milp.scaling import Scaled, scaled, unreliable
 
 __all__ = ["BranchingInstance", "BranchingTree"]
 
 
 @dataclass(frozen=True, eq=False)
 class BranchingInstance:
-    """The program. Its integer variables must have limits (InputError), so that every tree ends."""
+    """A program. Its integer variables must have finite limits (InputError otherwise), so that every tree is finite."""
 
     program: MilpInstance
 
@@ -26,12 +26,12 @@ class BranchingInstance:
         if endless.any():
             name = self.program.names[int(endless.argmax())]
             raise InputError("an integer variable without limits; accepted: both limits finite", field=name[:40])
-        if held := doubt(self.scaled.program):
-            raise InputError(f"linear programming cannot hold it: {held}")
+        if reason := unreliable(self.scaled.program):
+            raise InputError(f"linear programming cannot hold it: {reason}")
 
     @cached_property
     def scaled(self) -> Scaled:
-        """The program in its own units, which is what is solved."""
+        """The program in its own units; this is the one that is solved."""
         return scaled(self.program)
 
     @property
@@ -47,7 +47,7 @@ class BranchingInstance:
 
 @dataclass(frozen=True, eq=False)
 class BranchingTree:
-    """A branch-and-bound tree in preorder (a node, its first child's tree, its second child's), N nodes, and the incumbent."""
+    """A branch-and-bound tree of N nodes and its incumbent. Preorder: a node, the first child's subtree, the second child's."""
 
     variable: NDArray[np.int32]
     """[N] the variable a node branches on; -1 for a leaf."""
@@ -60,5 +60,5 @@ class BranchingTree:
 
     @property
     def nodes(self) -> int:
-        """N."""
+        """The number of nodes, N."""
         return len(self.variable)

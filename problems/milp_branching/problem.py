@@ -1,4 +1,4 @@
-"""MilpBranching: the adapter of branch and bound as a problem of its own."""
+"""MilpBranching: the adapter of branch and bound as a problem."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ class MilpBranching(Problem):
         return BranchingInstance(data if isinstance(data, MilpInstance) else Milp().adapt(data))
 
     def to_json(self, instance: BranchingInstance, solution: Any) -> dict[str, Any]:
-        """{"tree": [in preorder null for a leaf, else [variable, floor, "up" or "down" first]], "incumbent": as milp's}."""
+        """Return {"tree": [...], "incumbent": a solution as in `milp`, or null}.
+
+        The tree lists its nodes in preorder: null for a leaf, otherwise [variable, floor, "up" or "down"], the first child.
+        """
         names = instance.program.names
         nodes = zip(solution.variable.tolist(), solution.floor.tolist(), solution.up_first.tolist())
         tree = [None if j < 0 else [names[j], f, "up" if up else "down"] for j, f, up in nodes]
@@ -125,7 +128,7 @@ class MilpBranching(Problem):
         return decisions(instance, solution)
 
     def miniature(self, instance: BranchingInstance) -> BranchingInstance:
-        """Return four items and two knapsacks."""
+        """Return a program of four items and two knapsacks."""
         return BranchingInstance(Milp().miniature(instance.program))
 
 

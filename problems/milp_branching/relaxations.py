@@ -1,7 +1,7 @@
-"""The linear relaxations of a program's nodes, by HiGHS's dual simplex through SciPy, each from scratch.
+"""The linear relaxations of a program's nodes, each solved from scratch by HiGHS's dual simplex through SciPy.
 
-One solve is a function of the program and the node's limits alone, so that rows of an environment can be copied at will and
-an episode gives the same bits whatever was solved before it; the last ones are remembered.
+A solve depends on the program and the node's limits alone: rows of an environment can be copied, and an episode is
+bit-identical whatever was solved before it. The latest relaxations are cached.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from corl.problems.milp.instance import MilpInstance
 
 __all__ = ["OutOfTime", "Relaxation", "Relaxations"]
 
-_REMEMBERED = 20_000  # relaxations; of 300 columns and 200 rows about 4 KB each
+_REMEMBERED = 20_000  # relaxations; about 4 KB each for 300 columns and 200 rows
 _OPTIMAL, _LIMIT, _INFEASIBLE, _UNBOUNDED = range(4)  # SciPy's statuses
 
 
 class OutOfTime(Exception):
-    """A relaxation could not be solved within what is left of a time limit."""
+    """A relaxation could not be solved within the remaining time."""
 
 
 class Relaxation(NamedTuple):
-    """An optimal solution of a node's linear program, minimised whatever the program's sense."""
+    """An optimal solution of a node's linear program, which is minimised whatever the sense of the program."""
 
     objective: float
-    """Without the program's constant, and its negative where the program is maximised; inf where it is infeasible."""
+    """Without the program's constant, negated if the program is maximised; inf if the relaxation is infeasible."""
     x: NDArray[np.float64]
     """[n]"""
     duals: NDArray[np.float64]
-    """[m] how much the objective rises with a side of the row; 0 where neither side is tight."""
+    """[m] the increase of the objective per unit of a row's side; 0 if neither side is tight."""
 
 
 class Relaxations:
-    """Solves the relaxations of one program under changing limits. `remaining`: the seconds that are left for all of them."""
+    """Solves the relaxations of one program under changing limits. `remaining` returns the seconds left for all of them."""
 
     def __init__(self, program: MilpInstance, remaining: Callable[[], float] = lambda: math.inf) -> None:
         from scipy.sparse import csr_array, vstack
@@ -64,7 +64,7 @@ class Relaxations:
         self._remembered: OrderedDict[bytes, Relaxation] = OrderedDict()
 
     def solve(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Relaxation:
-        """The relaxation between these limits, float64 [n] each. Raises UsageError where it is unbounded, and OutOfTime."""
+        """Return the relaxation with these limits, float64 [n] each. Raises UsageError if it is unbounded, and OutOfTime."""
         key = lower.tobytes() + upper.tobytes()
         found = self._remembered.get(key)
         if found is None:
@@ -75,6 +75,7 @@ class Relaxations:
         return found
 
     def _solve(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Relaxation:
+        """Solve the relaxation by HiGHS; see `solve`."""
         from scipy.optimize import linprog
 
         program = self.program
@@ -82,7 +83,7 @@ class Relaxations:
         if (lower > upper).any():
             return nothing
         bounds = np.stack([lower, upper], axis=1)
-        for presolve in (True, False):  # with it, HiGHS may leave open which of infeasible and unbounded it is
+        for presolve in (True, False):  # with presolve, HiGHS may report "infeasible or unbounded" without saying which
             if (left := self._remaining()) <= 0.0:
                 raise OutOfTime
             options = {"presolve": presolve} | ({"time_limit": left} if left < math.inf else {})

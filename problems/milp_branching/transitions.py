@@ -1,7 +1,7 @@
-"""Depth-first branch and bound as immutable states: a step shares with its state all that it does not change.
+"""Depth-first branch and bound on immutable states: a new state shares unchanged parts with the one it was made from.
 
-The first child is the one that the LP value is nearer to (up at one half); a node is fathomed where its relaxation is
-infeasible, no better than the incumbent, or integral, which makes it one.
+The child nearer to the LP value is solved first (up at one half). A node is fathomed if its relaxation is infeasible, not better
+than the incumbent, or integral; an integral relaxation becomes the incumbent.
 """
 
 from __future__ import annotations
@@ -20,65 +20,69 @@ from corl.problems.milp_branching.relaxations import Relaxation, Relaxations
 __all__ = ["FRACTIONAL", "Pseudocosts", "State", "branch", "candidates", "children", "recorded", "root"]
 
 FRACTIONAL = 1e-6
-"""An integer variable whose LP value is further than this from an integer is a candidate."""
-_NO_BETTER = 1e-9  # relative
+"""An integer variable is a candidate if its LP value is further than this from an integer."""
+_NO_BETTER = 1e-9  # relative improvement of the incumbent up to which a node is not better
 
 
 class Pseudocosts(NamedTuple):
-    """What branching on a variable did to the objective per unit that it moved: sums, and how many. [2, n]: down, up."""
+    """Observed gains of the objective per unit of change of each branching variable; row 0 is down, row 1 is up."""
 
     total: NDArray[np.float64]
-    seen: NDArray[np.int32]
+    """[2, n] the sums of the gains."""
+    observations: NDArray[np.int32]
+    """[2, n] the numbers of gains."""
 
 
-class _Waiting(NamedTuple):
+class _OpenNode(NamedTuple):
     """A node whose relaxation has not been solved."""
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     depth: int
     variable: int
-    """What its parent branched on; -1 for the root."""
+    """The variable that the parent branched on; -1 for the root."""
     up: int
+    """1 for the up child, 0 for the down child."""
     moved: float
-    """How far the parent's value of it is from this node's limits."""
+    """The distance of the variable's LP value at the parent from the limits of this node."""
     objective: float
-    """The parent's."""
+    """The LP objective of the parent."""
 
 
 class State(NamedTuple):
-    """A tree that is waiting for a branching decision or, where `node` is None, complete."""
+    """A tree at a branching decision, or a complete tree if `node` is None."""
 
-    node: _Waiting | None
+    node: _OpenNode | None
+    """The node to branch at."""
     relaxation: Relaxation | None
-    """Of `node`."""
+    """The relaxation of `node`."""
     waiting: tuple[object, ...]
-    """The nodes still to be solved, as (the next, (the one after it, (... ()))."""
+    """A linked list of the nodes still to be solved: (the next node, (the one after it, (... ()))."""
     pending: int
-    """How many these are."""
+    """The number of nodes in `waiting`."""
     log: tuple[object, ...]
-    """(variable, floor, up first) of the nodes done, the last first, nested in the same way."""
+    """A linked list, last entry first, of (variable, floor, up first) of each finished node, in preorder."""
     solved: int
-    """Relaxations solved: nodes of the tree."""
+    """The number of relaxations solved: the nodes of the tree so far."""
     value: float
-    """Of the incumbent, minimised and without the constant; inf without one."""
+    """The objective value of the incumbent, minimised and without the constant; inf without an incumbent."""
     incumbent: NDArray[np.float64] | None
     pseudocosts: Pseudocosts
     root_relaxation: Relaxation | None
-    """The root's."""
+    """The relaxation of the root."""
 
 
 def root(relaxations: Relaxations) -> State:
-    """The tree after its root is solved."""
+    """Return the state at the first branching decision."""
     program = relaxations.program
-    begin = _Waiting(*integer_limits(program), 0, -1, 0, 0.0, -np.inf)
+    begin = _OpenNode(*integer_limits(program), 0, -1, 0, 0.0, -np.inf)
     nothing = Pseudocosts(np.zeros((2, program.n)), np.zeros((2, program.n), np.int32))
     state = State(None, None, (begin, ()), 1, (), 0, np.inf, None, nothing, None)
     return _proceed(relaxations, state)
 
 
 def candidates(relaxations: Relaxations, state: State) -> NDArray[np.int32]:
-    """The fractional integer variables at the node, the most fractional first, of equals the first; none where it is complete."""
+    """Return the fractional integer variables, int32 [K], most fractional first, ties by number; empty for a complete tree."""
     if state.relaxation is None:
         return np.zeros(0, np.int32)
     assert state.node is not None
@@ -87,8 +91,8 @@ def candidates(relaxations: Relaxations, state: State) -> NDArray[np.int32]:
     return found[np.argsort(-distance[found], kind="stable")].astype(np.int32)
 
 
-def children(state: State, variable: int) -> tuple[_Waiting, _Waiting]:
-    """(the child with the smaller values, the one with the greater)."""
+def children(state: State, variable: int) -> tuple[_OpenNode, _OpenNode]:
+    """Return the down child and the up child of the current node."""
     node, relaxation = state.node, state.relaxation
     assert node is not None and relaxation is not None
     value = float(relaxation.x[variable])
@@ -97,13 +101,13 @@ def children(state: State, variable: int) -> tuple[_Waiting, _Waiting]:
     below[variable], above[variable] = floor, floor + 1.0
     deeper = node.depth + 1
     return (
-        _Waiting(node.lower, below, deeper, variable, 0, value - floor, relaxation.objective),
-        _Waiting(above, node.upper, deeper, variable, 1, floor + 1.0 - value, relaxation.objective),
+        _OpenNode(node.lower, below, deeper, variable, 0, value - floor, relaxation.objective),
+        _OpenNode(above, node.upper, deeper, variable, 1, floor + 1.0 - value, relaxation.objective),
     )
 
 
 def branch(relaxations: Relaxations, state: State, variable: int) -> State:
-    """The tree when the node is branched on this candidate and every node is solved until the next decision."""
+    """Return the state after branching on this candidate and solving nodes until the next decision."""
     down, up = children(state, variable)
     up_first = bool(up.moved <= 0.5)
     first, second = (up, down) if up_first else (down, up)
@@ -115,10 +119,10 @@ def branch(relaxations: Relaxations, state: State, variable: int) -> State:
 
 
 def _proceed(relaxations: Relaxations, state: State) -> State:
-    """Solve waiting nodes until one must be branched on, or none is left."""
+    """Return the state after solving waiting nodes until one must be branched on, or none is left."""
     waiting, log, solved, pending = state.waiting, state.log, state.solved, state.pending
     value, incumbent, pseudocosts, first = state.value, state.incumbent, state.pseudocosts, state.root_relaxation
-    current: tuple[_Waiting, Relaxation] | None = None
+    current: tuple[_OpenNode, Relaxation] | None = None
     while waiting:
         node, waiting = waiting  # type: ignore[assignment]
         found = relaxations.solve(node.lower, node.upper)  # type: ignore[attr-defined]
@@ -136,24 +140,24 @@ def _proceed(relaxations: Relaxations, state: State) -> State:
     return State(node_now, relaxation, waiting, pending, log, solved, value, incumbent, pseudocosts, first)
 
 
-def _updated(pseudocosts: Pseudocosts, node: _Waiting, found: Relaxation) -> Pseudocosts:
-    """With the gain of the branching that led to a node, if it is feasible."""
+def _updated(pseudocosts: Pseudocosts, node: _OpenNode, found: Relaxation) -> Pseudocosts:
+    """Return the pseudocosts with the gain of the branching that led to `node`; unchanged if the node is infeasible."""
     if node.variable < 0 or not np.isfinite(found.objective):
         return pseudocosts
-    total, seen = pseudocosts.total.copy(), pseudocosts.seen.copy()
+    total, observations = pseudocosts.total.copy(), pseudocosts.observations.copy()
     total[node.up, node.variable] += max(0.0, found.objective - node.objective) / node.moved
-    seen[node.up, node.variable] += 1
-    return Pseudocosts(total, seen)
+    observations[node.up, node.variable] += 1
+    return Pseudocosts(total, observations)
 
 
-def _fractions(relaxations: Relaxations, node: _Waiting, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far the integers are from whole numbers, float64 [n]; 0 for the others, and for all where x stands for a solution.
+def _fractions(relaxations: Relaxations, node: _OpenNode, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distances of the integer variables from the nearest integers, float64 [n]; 0 for the other variables.
 
-    What is nearer than FRACTIONAL counts as whole, unless all are so near and the whole numbers break a row: a coefficient of a
-    million makes 1 of a millionth.
+    Distances up to FRACTIONAL count as 0. If all are that small, but rounding violates a row (with a coefficient of a million, a
+    change of a millionth matters), the distances are returned as they are.
     """
     program = relaxations.program
-    within = np.clip(x, node.lower, node.upper)  # but for the rounding of the relaxation it is
+    within = np.clip(x, node.lower, node.upper)  # removes rounding errors of the relaxation
     distance = np.where(program.integer, np.abs(within - np.round(within)), 0.0)
     if (distance > FRACTIONAL).any():
         return np.where(distance > FRACTIONAL, distance, 0.0)
@@ -165,7 +169,7 @@ def _fractions(relaxations: Relaxations, node: _Waiting, x: NDArray[np.float64])
 
 
 def _solution(relaxations: Relaxations, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """An integral LP solution with its integers rounded, or as it is where that would break a row."""
+    """Return an integral LP solution with its integers rounded, or unchanged if rounding would violate a row."""
     rounded = np.where(relaxations.program.integer, np.round(x), x)
     try:
         objective(relaxations.program, rounded)
@@ -175,7 +179,7 @@ def _solution(relaxations: Relaxations, x: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def recorded(state: State, scaled: Scaled) -> BranchingTree:
-    """The tree of a complete state; scaled: the program's units."""
+    """Return the tree of a complete state, its incumbent in the units of the original program."""
     entries: list[tuple[int, float, bool]] = []
     log = state.log
     while log:
@@ -183,5 +187,5 @@ def recorded(state: State, scaled: Scaled) -> BranchingTree:
         entries.append(entry)  # type: ignore[arg-type]
     entries.reverse()
     variable, floor, up_first = zip(*entries)
-    incumbent = None if state.incumbent is None else scaled.values(state.incumbent)
+    incumbent = None if state.incumbent is None else scaled.to_instance(state.incumbent)
     return BranchingTree(np.array(variable, np.int32), np.array(floor), np.array(up_first, np.bool_), incumbent)

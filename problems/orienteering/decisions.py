@@ -1,4 +1,4 @@
-"""From a path to the decisions that build it, or one that scores no less: what imitation learns from."""
+"""The decisions that build a given path, or one that scores no less; imitation learns from them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
-    """The nodes between the ends, int64 [k], and then those that can still be visited after them, as the environment lists them.
+    """Return the nodes between the ends of a path, followed by the first listed ones until none can be visited, int64 [k].
 
-    A node from which the direct way to the end is too long is skipped, as no episode goes there. Raises Infeasible for what is
-    no path.
+    A node from which the direct way to the end is too long is skipped, since no episode can visit it. Raises Infeasible if
+    `solution` is not a path.
     """
     environment, taken = OrienteeringEnvironment([instance], 1, 1), []
     for node in check(instance, solution)[1:-1].tolist():

@@ -1,4 +1,4 @@
-"""Pictures of instances and paths: with matplotlib, and for pages."""
+"""Pictures of instances and paths: with matplotlib, and as scenes for pages."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PATH, _NODE, _LEFT, _ENDS = "#1f6feb", "#24292f", "#afb8c1", "#cf222e"
 
 
 def draw(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
-    """Draw the nodes, larger the higher their score, the ends in red; with a path, the unvisited nodes are pale.
+    """Draw the nodes, larger for higher scores, with the ends in red, and the path `solution`; unvisited nodes are pale.
 
-    The title gives score and length. Up to a hundred nodes have their numbers in the file.
+    The title gives score and length. Up to a hundred nodes are labelled with their ids.
     """
     n = instance.n
     xy = positions(instance.graph)
@@ -42,14 +42,14 @@ def draw(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
     axes.scatter(xy[ends, 0], xy[ends, 1], s=30, color=_ENDS, marker="s", linewidths=0, zorder=4)
     write_ids(axes, xy, instance.graph.ids)
     axes.set_title(title)
-    if told := layout_of(instance.graph):
-        note(axes, told)
+    if layout := layout_of(instance.graph):
+        note(axes, layout)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
 
 
 def scene(instance: OrienteeringInstance, solution: Any) -> Scene:
-    """Nodes at `positions`, hollow where the path leaves them out; the ends are squares."""
+    """Return the scene of the nodes, hollow if the path does not visit them, with the ends as squares, and of the path."""
     xy, graph = positions(instance.graph), instance.graph
     scene = Scene(f"{instance.name or 'orienteering'}: {instance.n:,} nodes", equal=True, note=layout_of(graph) or "")
     visited = np.full(instance.n, solution is None)

@@ -22,11 +22,11 @@ __all__ = ["OrienteeringEnvironment"]
 
 
 class OrienteeringEnvironment(Environment):
-    """A pool of partial paths. An action is an unvisited node from which the limit still lets the path go straight to the end;
-    the `width` with the most score for their distance are listed, any may be taken.
+    """A pool of partial paths. An action is the next node: an unvisited one from which the end can be reached within the limit.
 
-    The reward of a step is the node's score, the base is that of start and end, and the episode ends when no node is near
-    enough. Raises UsageError for instances whose direct way from start to end is longer than the limit.
+    The `width` nodes of the highest score per distance are listed, any may be taken. The reward of a step is the node's score,
+    the base value is the score of start and end, and the episode ends when no node can be visited. Raises UsageError for an
+    instance whose direct way from start to end is longer than the limit.
     """
 
     plans: ClassVar[bool] = False
@@ -52,21 +52,21 @@ class OrienteeringEnvironment(Environment):
 
         action: int32 [R, K], -1 in empty slots; mask: bool [R, K + 2], whether a slot is taken.
         scores: float64 [R, K]; distances: float64 [R, K + 2, K + 2], from slot to slot; zero in empty slots.
-        left: float64 [R], the remaining length of the path; remaining: int32 [R], nodes that can be visited, listed or not.
+        left: float64 [R], the length that is left; remaining: int32 [R], the number of nodes that can be visited, listed or not.
         """
         state = self.state
         scores, distances = np.zeros(actions.shape), np.zeros((len(rows), self.width + 2, self.width + 2))
         observe(state, rows, actions, scores, distances)
         mask = np.concatenate([actions >= 0, np.ones((len(rows), 2), bool)], axis=1)
         left = state.limit[state.instance[rows]] - state.length[rows]
-        seen: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": scores, "distances": distances}
-        return seen | {"left": left, "remaining": state.open[rows]}
+        observation: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": scores, "distances": distances}
+        return observation | {"left": left, "remaining": state.reachable[rows]}
 
     def solution(self, row: int) -> NDArray[np.int32]:
         """Return the path of a row, int32 [k], with the end. Raises UsageError while nodes can be visited."""
         at, state = int(self._checked(row)[0]), self.state
-        if state.open[at]:
-            raise UsageError(f"{state.open[at]} nodes can still be visited in row {at}")
+        if state.reachable[at]:
+            raise UsageError(f"{state.reachable[at]} nodes can still be visited in row {at}")
         return np.append(state.order[at, : state.visited[at]], np.int32(state.end[state.instance[at]]))
 
 
@@ -84,7 +84,7 @@ def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> Stat
         visited=np.ones(rows, np.int32),
         length=np.zeros(rows),
         order=np.zeros((rows, n), np.int32),
-        open=np.zeros(rows, np.int32),
+        reachable=np.zeros(rows, np.int32),
         power=np.ones(2),
         plan=np.zeros((rows, n) if plans else (0, 0), np.int32),
         planned=np.zeros(rows if plans else 0, np.int32),

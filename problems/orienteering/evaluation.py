@@ -1,4 +1,4 @@
-"""The judge: the score and the length of a path. Distances by corl.routing.edge_weights, which no solver uses."""
+"""The judge: the score and the length of a path. Its distances are those of corl.routing.edge_weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of a partial path: scores and distances, in units of what is left."""
+"""Features of a partial path: scores and distances, in units of the length that is left."""
 
 from __future__ import annotations
 
@@ -17,46 +17,54 @@ __all__ = ["PAIRS", "TOKENS", "nodes", "observe"]
 TOKENS = 9
 """F: features of a token."""
 PAIRS = 2
-"""P: features of a pair of tokens: the distance over what is left, and over the nearest ones."""
+"""P: features of a pair of tokens: the distance over the length left, and over the distances to their nearest nodes."""
 _LAST, _END = 7, 8
-"""Features of a token that say which kind it is."""
+"""Features that mark the token of the last node and the token of the end."""
 
 
 def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of the listed nodes, one of the last node and one of the end; turning or scaling the plane changes nothing.
+    """Return the tokens of OrienteeringEnvironment's observations: K listed nodes, the last node, the end; K + 2 tokens.
 
-    Of a node: its share of the listed scores; the way to it, the way from it to the end, and the detour of both, over what is
-    left; its nearest other listed node; score over way and over detour; which kind it is. Of a pair: the distance over what
-    is left, and over their nearest distances. The unit is the sum of the listed scores.
+    Features of a node are its share of the listed scores (times their number); the distance to it, the distance from it to the
+    end, the detour by it, and the distance to its nearest other slot, all divided by the length left; its share per distance and
+    per detour; and its kind. They do not change when the plane is rotated or scaled. The unit is the sum of the listed scores.
     """
-    mask, scores, apart = observation["mask"], observation["scores"], observation["distances"]
+    mask, scores, distances = observation["mask"], observation["scores"], observation["distances"]
     rows, slots = scores.shape
-    there = mask[:, :slots]
+    listed = mask[:, :slots]
     left = np.where(observation["left"] > 0, observation["left"], 1.0)[:, None]
     scale = scores.sum(axis=1)
     scale = np.where(scale > 0, scale, 1.0)
-    way, rest = apart[:, slots, :slots] / left, apart[:, slots + 1, :slots] / left
-    detour = way + rest - apart[:, slots, slots + 1, None] / left
+    way, rest = distances[:, slots, :slots] / left, distances[:, slots + 1, :slots] / left
+    detour = way + rest - distances[:, slots, slots + 1, None] / left
     pair = mask[:, :, None] & mask[:, None, :] & ~np.eye(slots + 2, dtype=bool)
-    near = np.where(pair, apart, np.inf).min(axis=2)
+    near = np.where(pair, distances, np.inf).min(axis=2)
     near = np.where(np.isfinite(near), near, 0.0)
     share = scores / scale[:, None]
     x = np.zeros((rows, slots + 2, TOKENS), np.float32)
-    count = np.maximum(1, there.sum(axis=1))[:, None]
+    count = np.maximum(1, listed.sum(axis=1))[:, None]
     parts = [share * count, way, rest, detour, near[:, :slots] / left]
     parts += [share / np.maximum(way, 1e-3), share / np.maximum(detour, 1e-3)]
     for k, part in enumerate(parts):
-        x[:, :slots, k] = np.where(there, np.clip(part, -100.0, 100.0), 0.0)
+        x[:, :slots, k] = np.where(listed, np.clip(part, -100.0, 100.0), 0.0)
     x[:, slots, _LAST] = x[:, slots + 1, _END] = 1.0
     unit = np.maximum(near[:, :, None] + near[:, None, :], 1e-9 * left[:, :, None])
-    scales = [apart / left[:, :, None], np.minimum(apart / unit, 10.0)]
+    scales = [distances / left[:, :, None], np.minimum(distances / unit, 10.0)]
     pairs = np.stack([np.where(pair, each, 0.0) for each in scales], axis=-1).astype(np.float32)
     return Tokens(x, mask, pairs, scale)
 
 
 @kernel
-def observe(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> None:
-    """Fill scores [R, K] and apart [R, K + 2, K + 2] of the listed actions, as OrienteeringEnvironment.observe says."""
+def observe(state: Any, rows: Any, actions: Any, scores: Any, distances: Any) -> None:
+    """Write the scores and distances of the listed nodes, in place.
+
+    Args:
+        state: State, the pool.
+        rows: int [R], rows of the pool.
+        actions: int32 [R, K], listed nodes, -1 in empty slots.
+        scores: float64 [R, K], receives their scores; empty slots are left unchanged.
+        distances: float64 [R, K + 2, K + 2], receives the distances among listed nodes, the last node and the end.
+    """
     k = actions.shape[1]
     nodes = np.empty(k + 2, np.int64)
     for i in range(len(rows)):
@@ -66,4 +74,4 @@ def observe(state: Any, rows: Any, actions: Any, scores: Any, apart: Any) -> Non
         for slot in range(k):
             if nodes[slot] >= 0:
                 scores[i, slot] = state.scores[state.graphs.nodes_start[instance] + nodes[slot]]
-        distances_between(graph_metric(state.graphs, instance), nodes, apart[i])
+        distances_between(graph_metric(state.graphs, instance), nodes, distances[i])

@@ -4,8 +4,8 @@ OPLib  a TSPLIB file of TYPE OP with COST_LIMIT, NODE_SCORE_SECTION (id and scor
        starts and ends; or two, start and end of a path; then -1)
 JSON   {"problem": "orienteering", "name": "small", "points": [[0, 0], [3, 4], [6, 0]], "scores": [0, 5, 3], "limit": 12.5,
        "start": 0, "end": 2}, in any units. Distances are Euclidean and not rounded unless "edge_weight_type" says otherwise;
-       "matrix" stands for "points" where they are given one by one. Nodes are numbered from 0 unless "ids" are given; start
-       is the first node unless given, end is the start.
+       "matrix" instead of "points" gives all distances. Nodes are numbered from 0 unless "ids" are given. By default the path
+       starts at the first node and ends where it starts.
 """
 
 from __future__ import annotations
@@ -53,18 +53,20 @@ SCHEMAS = {
 
 
 def recognises(head: str) -> bool:
-    """Whether a file that begins so is in JSON (its key "problem" first) or of OPLib."""
+    """Return whether `head` is the beginning of a JSON file (its key "problem" first) or an OPLib file of this problem."""
     return bool(_JSON.match(head) or _TYPE.search(head) or _MARK.search(head))
 
 
 def read_instance(path: str | Path) -> OrienteeringInstance:
-    """The instance in a file, its format by the content. Raises InputError with file, line, field and what is accepted, or
-    OSError."""
+    """Return the instance in a file, whose format is determined by its content.
+
+    Raises InputError with file, line, field and what is accepted, or OSError.
+    """
     return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> OrienteeringInstance:
-    """The instance in a text; `name` stands in for a missing one. Raises InputError."""
+    """Return the instance in a text; `name` replaces a missing name. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
         return read_object(text, lambda field: from_json_value(field, name))
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
@@ -88,7 +90,7 @@ def read_text(text: Text, name: str = "") -> OrienteeringInstance:
 
 
 def _scores(part: Text, place: dict[int, int]) -> NDArray[np.float64]:
-    """float64 [n] from lines `id score`, each node once."""
+    """Return the scores in lines `id score`, float64 [n]; `place` maps ids to nodes. Raises InputError."""
     field = "NODE_SCORE_SECTION"
     found = np.full(len(place), np.nan)
     for row, (node, score) in enumerate(part.table(field, 2).tolist()):
@@ -108,6 +110,7 @@ def _scores(part: Text, place: dict[int, int]) -> NDArray[np.float64]:
 
 
 def _depots(part: Text, place: dict[int, int]) -> tuple[int, int]:
+    """Return start and end; `place` maps ids to nodes. Raises InputError."""
     field, nodes = "DEPOT_SECTION", []
     for line, token in part.tokens():
         node = part.integer(token, field, line)
@@ -124,7 +127,7 @@ def _depots(part: Text, place: dict[int, int]) -> tuple[int, int]:
 
 # -------------------------------------------------------------------- JSON
 def from_json_value(field: Field, name: str = "") -> OrienteeringInstance:
-    """The instance in a JSON object. Raises InputError, naming the key."""
+    """Return the instance in a JSON object; `name` replaces a missing name. Raises InputError, naming the key."""
     given = field.record(_INSTANCE)
     name, comment = heading(given, "orienteering", name)
     if ("points" in given) == ("matrix" in given):
@@ -155,9 +158,9 @@ def _node(field: Field, place: dict[int, int]) -> int:
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: OrienteeringInstance, path: Path) -> None:
-    """Write JSON where the name ends in .json or .json.gz, otherwise OPLib; `read_instance` gives it back to the bit.
+    """Write JSON if the name ends in .json or .json.gz, otherwise OPLib; `read_instance` returns an identical instance.
 
-    As TSPLIB, OPLib has no ids for a matrix: row i is node i, numbered from 1.
+    Like TSPLIB, OPLib has no ids for a matrix: row i is node i, numbered from 1.
     """
     graph = instance.graph
     if plain_name(path).suffix.lower() == ".json":

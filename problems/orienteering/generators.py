@@ -1,9 +1,9 @@
-"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams).
+"""Random instances, identical for a seed on every machine (NumPy's PCG64 streams).
 
 Scores are those of the three generations of M. Fischetti, J. Salazar and P. Toth, INFORMS Journal on Computing 10, 1998,
-section 5: all 1; pseudo-random; growing with the distance from the depot. Their nodes are TSPLIB's, and their limits half the
-length of an optimal tour; here nodes are uniform in a square, and the length of a tour is what it is asymptotically. `distance`
-is what the learning literature has.
+section 5: all 1; pseudo-random; growing with the distance from the depot. Their nodes are TSPLIB's, and their limits are half the
+length of an optimal tour; here nodes are uniform in a square, and the limit is a share of the expected length of an optimal tour.
+`distance` makes the instances of the learning literature.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LIMITS = {20: 2.0, 50: 3.0, 100: 4.0}
 
 
 def scores(graph: TspInstance, generation: int) -> NDArray[np.float64]:
-    """float64 [n], the scores of a generation, 1 to 3, on the given nodes; the depot is the first."""
+    """Return the scores of a generation, 1 to 3, for the nodes of `graph`, float64 [n]; the depot is the first node."""
     number = np.arange(graph.n)
     if generation == 1:
         return np.ones(graph.n)
@@ -41,25 +41,25 @@ def scores(graph: TspInstance, generation: int) -> NDArray[np.float64]:
 
 
 def generation_1(*, size: int = 400, share: float = 0.5, seed: int = 0) -> OrienteeringInstance:
-    """Every node scores 1: visit as many as possible. The limit is `share` of the expected length of an optimal tour."""
+    """Return an instance whose nodes all score 1. The limit is `share` of the expected length of an optimal tour."""
     return _instance(1, size, share, seed)
 
 
 def generation_2(*, size: int = 400, share: float = 0.5, seed: int = 0) -> OrienteeringInstance:
-    """Node i (0, 1, ...) scores 1 + (7141 i + 73) mod 100."""
+    """Return an instance whose node i (0, 1, ...) scores 1 + (7141 i + 73) mod 100."""
     return _instance(2, size, share, seed)
 
 
 def generation_3(*, size: int = 400, share: float = 0.5, seed: int = 0) -> OrienteeringInstance:
-    """A node scores 1 to 100, in proportion to its distance from the depot; the depot 0."""
+    """Return an instance whose nodes score 1 to 100, growing with the distance from the depot; the depot scores 0."""
     return _instance(3, size, share, seed)
 
 
 def distance(*, size: int = 100, limit: float = 0.0, seed: int = 0) -> OrienteeringInstance:
-    """A closed tour from a depot to `size` nodes uniform in the unit square, distances not rounded; a node scores 0.01 to 1, in
-    proportion to its distance from the depot. OP20, OP50 and OP100 of Kool, van Hoof and Welling (ICLR 2019, appendix).
+    """Return an instance with a depot and `size` nodes uniform in the unit square, distances not rounded, for a closed tour.
 
-    `limit` 0: 2, 3, 4 from 20, 50, 100 nodes on.
+    A node scores 0.01 to 1, growing with its distance from the depot: OP20, OP50 and OP100 of Kool, van Hoof and Welling (ICLR
+    2019, appendix). `limit` 0 means 2, from 50 nodes on 3, from 100 nodes on 4.
     """
     if not 1 <= size <= _LARGEST:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST:,}")
@@ -84,6 +84,7 @@ GENERATORS: dict[str, Callable[..., OrienteeringInstance]] = {
 
 
 def _instance(generation: int, size: int, share: float, seed: int) -> OrienteeringInstance:
+    """Return an instance of a generation, 1 to 3, whose limit is `share` of the expected length of an optimal tour."""
     if not 1 <= size <= _LARGEST:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST:,}")
     if not 0.0 <= share <= 10.0:

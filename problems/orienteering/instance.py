@@ -24,7 +24,7 @@ class OrienteeringInstance:
     graph: TspInstance
     """The nodes and their distances."""
     scores: NDArray[np.float64]
-    """[n], from 0"""
+    """[n] at least 0."""
     limit: float
     """The longest length of a path, in the units of the distances."""
     start: int = 0

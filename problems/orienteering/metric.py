@@ -1,4 +1,4 @@
-"""Distances for kernels that are those of the judge."""
+"""Distances for kernels, equal to those of the judge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["metric_of"]
 
 
 def metric_of(instance: OrienteeringInstance) -> Metric:
-    """The kernel's view of the distances; of GEO a matrix, since the kernel's own may differ by one from the judge's."""
+    """Return the distances for kernels; for GEO as a matrix, since those of a kernel may differ by one from the judge's."""
     graph = instance.graph
     if graph.edge_weight_type != "GEO":
         return metric(graph.edge_weight_type, graph.points, graph.matrix)

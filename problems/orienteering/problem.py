@@ -43,7 +43,7 @@ def _insertion(observation: Mapping[str, Any]) -> Tokens:
 class Orienteering(Problem):
     """The orienteering problem: a path or a closed tour within a limit on its length that scores the most.
 
-    A solution is an integer array: the nodes 0..n-1 in order, start and end listed (the start twice where it is closed).
+    A solution is an integer array: nodes 0..n-1 in visiting order, start and end included (the start twice in a closed tour).
     Modules that are only needed by one method are imported there: `import corl.problems.orienteering.problem` loads NumPy alone.
     """
 
@@ -174,10 +174,10 @@ class Orienteering(Problem):
         return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the nodes between the ends, and then those that can still be visited after them, as the environment lists them.
+        """Return the nodes between the ends, followed by the first listed ones until none can be visited, int64 [k].
 
-        An episode continues until no node is near enough, so it may end in a better solution. A node from which the direct way
-        to the end is too long (rounded distances break the triangle inequality) is skipped, as no episode goes there.
+        An episode continues until no node can be visited, so it may end in a better solution. A node from which the direct way
+        to the end is too long (rounded distances break the triangle inequality) is skipped, since no episode can visit it.
         """
         from corl.problems.orienteering.decisions import decisions
 
@@ -194,7 +194,7 @@ class Orienteering(Problem):
         return [instance, *(replace(instance, graph=graph) for graph in planar_symmetries(instance.graph)[1:])]
 
     def miniature(self, instance: OrienteeringInstance) -> OrienteeringInstance:
-        """Its first dozen nodes, the first two as start and end where these are two, with room for them and more."""
+        """Return the instance of the first dozen nodes, the first of which are start and end, with a limit that allows some."""
         from corl.problems.orienteering.evaluation import path_length
         from corl.problems.tsp.symmetries import first_cities
 

@@ -1,4 +1,4 @@
-"""OPLib's solution files, both ways."""
+"""Reader and writer of OPLib solution files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FIELD = "NODE_SEQUENCE_SECTION"
 def read_solution(instance: OrienteeringInstance, path: str | Path) -> NDArray[np.int64]:
     """Return the path in an OPLib solution file as nodes 0..n-1, int64 [k].
 
-    A closed tour is listed there without the return to its start. Raises InputError where the file is no solution file,
+    A closed tour is listed there without the return to its start. Raises InputError if the file is not a solution file,
     Infeasible for a node that the instance does not have, OSError.
     """
     text = Text.read(path)
@@ -64,7 +64,7 @@ def nodes_of(instance: OrienteeringInstance, ids: Iterable[int]) -> NDArray[np.i
 
 
 def write_solution(instance: OrienteeringInstance, solution: Any, path: str | Path) -> None:
-    """Write an OPLib solution file in the instance's own ids. Raises Infeasible where `solution` is none."""
+    """Write an OPLib solution file in the instance's own ids. Raises Infeasible if `solution` is not a path."""
     nodes, ids = check(instance, solution), instance.graph.ids
     listed = nodes[:-1] if instance.closed else nodes
     header = {

@@ -1,4 +1,4 @@
-"""The pool of partial paths and its kernels: what `corl.search` calls through `corl.hooks`."""
+"""The pool of partial paths and its kernels, which `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.sorted_lists import insert_nearest
-from corl.problems.orienteering.environments.insertion.insertion import TURNS, plan_anew
+from corl.problems.orienteering.environments.insertion.lookahead import ROUNDS, replan
 from corl.routing.graph_pool import GraphPool, graph_metric
 from corl.routing.metric import distance
 
@@ -24,34 +24,34 @@ class State(NamedTuple):
 
     graphs: GraphPool
     scores: NDArray[np.float64]
-    """[sum of n]"""
+    """[sum of n] the scores of all instances' nodes."""
     limit: NDArray[np.float64]
-    """[I] with half the judge's tolerance."""
+    """[I] the limit on the length, with half the judge's tolerance."""
     start: NDArray[np.int64]
-    """[I]"""
+    """[I] the first node."""
     end: NDArray[np.int64]
-    """[I]"""
+    """[I] the last node."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     visited: NDArray[np.int32]
-    """[R] how many nodes the path has, the start among them."""
+    """[R] the number of nodes on the partial path, the start included."""
     length: NDArray[np.float64]
-    """[R] its length, without the way to the end."""
+    """[R] the length of the partial path, without the way to the end."""
     order: NDArray[np.int32]
-    """[R, N] the path, then the nodes that can still be visited."""
-    open: NDArray[np.int32]
-    """[R] how many these are."""
+    """[R, N] the partial path, then the nodes that can still be visited."""
+    reachable: NDArray[np.int32]
+    """[R] the number of nodes that can still be visited."""
     power: NDArray[np.float64]
-    """[2] nodes are listed by this power of their score over the distance, and plans filled by that over the detour."""
+    """[2] exponents of scores: nodes are listed by score ** power[0] / distance, plans filled by score ** power[1] / detour."""
     plan: NDArray[np.int32]
     """[R, N] the nodes of a plan for the rest of the path, in order; [0, 0] without plans."""
     planned: NDArray[np.int32]
-    """[R] how many these are."""
+    """[R] the number of nodes in the plan; [0] without plans."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any) -> None:
-    """Make each of `rows` the path of the start alone, in instances[i]."""
+    """Make row rows[i] the partial path of instance instances[i] that holds the start alone, in place."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
         state.instance[row], state.visited[row], state.length[row] = instance, 1, 0.0
@@ -61,12 +61,15 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
             if node != state.start[instance] and node != state.end[instance]:
                 order[count] = node
                 count += 1
-        state.open[row] = _keep(state, row, order[1:count])
+        state.reachable[row] = _keep(state, row, order[1:count])
 
 
 @kernel
 def _keep(state: Any, row: Any, nodes: Any) -> Any:
-    """Write after the path those of `nodes` (may be there already) from which the end is near enough; return their number."""
+    """Write after the path those of `nodes` from which the end can be reached within the limit; return their number.
+
+    `nodes`, int32 [k], may overlap the part of `order` that is written.
+    """
     instance, t = state.instance[row], state.visited[row]
     metric, order = graph_metric(state.graphs, instance), state.order[row]
     here, left, end = order[t - 1], state.limit[instance] - state.length[row], state.end[instance]
@@ -80,8 +83,8 @@ def _keep(state: Any, row: Any, nodes: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Go to a node that can be visited; the reward is its score."""
-    t, count = state.visited[src], state.open[src]
+    """Go to a node that can be visited; the reward is its score. The plan, if rows have one, is repaired."""
+    t, count = state.visited[src], state.reachable[src]
     found = False
     for k in range(t, t + count):
         if state.order[src, k] == action:
@@ -95,33 +98,33 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
         state.instance[dst] = instance
         state.order[dst, : t + count] = state.order[src, : t + count]
     order = state.order[dst]
-    for k in range(t, t + count):  # the first of the others gives way; what is kept moves to the front below
+    for k in range(t, t + count):  # exchange the node with the first one; `_keep` closes gaps below
         if order[k] == action:
             order[k] = order[t]
             order[t] = action
             break
     state.visited[dst], state.length[dst] = t + 1, length
-    state.open[dst] = _keep(state, dst, order[t + 1 : t + count])
+    state.reachable[dst] = _keep(state, dst, order[t + 1 : t + count])
     if len(state.plan):
         planned = state.planned[src]
         if src != dst:
             state.planned[dst] = planned
             state.plan[dst, :planned] = state.plan[src, :planned]
-        plan_anew(state, dst, 1 if planned > 0 and state.plan[dst, 0] == action else 0, TURNS)
+        replan(state, dst, 1 if planned > 0 and state.plan[dst, 0] == action else 0, ROUNDS)
     return state.scores[state.graphs.nodes_start[instance] + action]
 
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the nodes that can be visited by score (to `power`) per distance, highest first; ties by the lower number."""
+    """List the nodes that can be visited by score ** power[0] / distance, highest first; ties by the lower number."""
     instance, t = state.instance[row], state.visited[row]
     metric, first, here = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance], state.order[row, t - 1]
     lengths = np.empty(len(out))
     count = 0
-    for node in state.order[row, t : t + state.open[row]]:
-        worth = state.scores[first + node]
+    for node in state.order[row, t : t + state.reachable[row]]:
+        ratio = state.scores[first + node]
         if state.power[0] != 1.0:
-            worth = worth ** state.power[0]
-        worth /= max(1e-12, distance(metric, here, node))
-        count = insert_nearest(lengths, out, count, -worth, node)
+            ratio = ratio ** state.power[0]
+        ratio /= max(1e-12, distance(metric, here, node))
+        count = insert_nearest(lengths, out, count, -ratio, node)
     return count

@@ -1,4 +1,4 @@
-"""TSP instances from what users hold already: coordinates, matrices, networkx graphs."""
+"""TSP instances from Python objects: arrays of coordinates, matrices, networkx graphs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _ACCEPTED = "coordinates [n, 2] or [n, 3], a matrix [n, n], or a networkx graph"
 
 
 def adapt_array(data: Any) -> TspInstance:
-    """Coordinates [n, 2 or 3] give unrounded Euclidean distances, a square matrix gives EXPLICIT ones (ATSP unless symmetric).
+    """Return the instance of an array: coordinates [n, 2 or 3], or a square matrix of distances; city ids are 0..n-1.
 
-    A 2 x 2 or 3 x 3 array could be either: square always means a matrix. (A TSP of two or three cities needs no solver;
-    TspInstance(edge_weight_type="EXACT_2D", points=...) says what is meant.) City ids are 0..n-1. Raises InputError.
+    Coordinates give unrounded Euclidean distances, a matrix gives EXPLICIT ones (an ATSP unless it is symmetric). A 2 x 2 or
+    3 x 3 array is taken for a matrix; for two or three points use TspInstance(edge_weight_type="EXACT_2D", points=...).
+    Raises InputError.
     """
     try:
         given = np.asarray(data)
@@ -41,11 +42,11 @@ def adapt_array(data: Any) -> TspInstance:
 
 
 def adapt_graph(graph: nx.Graph) -> TspInstance:
-    """A complete networkx graph whose edges have `weight`; or one without edges whose nodes have `pos`, for Euclidean distances.
+    """Return the instance of a networkx graph: complete with `weight` on its edges, or without edges and with `pos` on its nodes.
 
-    A DiGraph gives an ATSP where it is not symmetric. Ids are the nodes where these are integers, else 0..n-1 in the
-    graph's order of nodes, and `names` what they are called. Where there are weights, two-dimensional `pos` is what tours are
-    drawn at. Raises InputError.
+    `pos` gives Euclidean distances; in a graph with weights, a two-dimensional `pos` is only used for drawing. A DiGraph gives
+    an ATSP unless its weights are symmetric. If all nodes are integers, they are the ids; otherwise the ids are 0..n-1 in the
+    graph's order of nodes, and the nodes are the `names`. Raises InputError.
     """
     nodes = list(graph)
     if not nodes:
@@ -54,7 +55,7 @@ def adapt_graph(graph: nx.Graph) -> TspInstance:
     ids = np.array(nodes, np.int64) if numbered else np.arange(len(nodes))
     name, names = str(graph.name or "graph"), None if numbered else tuple(map(str, nodes))
     if names is not None and len(set(names)) < len(nodes):
-        raise InputError("two nodes are written alike; accepted: nodes with different texts", field="nodes")
+        raise InputError("two nodes have the same text; accepted: nodes with different texts", field="nodes")
     points = _positions(graph, nodes)
     if graph.number_of_edges() == 0 and points is not None:
         return TspInstance(name, f"EXACT_{points.shape[1]}D", points=points, ids=ids, names=names)
@@ -65,13 +66,17 @@ def adapt_graph(graph: nx.Graph) -> TspInstance:
 def _from_matrix(
     name: str, matrix: NDArray[np.float64], ids: NDArray[np.int64], display: NDArray[np.float64] | None = None
 ) -> TspInstance:
-    np.fill_diagonal(matrix, 0.0)  # what stands there has no meaning, and NaN would not equal itself
+    """Return the EXPLICIT instance of a matrix, whose diagonal is set to 0 in place."""
+    np.fill_diagonal(matrix, 0.0)  # the diagonal has no meaning, and NaN would not equal itself
     symmetric = bool(np.array_equal(matrix, matrix.T))
     return TspInstance(name, "EXPLICIT", matrix=matrix, symmetric=symmetric, ids=ids, display=display)
 
 
 def _weights(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64]:
-    """The matrix of `weight`, the least of parallel edges; InputError names the first edge that is missing or has no number."""
+    """Return the matrix of `weight`, float64 [n, n]; of parallel edges the least.
+
+    Raises InputError, naming the first edge that is missing or whose weight is no finite number.
+    """
     place = {node: i for i, node in enumerate(nodes)}
     matrix = np.full((len(nodes), len(nodes)), np.nan)
     directed = graph.is_directed()
@@ -91,7 +96,7 @@ def _weights(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64]:
 
 
 def _positions(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64] | None:
-    """`pos` of all nodes, float64 [n, 2 or 3]; None where no node has one."""
+    """Return `pos` of all nodes, float64 [n, 2 or 3]; None if no node has one. Raises InputError for an invalid one."""
     found = [graph.nodes[node].get("pos") for node in nodes]
     if all(position is None for position in found):
         return None

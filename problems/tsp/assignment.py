@@ -1,7 +1,8 @@
-"""The assignment problem of a matrix: a successor for every city, no two the same, at the least total cost.
+"""The assignment problem of a matrix: a different successor for every city, at the least total cost.
 
-It relaxes the ATSP (cycles are not forbidden). Its prices (out[i], into[j]) shift the length of every tour by the same
-amount; matrix[i, j] - out[i] - into[j] >= 0, zero on the arcs of the assignment, ranks arcs far better than the matrix alone.
+It is a relaxation of the ATSP in which several cycles are allowed. Subtracting its dual prices out[i] and into[j] from the matrix
+changes the length of every tour by the same amount. The reduced costs matrix[i, j] - out[i] - into[j] are at least 0, and 0 on
+the arcs of the assignment; they rank arcs far better than the matrix does.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ class Assignment(NamedTuple):
     """An optimal assignment of one matrix."""
 
     out: NDArray[np.float64]
-    """[n] prices of the cities as tails."""
+    """[n] dual prices of the cities as tails of arcs."""
     into: NDArray[np.float64]
-    """[n] prices as heads; sum(out) + sum(into) is the cost."""
+    """[n] dual prices as heads; sum(out) + sum(into) is the cost of the assignment."""
     successor: NDArray[np.int32]
-    """[n]"""
+    """[n] the city that each city is assigned to."""
 
 
 def assignment_of(matrix: NDArray[np.float64]) -> Assignment:
-    """The assignment problem of float64 [n, n], solved; the diagonal does not exist. One city is its own successor, free."""
+    """Return an optimal assignment of float64 `matrix` [n, n], whose diagonal is not used. A single city succeeds itself."""
     n = len(matrix)
     out, into = np.zeros(n), np.zeros(n)
     successor, predecessor = np.zeros(n, np.int32), np.empty(n, np.int32)
@@ -40,10 +41,17 @@ def assignment_of(matrix: NDArray[np.float64]) -> Assignment:
 
 @kernel
 def reduce_columns(matrix: Any, out: Any, into: Any, column_of: Any, row_of: Any) -> None:
-    """Start `assign_rows`: prices from column minima, then row minima, and the arcs that are free on the way.
+    """Compute initial prices and a partial assignment for `assign_rows`, in place.
 
-    float64 out[n], into[n]: prices, filled; int32 column_of[n], row_of[n]: the partial assignment, -1 where open.
-    The diagonal does not exist (n >= 2).
+    Prices are the minima of the columns, then of the rows reduced by them. A row is assigned to the column of its minimum, unless
+    that column is taken. Requires n >= 2.
+
+    Args:
+        matrix: float64 [n, n]; the diagonal is not used.
+        out: float64 [n], receives the prices of rows.
+        into: float64 [n], receives the prices of columns.
+        column_of: int32 [n], receives the column of each row, -1 if unassigned.
+        row_of: int32 [n], receives the row of each column, -1 if unassigned.
     """
     n = len(matrix)
     into[:] = np.inf
@@ -72,10 +80,20 @@ def reduce_columns(matrix: Any, out: Any, into: Any, column_of: Any, row_of: Any
 
 @kernel
 def assign_rows(matrix: Any, out: Any, into: Any, column_of: Any, row_of: Any, first: Any, most: Any) -> Any:
-    """Assign rows from `first` on by shortest augmenting paths (Crouse 2016, the algorithm of Jonker & Volgenant).
+    """Assign rows from `first` on by shortest augmenting paths, in place (Crouse 2016, the algorithm of Jonker & Volgenant).
 
-    Keeps matrix[i, j] >= out[i] + into[j], with equality on assigned arcs. Returns the row to go on with, n at the end: it
-    stops after the row in which more than `most` entries of the matrix have been read.
+    Keeps matrix[i, j] >= out[i] + into[j], with equality on assigned arcs.
+
+    Args:
+        matrix: float64 [n, n]; the diagonal is not used.
+        out: float64 [n], the prices of rows.
+        into: float64 [n], the prices of columns.
+        column_of: int32 [n], the column of each row, -1 if unassigned.
+        row_of: int32 [n], the row of each column, -1 if unassigned.
+        first: The row to begin with.
+        most: The call ends after the row in which more than this many entries of the matrix have been read.
+
+    Returns the next row to assign; n when the assignment is complete.
     """
     n = len(matrix)
     shortest = np.empty(n)

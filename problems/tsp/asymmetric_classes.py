@@ -1,8 +1,8 @@
-"""The random classes of matrices on which heuristics for the ATSP are compared: Cirasella, Johnson, McGeoch and Zhang, The
-asymmetric traveling salesman problem: algorithms, instance generators, and tests (ALENEX 2001), section 3.
+"""Classes of random matrices for comparing ATSP heuristics.
 
-Definitions and parameters are theirs as far as they are known here, random numbers are our own: instances are others than those
-of the authors' programs. Left out: `coin`, whose streets need a shortest path for every pair.
+Cirasella, Johnson, McGeoch and Zhang, The asymmetric traveling salesman problem: algorithms, instance generators, and tests
+(ALENEX 2001), section 3. Definitions and parameters are theirs as far as they are known here; the random numbers are our own, so
+that the instances differ from those of the authors' programs. The class `coin` is not implemented.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ __all__ = ["CLASSES"]
 _SIDE = 1_000_000
 _PROCESSORS, _LONGEST = 50, 1000
 _BITS = 20
-_ROWS = 64  # of a matrix that are made at once, so that no temporary is larger than the matrix
+_ROWS = 64  # rows of a matrix that are computed at once, so that no temporary array is larger than the matrix
 
 _Rows = Callable[[slice], NDArray[np.float64]]
 
 
 def _by_rows(size: int, rows: _Rows) -> NDArray[np.float64]:
+    """Return the matrix whose rows in a slice are `rows(slice)`, with a diagonal of 0."""
     matrix = np.empty((size, size))
     for first in range(0, size, _ROWS):
         matrix[first : first + _ROWS] = rows(slice(first, min(size, first + _ROWS)))
@@ -36,29 +37,30 @@ def _points(size: int, random: Generator) -> NDArray[np.int64]:
 
 
 def _amat(size: int, random: Generator) -> NDArray[np.float64]:
-    """Independent distances."""
+    """Return independent random distances."""
     matrix = random.integers(0, _SIDE, (size, size), endpoint=True).astype(np.float64)
     np.fill_diagonal(matrix, 0.0)
     return matrix
 
 
 def _tmat(size: int, random: Generator) -> NDArray[np.float64]:
-    """`amat` closed under shortest paths."""
+    """Return an `amat` matrix closed under shortest paths."""
     return _closed(_amat(size, random))
 
 
 def _smat(size: int, random: Generator) -> NDArray[np.float64]:
-    """Independent, but the same in both directions."""
+    """Return independent random distances that are equal in both directions."""
     upper = np.triu(_amat(size, random), 1)
     return upper + upper.T
 
 
 def _tsmat(size: int, random: Generator) -> NDArray[np.float64]:
-    """`smat` closed under shortest paths."""
+    """Return an `smat` matrix closed under shortest paths."""
     return _closed(_smat(size, random))
 
 
 def _closed(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lengths of shortest paths, rounded to integers."""
     from scipy.sparse.csgraph import floyd_warshall
 
     # scipy takes a 0 for a missing arc
@@ -66,21 +68,22 @@ def _closed(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rect(size: int, random: Generator) -> NDArray[np.float64]:
-    """Rectilinear distances in the plane."""
+    """Return rectilinear distances between points in the plane."""
     return _tilted(size, random, 1, 1, 1, False)
 
 
 def _rtilt(size: int, random: Generator) -> NDArray[np.float64]:
-    """A drill over a tilted table, whose motors take turns: up takes twice as long as across, down no time."""
+    """Return times of a drill over a tilted table whose motors run one at a time: up takes twice as long as across, down 0."""
     return _tilted(size, random, 1, 2, 0, False)
 
 
 def _stilt(size: int, random: Generator) -> NDArray[np.float64]:
-    """Motors that run at once: the slower of across (2), up (4) and down (1) counts."""
+    """Return times of a drill whose motors run simultaneously: the slower of across (2) and up (4) or down (1)."""
     return _tilted(size, random, 2, 4, 1, True)
 
 
 def _tilted(size: int, random: Generator, across: int, up: int, down: int, at_once: bool) -> NDArray[np.float64]:
+    """Return times between random points for three speeds; the motors run `at_once` (their maximum counts) or one at a time."""
     points = _points(size, random)
 
     def rows(which: slice) -> NDArray[np.float64]:
@@ -94,9 +97,9 @@ def _tilted(size: int, random: Generator, across: int, up: int, down: int, at_on
 
 
 def _crane(size: int, random: Generator) -> NDArray[np.float64]:
-    """A stacker crane in the plane: from the end of one job to the start of the next, Euclidean, rounded to the nearest integer.
+    """Return distances of a stacker crane, from the end of one job to the start of the next: Euclidean, rounded to nearest.
 
-    A job's end is its start and up to 10^6 / u in either direction, u = 10 sqrt(size / 100).
+    In either coordinate, the end of a job is at most 10^6 / u from its start, u = 10 sqrt(size / 100).
     """
     reach = int(_SIDE / (10.0 * np.sqrt(size / 100.0)))
     starts = _points(size, random)
@@ -110,8 +113,11 @@ def _crane(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _disk(size: int, random: Generator) -> NDArray[np.float64]:
-    """Files on a disk: one begins where it is (angle, track) and takes up to a tenth of a turn; the next begins when the head has
-    reached its track, ten times as slowly as the disk turns, and its angle has come round again."""
+    """Return the times from the end of reading one file on a disk to the beginning of the next.
+
+    A file begins at an angle on a track and takes up to a tenth of a turn. The next one begins once the head has reached its
+    track, moving at a tenth of the disk's speed, and its angle is under the head again.
+    """
     starts = _points(size, random)
     ends = (starts[:, 0] + random.integers(0, _SIDE // 10, size, endpoint=True)) % _SIDE
 
@@ -126,7 +132,7 @@ def _disk(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _shop(size: int, random: Generator) -> NDArray[np.float64]:
-    """A flow shop of 50 processors without waiting, times up to 1000: how much later job j ends than the job i before it."""
+    """Return, for a no-wait flow shop of 50 processors with times up to 1000, how much later job j ends than job i before it."""
     times = random.integers(0, _LONGEST, (size, _PROCESSORS), endpoint=True)
     ends = times.cumsum(1)
     begins = ends - times
@@ -140,7 +146,7 @@ def _shop(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _super(size: int, random: Generator) -> NDArray[np.float64]:
-    """A common superstring of random strings of 20 bits: how many bits the next adds to what ends with the one before."""
+    """Return, for the shortest common superstring of random 20-bit strings, the bits that the next string appends to the last."""
     strings = random.integers(0, 1 << _BITS, size)
     matrix = np.full((size, size), float(_BITS))
     for overlap in range(1, _BITS + 1):
@@ -155,4 +161,4 @@ CLASSES: dict[str, Callable[[int, Generator], NDArray[np.float64]]] = {
     "amat": _amat, "crane": _crane, "disk": _disk, "rect": _rect, "rtilt": _rtilt, "shop": _shop, "smat": _smat,
     "stilt": _stilt, "super": _super, "tmat": _tmat, "tsmat": _tsmat,
 }  # fmt: skip
-"""Of each class the distances float64 [size, size], whole numbers with a diagonal of 0."""
+"""Class -> function(size, random) that returns distances, float64 [size, size]: integers, with a diagonal of 0."""

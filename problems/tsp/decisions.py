@@ -1,4 +1,4 @@
-"""From a tour to the decisions that build it: what imitation learns from."""
+"""The decisions that build a given tour, from which imitation learns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: TspInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
-    """The environment's actions that build a tour from its start for `key`: the cities after `key % n` in the tour's order,
-    int64 [n - 1]."""
+    """Return the environment's actions that build a tour: the cities after city `key % n` in the tour's order, int64 [n - 1]."""
     tour = np.asarray(solution, np.int64)
     return np.roll(tour, -int((tour == key % instance.n).argmax()))[1:]

@@ -1,4 +1,4 @@
-"""The cities of portgen and portcgen, the generators of the 8th DIMACS challenge (Johnson and McGeoch, 2002), bit for bit."""
+"""The generators portgen and portcgen of the 8th DIMACS challenge (Johnson and McGeoch, 2002), reproduced bit for bit."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from corl.jit import kernel
 
 __all__ = ["clustered_points", "uniform_points"]
 
-_RANGE = 1_000_000_000  # of the random numbers (Knuth, vol. 2, section 3.2.2, algorithm A)
+_RANGE = 1_000_000_000  # random numbers are below this (Knuth, vol. 2, section 3.2.2, algorithm A)
 _SIDE = 1_000_000
 _PER_CLUSTER = 100
 
 
 def uniform_points(size: int, seed: int) -> NDArray[np.float64]:
-    """portgen's cities, float64 [size, 2]."""
-    return _uniform(_begun(seed), size)
+    """Return the cities of portgen, float64 [size, 2]."""
+    return _uniform(_initial_state(seed), size)
 
 
 def clustered_points(size: int, seed: int) -> NDArray[np.float64]:
-    """portcgen's cities, float64 [size, 2]."""
-    return _clustered(_begun(seed), size)
+    """Return the cities of portcgen, float64 [size, 2]."""
+    return _clustered(_initial_state(seed), size)
 
 
-def _begun(seed: int) -> NDArray[np.int64]:
-    """int64 [57]: 55 numbers and the two places in them."""
+def _initial_state(seed: int) -> NDArray[np.int64]:
+    """Return the state of the random numbers for a seed, int64 [57]: 55 numbers and two indices into them."""
     state = np.zeros(57, np.int64)
     state[0] = last = seed
     following = 1
@@ -45,7 +45,7 @@ def _begun(seed: int) -> NDArray[np.int64]:
 
 @kernel
 def _next(state: NDArray[np.int64]) -> Any:
-    """The next number, 0 .. 10^9 - 1: the difference of two earlier ones."""
+    """Return the next random number, 0 .. 10^9 - 1, the difference of two earlier ones; `state` changes in place."""
     for k in range(55, 57):
         state[k] = state[k] - 1 if state[k] > 0 else 54
     number = state[state[55]] - state[state[56]]
@@ -57,6 +57,7 @@ def _next(state: NDArray[np.int64]) -> Any:
 
 @kernel
 def _uniform(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return uniform points, float64 [size, 2]; `state` changes in place."""
     points = np.empty((size, 2))
     for i in range(size):
         for k in range(2):
@@ -66,6 +67,7 @@ def _uniform(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 @kernel
 def _clustered(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return points around random centres, float64 [size, 2]; `state` changes in place."""
     count, scale = max(1, size // _PER_CLUSTER), 1.0 / math.sqrt(size)
     centres, points, waiting = np.empty((count, 2)), np.empty((size, 2)), np.full(1, np.nan)
     for c in range(count):
@@ -80,7 +82,10 @@ def _clustered(state: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 @kernel
 def _normal(state: NDArray[np.int64], waiting: NDArray[np.float64]) -> Any:
-    """A standard normal number by the polar method, which makes two at a time (Knuth, vol. 2, section 3.4.1, algorithm P)."""
+    """Return a standard normal number by the polar method (Knuth, vol. 2, section 3.4.1, algorithm P).
+
+    The method makes two numbers at a time; `waiting`, float64 [1], holds the second one until it is used, otherwise NaN.
+    """
     if not math.isnan(waiting[0]):
         number = waiting[0]
         waiting[0] = np.nan

@@ -1,4 +1,4 @@
-"""Pictures of instances and tours: with matplotlib, and for pages."""
+"""Pictures of instances and tours: with matplotlib, and as scenes for pages."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "layout_of", "positions", "scene"]
 
-_SCALED = 1000  # cities up to which a matrix is laid out by multidimensional scaling (an eigenvalue problem, n^3)
+_SCALED = 1000  # most cities of a matrix that is laid out by multidimensional scaling (an eigenvalue problem, n^3)
 _TOUR, _CITY = "#1f6feb", "#24292f"
-_NAMED = 20_000  # cities up to which each is a point of its own
+_NAMED = 20_000  # most cities that a scene shows as separate points
 
 
 def draw(instance: TspInstance, solution: Any, axes: Axes) -> None:
-    """Draw the cities at `positions` and the closed tour `solution` (None: the cities alone); the title gives its length.
+    """Draw the cities at `positions` and the closed tour `solution` (None: the cities alone), with its length in the title.
 
-    Asymmetric tours have arrows; where the places are made up, a line below says how.
-    Markers and lines get finer as cities get more; from 20,000 on the cities of a tour have no marker of their own.
+    Asymmetric tours have arrows. If the instance has no coordinates, a note says how the cities were placed. Markers and lines
+    get finer as the number of cities grows; from 20,000 cities on, those of a tour have no markers.
     """
     n = instance.n
     tour = None if solution is None else check(instance, solution)
@@ -44,18 +44,18 @@ def draw(instance: TspInstance, solution: Any, axes: Axes) -> None:
         axes.scatter(xy[:, 0], xy[:, 1], s=size, color=_CITY, linewidths=0, zorder=3, rasterized=n > 20_000)
     length = "" if tour is None else f", length {objective(instance, tour):,.10g}"
     axes.set_title(f"{instance.name or 'TSP'}: {n:,} {'city' if n == 1 else 'cities'}{length}")
-    if told := layout_of(instance):
-        note(axes, told)
+    if layout := layout_of(instance):
+        note(axes, layout)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
 
 
 def positions(instance: TspInstance, tour: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """Where to draw the cities, float64 [n, 2].
+    """Return the positions at which the cities are drawn, float64 [n, 2].
 
-    The file's display coordinates, or the cities' own (x and y of three; GEO with east to the right and north up). A
-    matrix is laid out by classical multidimensional scaling (Torgerson, 1952), or over 1000 cities on a circle in the
-    order of the tour.
+    These are the file's display coordinates, or else the cities' coordinates (x and y of three; for GEO longitude and latitude).
+    The cities of a matrix are placed by classical multidimensional scaling (Torgerson, 1952); more than 1000 of them on a circle,
+    in the order of `tour`, int64 [n] (None: in the order of their numbers).
     """
     if instance.display is not None:
         return instance.display
@@ -70,7 +70,7 @@ def positions(instance: TspInstance, tour: NDArray[np.int64] | None = None) -> N
 
 
 def layout_of(instance: TspInstance) -> str:
-    """How `positions` places the cities of a file without coordinates; "" where it has them."""
+    """Return how `positions` places the cities of an instance without coordinates; "" if it has coordinates."""
     if instance.display is not None or instance.points is not None:
         return ""
     if not _is_scaled(instance):
@@ -84,7 +84,10 @@ def _is_scaled(instance: TspInstance) -> bool:
 
 
 def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The plane in which distances come closest to the matrix: the two largest eigenvectors of the centred squared distances."""
+    """Return points whose distances approximate the matrix, float64 [n, 2], by classical multidimensional scaling.
+
+    They are the two largest eigenvectors of the centred squared distances.
+    """
     size = np.abs(matrix).max() or 1.0
     squared = ((matrix + matrix.T) / (2 * size)) ** 2
     centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
@@ -93,7 +96,7 @@ def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scene(instance: TspInstance, solution: Any) -> Scene:
-    """Cities at `positions`, and the closed tour."""
+    """Return the scene of the cities at `positions` and the closed tour `solution` (None: the cities alone)."""
     tour = None if solution is None else check(instance, solution)
     xy = positions(instance, tour)
     scene = Scene(f"{instance.name or 'TSP'}: {instance.n:,} cities", equal=True, note=layout_of(instance) or "")
@@ -103,8 +106,8 @@ def scene(instance: TspInstance, solution: Any) -> Scene:
     place = np.empty(instance.n, np.int64)
     place[np.arange(instance.n) if tour is None else tour] = np.arange(instance.n)
     if instance.n <= _NAMED:
-        called = instance.ids.tolist() if instance.names is None else instance.names
+        labels = instance.ids.tolist() if instance.names is None else instance.names
         where = "" if tour is None else ", stop {} of the tour"
         for k, ((x, y), at) in enumerate(zip(xy.tolist(), place.tolist())):
-            scene.points.append((x, y, f"city {called[k]}" + where.format(at + 1), -1, ""))
+            scene.points.append((x, y, f"city {labels[k]}" + where.format(at + 1), -1, ""))
     return scene

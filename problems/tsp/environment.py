@@ -1,7 +1,7 @@
 """Building a tour city by city, as a Markov decision process (README.md, "As a decision process").
 
-The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): what matters of a partial tour is the
-sub-problem that remains, a shortest path from its last city (origin) to its first (destination) through the unvisited.
+The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): the remaining decisions depend only on the
+sub-problem that remains, a shortest path from the last city (origin) through the unvisited cities to the first (destination).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.tsp.assignment import Assignment, assignment_of
-from corl.problems.tsp.assignment_outlook import Outlook, describe
+from corl.problems.tsp.assignment_lookahead import AssignmentLookahead, observe
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.transitions import State, reset_rows, surroundings
@@ -23,16 +23,16 @@ from corl.routing.graph_pool import graph_pool, offsets
 
 __all__ = ["SURROUNDINGS", "TspEnvironment"]
 
-_NOTHING = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # of coordinates
+_NO_ASSIGNMENT = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # for an instance with coordinates
 SURROUNDINGS = 96
 """The number of unvisited cities beyond the listed ones that an observation shows."""
-_LISTED = 2  # times K cities are in a neighbour list: half of them may be visited before a scan is needed
+_LISTED = 2  # times K cities are in a neighbour list, so that half of them may be visited before a scan is needed
 
 
 class TspEnvironment(Environment):
-    """A pool of partial tours. An action is a city: the `width` unvisited ones nearest to the last are listed, any may be taken.
+    """A pool of partial tours. An action is the next city: the `width` nearest unvisited ones are listed, any may be taken.
 
-    On a matrix, the nearest are those with the least reduced cost in the assignment problem.
+    On a matrix, the nearest cities are those with the least reduced cost in the assignment problem.
 
     The tour starts at city 0, or at city `key % n` if `reset` is given keys. The reward of a step is minus the distance
     travelled, including the return on the last of the n - 1 steps; the base value is 0.
@@ -54,14 +54,14 @@ class TspEnvironment(Environment):
 
         cities: int32 [R, K + 2], -1 in empty slots.
         mask: bool [R, K + 2], whether a slot is taken.
-        remaining: int32 [R], unvisited cities, of which the K nearest have slots.
-        coordinates: float64 [R, K + 2, 3], if any instance has coordinates: as the metric has them (z = 0 in the plane, unit
+        remaining: int32 [R], the number of unvisited cities, of which the K nearest have slots.
+        coordinates: float64 [R, K + 2, 3], if any instance has coordinates: those of the metric (z = 0 in the plane, unit
             vectors for GEO); zero in empty slots and for matrix instances.
         surroundings: float64 [R, SURROUNDINGS, 3], under the same condition: the next nearest unvisited cities after the listed.
         distances: float64 [R, K + 2, K + 2], if any instance has a matrix: from slot to slot; zero in empty slots and for
             instances with coordinates.
-        bound, prices, successors, cycles, joints, patches, actions: if any instance has a matrix, the assignment problem of what
-            remains and its values for each listed city (corl.problems.tsp.assignment_outlook.Outlook).
+        bound, prices, successors, cycles, joints, patches, actions: if any instance has a matrix, the assignment problem of the
+            rest of the tour and its values for each slot (corl.problems.tsp.assignment_lookahead.AssignmentLookahead).
         """
         at, state = rows, self.state
         cities = np.empty((len(at), self.width + 2), np.int32)
@@ -69,22 +69,29 @@ class TspEnvironment(Environment):
         cities[:, -2], cities[:, -1] = state.order[at, state.visited[at] - 1], state.order[at, 0]
         mask = cities >= 0
         instance = state.instance[at]
-        seen = {"cities": cities, "mask": mask, "remaining": (state.graphs.size[instance] - state.visited[at]).astype(np.int32)}
+        observation = {
+            "cities": cities,
+            "mask": mask,
+            "remaining": (state.graphs.size[instance] - state.visited[at]).astype(np.int32),
+        }
         planar = np.array([given.matrix is None for given in self.instances])
         if planar.any():
-            there = mask & planar[instance][:, None]
-            seen["coordinates"] = np.zeros((*cities.shape, 3))
-            seen["coordinates"][there] = state.graphs.points[(state.graphs.points_start[instance][:, None] + cities)[there]]
-            seen["surroundings"] = np.zeros((len(at), SURROUNDINGS, 3))
-            surroundings(state, at, planar[instance], cities, seen["surroundings"])
+            shown = mask & planar[instance][:, None]
+            observation["coordinates"] = np.zeros((*cities.shape, 3))
+            observation["coordinates"][shown] = state.graphs.points[
+                (state.graphs.points_start[instance][:, None] + cities)[shown]
+            ]
+            observation["surroundings"] = np.zeros((len(at), SURROUNDINGS, 3))
+            surroundings(state, at, planar[instance], cities, observation["surroundings"])
         if not planar.all():
-            seen["distances"] = self._distances(cities, mask & ~planar[instance][:, None], instance)
-            outlook = Outlook.empty(len(at), self.width)
-            describe(state, at, cities, outlook)
-            seen |= outlook._asdict()
-        return seen
+            observation["distances"] = self._distances(cities, mask & ~planar[instance][:, None], instance)
+            lookahead = AssignmentLookahead.empty(len(at), self.width)
+            observe(state, at, cities, lookahead)
+            observation |= lookahead._asdict()
+        return observation
 
     def _distances(self, cities: NDArray[np.int32], mask: NDArray[np.bool_], instance: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the matrix entries between all slots in `mask`, float64 [R, K + 2, K + 2]; zero elsewhere."""
         first, size = (array[instance][:, None, None] for array in (self.state.graphs.matrix_start, self.state.graphs.size))
         pairs = mask[:, :, None] & mask[:, None, :]
         block = np.zeros(pairs.shape)
@@ -101,8 +108,8 @@ class TspEnvironment(Environment):
 
 
 def _pool(instances: list[TspInstance], rows: int, width: int) -> State:
-    """Return the pool of `instances`; the rows are states of instance 0 with the tour at city 0."""
-    solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NOTHING for instance in instances]
+    """Return the pool of `instances`; every row is instance 0 with a partial tour of city 0 alone."""
+    solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NO_ASSIGNMENT for instance in instances]
     into = [found.into if len(found.into) else None for found in solved]
     graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width, into)
     priced = np.array([len(found.into) for found in solved])

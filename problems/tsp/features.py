@@ -24,7 +24,7 @@ TOKENS = 26
 (
     _FROM_ORIGIN, _TO_DESTINATION, _NEAREST, _SECOND, _THIRD, _ORIGIN_SHARE, _DESTINATION_SHARE, _ORIGIN_ALPHA,
     _DESTINATION_ALPHA, _PRICED_LENGTH, _PRICE, _DEGREE, _LARGEST_SHARE, _SECOND_SHARE, _OUTSIDE_SHARE, _OUTSIDE_LENGTH,
-    _LINKED, _PLACE, _IS_ORIGIN, _IS_DESTINATION, _TOKENS_SHOWN, _UNSEEN, _BRANCHED, _WORSE, _LIKELY, _GAIN,
+    _LINKED, _PLACE, _IS_ORIGIN, _IS_DESTINATION, _TOKENS_SHOWN, _NOT_SHOWN, _BRANCHED, _WORSE, _LIKELY, _GAIN,
 ) = range(TOKENS)  # fmt: skip
 PAIRS = 6
 """P: features of a pair of tokens (see _describe_pairs)."""
@@ -33,10 +33,10 @@ SHOWN = 20
 """The default window: the greatest number of slots that a network observes. In optimal tours, one next city in 10,000 is
 farther down the list.
 """
-_FIRST = 0.2  # the relaxation's first step (tuned, as `Effort.trees` is, by right next cities on 300 tours)
-_BEYOND = 1.0  # the distance to the nearest city that is not shown above its lower bound, in the same units (tuned)
-_CLOSE = 1.5  # slots are examined more closely if they are worse than the best by no more than this, in mean edges
-_BRANCH_FIRST = 0.1  # the first step for these, in units of the mean nearest distance (tuned)
+_FIRST = 0.2  # the relaxation's first step (tuned, as `Effort.trees` is, by the share of correct next cities on 300 tours)
+_BEYOND = 1.0  # how far the cities not shown are assumed to be above their lower bound, in the same units (tuned)
+_CLOSE = 1.5  # slots that are worse than the best by at most this many mean edges are branched on
+_BRANCH_FIRST = 0.1  # the first step of a branch, in units of the mean nearest distance (tuned)
 
 
 class Effort(NamedTuple):
@@ -45,13 +45,13 @@ class Effort(NamedTuple):
     around: int = 24
     """The greatest number of cities beyond the listed slots that the relaxation includes."""
     trees: int = 32
-    """Spanning trees of the relaxation."""
+    """The number of spanning trees of the relaxation."""
     branches: int = 4
-    """Slots that are examined more closely; of optimal next cities, 999 in 1000 are among the best four."""
+    """The greatest number of slots branched on; of optimal next cities, 999 in 1000 are among the best four."""
     branch_trees: int = 12
-    """Spanning trees for each of these."""
+    """The number of spanning trees of each branch."""
     enough: float = math.inf
-    """No more trees are spent on a slot whose bound exceeds another's by this many mean edges."""
+    """A branch ends once its bound exceeds the least of the earlier ones by this many mean edges."""
 
 
 _NEAR = Effort()
@@ -60,9 +60,13 @@ _NEAR = Effort()
 def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = _NEAR) -> Tokens:
     """Return the tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
 
-    Slots after the first `window` are not shown as tokens, but they and "surroundings" are cities of the relaxation. Distances
-    are those of "coordinates" in a straight line, or of "distances" (which should be symmetric; otherwise the mean of both
-    directions is used). The unit `scale` is about the length of the path that remains.
+    Distances are straight lines between "coordinates", or those of "distances" (the mean of both directions). The unit `scale`
+    is about the length of the remaining path.
+
+    Args:
+        observation: Of TspEnvironment, R states.
+        window: Slots after the first `window` are masked, but they and "surroundings" are cities of the relaxation.
+        effort: The size of the relaxation.
     """
     mask = np.ascontiguousarray(observation["mask"])
     rows, tokens = mask.shape
@@ -94,9 +98,23 @@ def _features(
     pairs: Any,
     scale: Any,
 ) -> None:
-    """Fill x, pairs and scale row by row.
+    """Write the features of R states of K slots to x, pairs and scale, in place. Rows without a taken slot remain unchanged.
 
-    Nodes 0..c-1 of a row's relaxation are its taken slots and the surroundings, then origin, destination, outside.
+    Nodes 0..c-1 of a row's relaxation are the taken slots and the surroundings; nodes c, c + 1 and c + 2 are the origin, the
+    destination and, if some cities are not among them, one node for all the others.
+
+    Args:
+        mask: bool [R, K + 2], taken slots.
+        remaining: int32 [R], unvisited cities.
+        points: float64 [R, K + 2, 3], coordinates; [R, 0, 0] if there are none.
+        around: float64 [R, A, 3], coordinates of the next nearest cities; [R, 0, 0] if there are none.
+        matrix: float64 [R, K + 2, K + 2], distances; [R, 0, 0] if there are none.
+        window: The greatest number of slots shown.
+        effort: Effort.
+        work: Relaxation of at least K + A + 3 nodes.
+        x: float32 [R, K + 2, TOKENS], receives the features of tokens.
+        pairs: float32 [R, K + 2, K + 2, PAIRS], receives the features of pairs.
+        scale: float64 [R], receives the units.
     """
     slots = mask.shape[1] - 2
     near = np.empty((slots + around.shape[1] + 2, 3))
@@ -136,7 +154,7 @@ def _features(
 
 @kernel
 def _point(points: Any, around: Any, row: Any, m: Any, c: Any, node: Any) -> Any:
-    """The coordinates of a node."""
+    """Return the coordinates of a node, float64 [3]: of a slot, of a city around, of the origin or of the destination."""
     if node < m:
         return points[row, node]
     return around[row, node - m] if node < c else points[row, points.shape[1] - 2 + node - c]
@@ -144,7 +162,7 @@ def _point(points: Any, around: Any, row: Any, m: Any, c: Any, node: Any) -> Any
 
 @kernel
 def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost: Any) -> None:
-    """Distances among the nodes of a row."""
+    """Write the distances among the first c + 2 nodes of a row to float64 cost [M, M]; m and c as in `_features`."""
     ends = matrix.shape[1] - 2
     for i in range(c + 2):
         cost[i, i] = 0.0
@@ -161,9 +179,9 @@ def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost
 
 @kernel
 def _nearest(cost: Any, m: Any, near: Any) -> None:
-    """Compute the distances of the cities 0..m-1, the origin m and the destination m + 1 to their three nearest others.
+    """Write to float64 near [m + 2, 3] the distances of each city, the origin m and the destination m + 1 to the nearest others.
 
-    If there are fewer others, the farthest of them is repeated; the destination counts as one.
+    Others are cities and, except for the origin, the destination. If there are fewer than three, the farthest is repeated.
     """
     for i in range(m + 2):
         a = b = c = np.inf
@@ -195,7 +213,18 @@ def _outside(cost: Any, m: Any, unit: Any) -> None:
 
 @kernel
 def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining: Any, unit: Any, x: Any) -> None:
-    """Write the features of each token, lengths in units of the relaxation's mean edge."""
+    """Write the features of each token of a row to x [K + 2, TOKENS], lengths in units of the relaxation's mean edge.
+
+    Args:
+        work: Relaxation, computed for this row.
+        near: float64 [c + 2, 3], distances to the three nearest others.
+        shown: Slots shown.
+        c: Cities of the relaxation.
+        outside: Whether node c + 2 represents further cities.
+        remaining: Unvisited cities.
+        unit: The relaxation's mean edge.
+        x: float32 [K + 2, TOKENS], receives the features.
+    """
     cost, share, alpha, price = work.cost, work.share, work.alpha, work.price
     o, t, slots = c, c + 1, len(x) - 2
     cheapest = np.inf
@@ -228,12 +257,16 @@ def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining:
         f[_LINKED] = 1.0 if work.parent[i] == o or work.parent[o] == i else 0.0
         f[_PLACE] = i / 16.0 if i < c else 0.0
         f[_IS_ORIGIN], f[_IS_DESTINATION] = 1.0 if i == o else 0.0, 1.0 if i == t else 0.0
-        f[_TOKENS_SHOWN], f[_UNSEEN] = shown / 16.0, math.log1p(remaining - shown)
+        f[_TOKENS_SHOWN], f[_NOT_SHOWN] = shown / 16.0, math.log1p(remaining - shown)
 
 
 @kernel
 def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> None:
-    """Write the distance on three scales, the share of the trees, nearness by alpha, and whether both are the same token."""
+    """Write the features of each pair of tokens of a row to float32 pairs [K + 2, K + 2, PAIRS]; other arguments as `_describe`.
+
+    They are the distance on three scales, the share of the spanning trees with the edge, the nearness by alpha, and whether both
+    are the same token.
+    """
     slots = len(pairs) - 2
     for first in range(shown + 2):
         i, p = (first, first) if first < shown else (c + first - shown, slots + first - shown)
@@ -256,7 +289,20 @@ def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> Non
 def _look_ahead(
     work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, effort: Any, x: Any
 ) -> None:
-    """Write the features of the most promising slots: how much longer the relaxed path becomes when it begins there."""
+    """Branch on the most promising slots, and write how much longer the relaxed path becomes if its first step goes there.
+
+    Args:
+        work: Relaxation, computed for this row; its prices and tree change.
+        prices: float64 [M], scratch.
+        shown: Slots shown.
+        c: Cities of the relaxation.
+        outside: Whether node c + 2 represents further cities.
+        bound: The bound of the relaxation.
+        unit: The relaxation's mean edge.
+        apart: The mean distance of a city to its nearest other.
+        effort: Effort.
+        x: float32 [K + 2, TOKENS], receives the features.
+    """
     nodes = c + 3 if outside else c + 2
     prices[:nodes] = work.price[:nodes]
     guess, bounds = np.empty(shown), np.full(shown, np.inf)

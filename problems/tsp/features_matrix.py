@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
-from corl.problems.tsp.assignment_outlook import ANY_ARC, CYCLES, HEAD, JOINING, OWN_ARC, REGRET, TAIL, Outlook
+from corl.problems.tsp.assignment_lookahead import ANY_ARC, CYCLES, HEAD, JOINING, OWN_ARC, REGRET, TAIL, AssignmentLookahead
 from corl.tokens import Tokens
 
 __all__ = ["PAIRS", "TOKENS", "matrix"]
@@ -43,9 +43,9 @@ def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> T
 
     Args:
         observation: Of TspEnvironment.
-        level: Which features are shown. "raw": costs alone (a constant added to a row then changes them); "reduced": reduced
+        level: Which features are computed. "raw": costs only (a constant added to a row then changes them); "reduced": reduced
             costs instead; "flags": also the assignment's arcs and cycles, and the cost of joining cycles; "actions": also the
-            effect of each action on the assignment, which is what policies are trained on.
+            effect of each action on the assignment; policies are trained on this level.
     """
     if "prices" not in observation:
         raise UsageError("the features 'matrix' are for instances that are given by a matrix; accepted for others: 'plane'")
@@ -54,21 +54,34 @@ def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> T
     regret = np.where(mask[:, :-2], observation["actions"][..., REGRET], np.inf)
     rank = np.argsort(np.argsort(regret, axis=1, kind="stable"), axis=1)
     mask[:, :-2] &= rank < _SHOWN
-    mask[~mask[:, :-2].any(axis=1)] = False  # at the end nothing is left to observe
+    mask[~mask[:, :-2].any(axis=1)] = False  # states at the end of their episode
     x = np.zeros((rows, tokens, TOKENS), np.float32)
     pairs = np.zeros((rows, tokens, tokens, PAIRS), np.float32)
     scale = np.ones(rows)
     cities, remaining, distances = (np.ascontiguousarray(observation[name]) for name in ("cities", "remaining", "distances"))
-    outlook = Outlook(*(np.ascontiguousarray(observation[name]) for name in Outlook._fields))
-    _features(mask, cities, remaining, distances, outlook, rank, _LEVELS[level], x, pairs, scale)
+    lookahead = AssignmentLookahead(*(np.ascontiguousarray(observation[name]) for name in AssignmentLookahead._fields))
+    _features(mask, cities, remaining, distances, lookahead, rank, _LEVELS[level], x, pairs, scale)
     return Tokens(x, mask, pairs, scale)
 
 
 @kernel
 def _features(
-    mask: Any, cities: Any, remaining: Any, distances: Any, seen: Any, rank: Any, level: Any, x: Any, pairs: Any, scale: Any
+    mask: Any, cities: Any, remaining: Any, distances: Any, lookahead: Any, rank: Any, level: Any, x: Any, pairs: Any, scale: Any
 ) -> None:
-    """Fill x, pairs and scale row by row."""
+    """Write the features of R states of K slots to x, pairs and scale, in place. Rows without a taken slot remain unchanged.
+
+    Args:
+        mask: bool [R, K + 2], slots shown.
+        cities: int32 [R, K + 2], their cities.
+        remaining: int32 [R], unvisited cities.
+        distances: float64 [R, K + 2, K + 2], from slot to slot.
+        lookahead: AssignmentLookahead of R states.
+        rank: int64 [R, K], the rank of each slot by regret, from 0.
+        level: 0 to 3, as `_LEVELS`.
+        x: float32 [R, K + 2, TOKENS], receives the features of tokens.
+        pairs: float32 [R, K + 2, K + 2, PAIRS], receives the features of pairs.
+        scale: float64 [R], receives the units.
+    """
     slots = mask.shape[1] - 2
     slot = np.empty(slots + 2, np.int64)
     cost = np.empty((slots + 2, slots + 2))
@@ -80,24 +93,32 @@ def _features(
                 m += 1
         if m == 0:
             continue
-        _costs(distances[row], seen.prices[row], slot[:m], level, cost)
+        _costs(distances[row], lookahead.prices[row], slot[:m], level, cost)
         unit = _unit(cost, m)
         least = np.inf
         for i in range(m - 2):
-            least = min(least, seen.actions[row, slot[i], REGRET] + seen.actions[row, slot[i], JOINING])
+            least = min(least, lookahead.actions[row, slot[i], REGRET] + lookahead.actions[row, slot[i], JOINING])
         _describe(cost, unit, slot[:m], remaining[row], level, x[row])
         _describe_pairs(cost, unit, slot[:m], pairs[row])
         if level > 1:
-            _flag(unit, slot[:m], cities[row], seen, row, x[row], pairs[row])
+            _flag(unit, slot[:m], cities[row], lookahead, row, x[row], pairs[row])
         if level > 2:
-            _look_ahead(unit, slot[:m], rank[row], seen.actions[row], least, x[row])
-        length = seen.bound[row] + least
+            _look_ahead(unit, slot[:m], rank[row], lookahead.actions[row], least, x[row])
+        length = lookahead.bound[row] + least
         scale[row] = length if length > 0.0 else unit * (remaining[row] + 1)
 
 
 @kernel
 def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> None:
-    """Compute reduced (level > 0) or plain costs among the tokens; infinite for arcs that what remains does not have."""
+    """Write plain (level 0) or reduced costs among a row's m tokens to float64 cost [m, m]; infinite for impossible arcs.
+
+    Args:
+        distances: float64 [K + 2, K + 2], from slot to slot.
+        prices: float64 [K + 2, 2], dual prices as tails and as heads.
+        slot: int64 [m], the slot of each token; the last two are the origin and the destination.
+        level: 0 to 3, as `_LEVELS`.
+        cost: Receives the costs.
+    """
     m = len(slot)
     for i in range(m):
         for j in range(m):
@@ -110,7 +131,7 @@ def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> Non
 
 @kernel
 def _unit(cost: Any, m: Any) -> Any:
-    """Return the mean second least cost of the arcs out of a token; if it is zero, the mean over all arcs."""
+    """Return the unit of costs: the mean over tokens of the second cheapest outgoing arc; if it is 0, the mean over all arcs."""
     total, count, whole, arcs = 0.0, 0, 0.0, 0
     for i in range(m - 1):
         best, second = np.inf, np.inf
@@ -130,13 +151,13 @@ def _unit(cost: Any, m: Any) -> Any:
 
 @kernel(inline=True)
 def _near(cost: Any, unit: Any) -> Any:
-    """Return 1 for zero cost, approaching 0 for high costs; defined for infinite costs too."""
+    """Return unit / (unit + cost): 1 for zero cost, and towards 0 for high costs, infinite ones included."""
     return unit / (unit + max(0.0, cost))
 
 
 @kernel
 def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: Any) -> None:
-    """Write the features of costs alone."""
+    """Write the features that depend on costs only to float32 x [K + 2, TOKENS]; arguments as in `_costs` and `_features`."""
     m = len(slot)
     o, d = m - 2, m - 1
     for i in range(m):
@@ -178,11 +199,26 @@ def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
 
 
 @kernel
-def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs: Any) -> None:
-    """Write, for tokens and pairs, the assignment's arcs and cycles, and the cost of joining them."""
+def _flag(unit: Any, slot: Any, cities: Any, lookahead: Any, row: Any, x: Any, pairs: Any) -> None:
+    """Write the features of the assignment's arcs and cycles, and of the cost of joining cycles, for tokens and pairs of one row.
+
+    Args:
+        unit: The unit of costs.
+        slot: int64 [m], the slots of the tokens; the last two are the origin and the destination.
+        cities: int32 [K + 2], the city of each slot.
+        lookahead: AssignmentLookahead.
+        row: The row of `lookahead`.
+        x: float32 [K + 2, TOKENS], receives the features of tokens.
+        pairs: float32 [K + 2, K + 2, PAIRS], receives the features of pairs.
+    """
     m = len(slot)
     o, d = slot[m - 2], slot[m - 1]
-    successors, cycles, joints, patches = seen.successors[row], seen.cycles[row], seen.joints[row], seen.patches[row]
+    successors, cycles, joints, patches = (
+        lookahead.successors[row],
+        lookahead.cycles[row],
+        lookahead.joints[row],
+        lookahead.patches[row],
+    )
     for i in slot:
         f = x[i]
         if i < o:
@@ -199,7 +235,16 @@ def _flag(unit: Any, slot: Any, cities: Any, seen: Any, row: Any, x: Any, pairs:
 
 @kernel
 def _look_ahead(unit: Any, slot: Any, rank: Any, actions: Any, least: Any, x: Any) -> None:
-    """Write the effect of each action on the assignment, its rank, and its estimate relative to the best one's."""
+    """Write the effect of each action on the assignment, its rank, and its estimate relative to the best one's.
+
+    Args:
+        unit: The unit of costs.
+        slot: int64 [m], the slots of the tokens.
+        rank: int64 [K], the rank of each slot by regret.
+        actions: float64 [K, 3], of the row's AssignmentLookahead.
+        least: The least estimate, regret plus cost of joining cycles, of a slot shown.
+        x: float32 [K + 2, TOKENS], receives the features.
+    """
     for i in slot[:-2]:
         f = x[i]
         regret, cycles, joining = actions[i, REGRET], actions[i, CYCLES], actions[i, JOINING]

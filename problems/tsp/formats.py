@@ -141,7 +141,7 @@ def write_instance(instance: TspInstance, path: str | Path) -> None:
 
 
 def write_text(instance: TspInstance, stream: TextIO) -> None:
-    """See `write_instance`."""
+    """Write an instance to an open text stream; see `write_instance`."""
     instance = _in_rows(instance)
     header = [f"NAME : {instance.name}", f"TYPE : {'TSP' if instance.symmetric else 'ATSP'}"]
     header += [f"COMMENT : {line}" for line in instance.comment.splitlines()]

@@ -1,4 +1,4 @@
-"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams)."""
+"""Random instances, identical for a seed on every machine (NumPy's PCG64 streams)."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def asymmetric(*, size: int = 100, seed: int = 0) -> TspInstance:
 
 
 def atsp(*, size: int = 316, kind: str = "crane", seed: int = 0) -> TspInstance:
-    """One of the classes of Cirasella, Johnson, McGeoch and Zhang (ALENEX 2001): amat, crane, disk, rect, rtilt, shop, smat,
-    stilt, super, tmat, tsmat; rect, smat and tsmat are symmetric.
+    """Return an instance of one of the classes of Cirasella, Johnson, McGeoch and Zhang (ALENEX 2001).
 
-    tmat and tsmat take O(size^3) time.
+    `kind` is amat, crane, disk, rect, rtilt, shop, smat, stilt, super, tmat or tsmat; rect, smat and tsmat are symmetric. tmat
+    and tsmat take O(size^3) time.
     """
     from corl.problems.tsp.asymmetric_classes import CLASSES
 

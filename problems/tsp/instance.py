@@ -59,11 +59,12 @@ class TspInstance:
             object.__setattr__(self, "display", display)
 
     def _check_matrix(self) -> None:
+        """Normalise the matrix of an EXPLICIT instance. Raises InputError."""
         m = self.matrix
         if m is None or self.points is not None or m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] < 1:
             raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
         m = np.ascontiguousarray(m, np.float64)
-        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # nobody goes from a city to itself; files have any value there
+        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # the diagonal is unused; files have any value there
             m = m.copy()
             np.fill_diagonal(m, 0.0)
         if not (m.min() >= -LARGEST and m.max() <= LARGEST):  # false for NaN as well
@@ -73,6 +74,7 @@ class TspInstance:
         object.__setattr__(self, "matrix", m)
 
     def _check_points(self, dimensions: int) -> None:
+        """Normalise the points of an instance with coordinates. Raises InputError."""
         p = self.points
         if p is None or self.matrix is not None or p.ndim != 2 or p.shape[1] != dimensions or p.shape[0] < 1:
             raise InputError(f"{self.edge_weight_type} takes points of shape [n, {dimensions}] and no matrix", field="points")

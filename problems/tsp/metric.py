@@ -1,6 +1,6 @@
-"""The kernel's view of an instance's distances (corl.routing.metric): no N x N matrix for coordinate instances.
+"""Distances for kernels (corl.routing.metric), computed on demand: no n x n matrix for instances with coordinates.
 
-The judge (evaluation.py) does not use it: it has formulas of its own.
+The judge (evaluation.py) does not use this module; it has its own formulas.
 """
 
 from __future__ import annotations
@@ -12,5 +12,5 @@ __all__ = ["ATT", "CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM"
 
 
 def metric_of(instance: TspInstance) -> Metric:
-    """The kernel's view of an instance's distances: O(n) memory beyond the instance for coordinates, none for a matrix."""
+    """Return the instance's distances for kernels: O(n) memory beyond the instance for coordinates, none for a matrix."""
     return metric(instance.edge_weight_type, instance.points, instance.matrix)

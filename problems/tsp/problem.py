@@ -63,7 +63,7 @@ class Tsp(Problem):
         "plane-32": partial(_plane, window=32),
         "plane-far": partial(_plane, around=96, trees=64, branches=6, branch_trees=64, enough=0.5),
         "matrix": _matrix,
-        "matrix-raw": partial(_matrix, level="raw"),  # the last three are there to compare with
+        "matrix-raw": partial(_matrix, level="raw"),  # the last three are for comparisons
         "matrix-reduced": partial(_matrix, level="reduced"),
         "matrix-flags": partial(_matrix, level="flags"),
     }

@@ -1,9 +1,13 @@
-"""The assignment problem of what remains of a tour on a matrix, and what it says of each next city.
+"""The assignment problem of the rest of a tour on a matrix, and the effect that each next city has on it.
 
-The remainder is a path from the origin through the unvisited cities to the destination. Taken as node 0 that leaves as the
-origin and is reached as the destination, the two make it a tour, of m nodes, and its assignment problem is a path from origin
-to destination and cycles beside it. Joining two cycles by exchanging the heads of two arcs is Karp's patching (SIAM Journal
-on Computing 8, 1979).
+The rest of the tour is a path from the origin through the unvisited cities to the destination. If origin and destination are
+merged into node 0, whose outgoing arcs are the origin's and whose incoming arcs are the destination's, that path is a tour of m
+nodes. A solution of its assignment problem is a path from origin to destination and, usually, further cycles:
+
+    origin --> a --> b --> destination      c --> d --> c      joining them: exchange the heads of (a b) and (c d),
+    origin --> a --> d --> c --> b --> destination             which gives the arcs (a d) and (c b)
+
+Joining two cycles by exchanging the heads of two arcs is Karp's patching (SIAM Journal on Computing 8, 1979).
 """
 
 from __future__ import annotations
@@ -20,16 +24,16 @@ __all__ = ["Remainder", "new_remainder", "relax", "try_action"]
 
 
 class Remainder(NamedTuple):
-    """Work space and result for up to M nodes."""
+    """Scratch arrays and results for up to M nodes."""
 
     city: NDArray[np.int32]
-    """[M] the cities of the nodes; node 0 is the origin (its head is the destination's)."""
+    """[M] the city of each node; node 0 is the origin as a tail and the destination as a head."""
     cost: NDArray[np.float64]
-    """[M, M] arc costs less the prices, at least 0; infinite on the diagonal, from origin to destination that is."""
+    """[M, M] reduced arc costs, at least 0; infinite on the diagonal, which at node 0 is the arc from origin to destination."""
     out: NDArray[np.float64]
-    """[M] prices as tails."""
+    """[M] dual prices as tails."""
     into: NDArray[np.float64]
-    """[M] prices as heads."""
+    """[M] dual prices as heads."""
     head: NDArray[np.int32]
     """[M] the successors in the assignment."""
     tail: NDArray[np.int32]
@@ -41,16 +45,16 @@ class Remainder(NamedTuple):
     joint: NDArray[np.float64]
     """[M] the least cost of joining a node's cycle to another by this node's arc; infinite for node 0."""
     detour: NDArray[np.float64]
-    """[M] the least cost of giving a node the head that the origin gives up, with all that moves for it."""
+    """[M] the least cost of an alternating path to the origin's head: each node takes the head that the next one gives up."""
     moves: NDArray[np.int32]
-    """[M] the head that a node then takes."""
+    """[M] the head that the node takes on this path."""
     trial: NDArray[np.int32]
-    """[2, M] successors, and marks, when an action is tried."""
+    """[2, M] successors and cycle numbers while an action is tried."""
 
 
 @kernel
 def new_remainder(most: Any) -> Any:
-    """Memory for `most` nodes."""
+    """Return the memory for `most` nodes."""
     line, whole = np.empty(most), np.empty(most, np.int32)
     return Remainder(
         whole, np.empty((most, most)), line, line.copy(), whole.copy(), whole.copy(), whole.copy(), line.copy(), line.copy(),
@@ -60,9 +64,13 @@ def new_remainder(most: Any) -> Any:
 
 @kernel
 def relax(work: Any, matrix: Any, m: Any) -> None:
-    """Solve the assignment problem of the cities work.city[:m]; work.city[m] is the destination. m >= 2.
+    """Solve the assignment problem of m >= 2 nodes, in place; then compute reduced costs, detours, cycles and joints.
 
-    `out`, `into` and `head` hold feasible prices and successors in them to begin with; a head of -1 is open.
+    Args:
+        work: Remainder; city[:m + 1] holds the nodes' cities and the destination; `out`, `into` and `head` hold feasible initial
+            prices and successors, -1 for a node without one.
+        matrix: float64 [n, n], distances of the instance.
+        m: The number of nodes.
     """
     cost, out, into, head, tail = work.cost[:m, :m], work.out[:m], work.into[:m], work.head[:m], work.tail[:m]
     for i in range(m):
@@ -86,7 +94,7 @@ def relax(work: Any, matrix: Any, m: Any) -> None:
 
 @kernel
 def _joints(work: Any, m: Any, count: Any) -> None:
-    """Fill work.joint and work.patch for the assignment's `count` cycles."""
+    """Write work.joint and work.patch for the assignment's `count` cycles."""
     cost, head, cycle, joint, patch = work.cost, work.head, work.cycle, work.joint, work.patch
     joint[:m] = np.inf
     for i in range(1, m):
@@ -99,13 +107,13 @@ def _joints(work: Any, m: Any, count: Any) -> None:
         patch[cycle[i]] = min(patch[cycle[i]], joint[i])
     patch[0] = 0.0
     for c in range(1, count):
-        if patch[c] == np.inf:  # only the origin's arc is left to join it to
+        if patch[c] == np.inf:  # it can only be joined by the origin's arc
             patch[c] = 0.0
 
 
 @kernel
 def _cycles(head: Any, cycle: Any) -> Any:
-    """Number the cycles of a permutation by their least nodes; returns how many there are."""
+    """Number the cycles of the permutation `head` by their least nodes in `cycle`; return the number of cycles."""
     cycle[:] = -1
     count = 0
     for i in range(len(head)):
@@ -119,7 +127,7 @@ def _cycles(head: Any, cycle: Any) -> Any:
 
 @kernel
 def _detours(work: Any, m: Any) -> None:
-    """Dijkstra from the head that the origin has, against the alternating paths of the other nodes to it."""
+    """Write work.detour and work.moves, by Dijkstra's algorithm backwards from the origin's head."""
     cost, head, detour, moves = work.cost, work.head, work.detour, work.moves
     done = work.trial[1]
     detour[:m] = np.inf
@@ -142,13 +150,13 @@ def _detours(work: Any, m: Any) -> None:
 
 @kernel
 def _centre(work: Any, m: Any) -> None:
-    """Make the prices the mean of the two optimal ones that are extreme for the origin's arc: no accident of the algorithm.
+    """Replace the dual prices by the mean of two extreme optimal ones, so that they do not depend on the algorithm.
 
-    A node gives up its head and takes that of another at the cost of its new arc. Prices stay optimal by shortest such ways
-    from node 0 (Dijkstra) and to it (work.detour).
+    On an alternating path each node gives up its head and takes the next node's, at the cost of its new arc. The lengths of
+    shortest such paths from node 0 (Dijkstra) and to node 0 (work.detour) are the shifts to the two extreme optimal prices.
     """
     cost, head, tail = work.cost, work.head, work.tail
-    reach = work.joint  # free until _joints
+    reach = work.joint  # scratch until `_joints` fills it
     done = work.trial[1]
     reach[:m] = np.inf
     done[:m] = 0
@@ -163,7 +171,7 @@ def _centre(work: Any, m: Any) -> None:
             reach[i] = min(reach[i], least + cost[at, head[i]])
     for i in range(m):
         shift = 0.5 * (reach[i] - work.detour[i])
-        reach[i] = shift if abs(shift) < np.inf else 0.0  # with one city left there is nothing to give up
+        reach[i] = shift if abs(shift) < np.inf else 0.0  # with one city left there is no alternating path
     for i in range(m):
         work.out[i] -= reach[i]
         work.into[i] += reach[tail[i]]
@@ -174,8 +182,15 @@ def _centre(work: Any, m: Any) -> None:
 
 @kernel
 def try_action(work: Any, m: Any, node: Any) -> Any:
-    """What going from the origin to `node` next makes of the assignment: how much longer it gets, how many cycles beside the
-    path it then has, and what joining them costs about.
+    """Return the effect on the assignment of going from the origin to `node` next.
+
+    Args:
+        work: Remainder, solved by `relax`.
+        m: Its nodes.
+        node: 1 to m - 1.
+
+    Returns (regret, cycles, joining): the increase in the cost of the assignment, the number of cycles besides the path, and an
+    estimate of the cost of joining them.
     """
     cost, head, trial, cycle = work.cost, work.head, work.trial[0, :m], work.trial[1, :m]
     if node == head[0]:
@@ -202,13 +217,13 @@ def try_action(work: Any, m: Any, node: Any) -> Any:
 
 @kernel
 def _joining(work: Any, m: Any, c: Any) -> Any:
-    """The least cost of joining cycle c of the trial to the rest, the origin's arc apart."""
+    """Return the least cost of joining cycle c of the trial to the rest without the origin's arc; 0 if that is impossible."""
     cost, trial, cycle = work.cost, work.trial[0], work.trial[1]
     first = 1
     while cycle[first] != c:
         first += 1
     i, same = first, True
-    while same:  # a cycle of the assignment as it was
+    while same:  # is it a cycle of the assignment itself?
         same = trial[i] == work.head[i]
         i = trial[i]
         if i == first:

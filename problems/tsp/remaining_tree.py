@@ -1,10 +1,10 @@
-"""A Lagrangian relaxation of what remains of a tour, as features for networks.
+"""A Lagrangian relaxation of the rest of a tour, as features for networks.
 
-What remains is a shortest path from the origin through the cities of a window to the destination. The spanning trees of the
-window contain the paths; prices on cities (Held & Karp, Operations Research 18, 1970) drive the degrees of the cheapest tree
-towards 2, and 1 at both ends. Cities beyond the window are one more node, of any degree, no farther from a city of the window
-than the triangle inequality says. The mean of the trees on the way is nearly a solution of the linear program behind it
-(Barahona & Anbil's volume algorithm, Mathematical Programming 87, 2000).
+The rest of the tour is a shortest path from the origin through the cities of a window to the destination. Such a path is a
+spanning tree in which the ends have degree 1 and all other nodes degree 2. Prices on the nodes (Held & Karp, Operations Research
+18, 1970) drive the degrees of the cheapest spanning tree towards these values. All cities beyond the window are represented by
+one more node, of any degree, at distances that the triangle inequality bounds from below. The weighted mean of the trees computed
+approximates a solution of the linear program (Barahona & Anbil's volume algorithm, Mathematical Programming 87, 2000).
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ _FAR = 1e300
 
 
 class Relaxation(NamedTuple):
-    """Work space and result for up to M nodes: the nearest cities, origin, destination, and the outside."""
+    """Scratch arrays and results for up to M nodes: the nearest cities, the origin, the destination, and the cities beyond."""
 
     cost: NDArray[np.float64]
     """[M, M] distances; large for an edge that must not be used."""
     price: NDArray[np.float64]
-    """[M] the Lagrange multipliers of the nodes at the end."""
+    """[M] the current Lagrange multipliers of the nodes."""
     share: NDArray[np.float64]
-    """[M, M] the share of the trees on the way that have an edge, weighted by step lengths."""
+    """[M, M] the share of the trees computed that contain an edge, weighted by step lengths."""
     alpha: NDArray[np.float64]
-    """[M, M] how much longer the last tree gets when it must have an edge (Helsgaun, EJOR 126, 2000), priced."""
+    """[M, M] by how much the priced length of the last tree grows if it must contain an edge (Helsgaun, EJOR 126, 2000)."""
     degree: NDArray[np.int64]
-    """[M] in the present tree."""
+    """[M] the degree of each node in the current tree."""
     before: NDArray[np.int64]
-    """[M] what the tree before was away from the wanted degree."""
+    """[M] the degree in the previous tree minus the wanted degree."""
     key: NDArray[np.float64]
-    """[M] Prim: the cheapest edge to the tree ..."""
+    """[M] Prim's algorithm: the priced length of the cheapest edge from a node to the tree."""
     parent: NDArray[np.int64]
-    """[M] ... and its end there; after it, the parent in the tree rooted at node 0, which has itself."""
+    """[M] the other end of that edge; afterwards the parent in the tree rooted at node 0, whose parent is itself."""
     order: NDArray[np.int64]
     """[M] nodes in the order in which they joined the tree."""
 
 
 def new_relaxation(nodes: int) -> Relaxation:
-    """Memory for `nodes` nodes."""
+    """Return the memory for `nodes` nodes."""
     square, line, whole = (nodes, nodes), np.empty(nodes), np.empty(nodes, np.int64)
     return Relaxation(
         np.empty(square), line.copy(), np.empty(square), np.empty(square), whole.copy(), whole.copy(), line, whole.copy(), whole
@@ -54,18 +54,23 @@ def new_relaxation(nodes: int) -> Relaxation:
 
 @kernel
 def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -> Any:
-    """`steps` trees of the first `nodes` nodes of `work.cost`; returns the last tree's bound on the path's length.
+    """Do `steps` subgradient steps from small prices, in place; return the bound of the last tree on the length of the path.
 
-    Nodes `ends` and `ends` + 1 are the origin and the destination (wanted degree 1), and the last node has any degree if
-    `free`. The step length falls from `first` to 0, in units of distance.
+    Args:
+        work: Relaxation; `cost` is given, everything else is computed.
+        nodes: The number of nodes.
+        ends: The origin's node; the destination is node `ends` + 1. Both have wanted degree 1, the others 2.
+        free: Whether the last node may have any degree.
+        steps: The number of steps, each with one spanning tree.
+        first: The first step length, in units of distance; it falls linearly to 0.
     """
     price, share = work.price, work.share
-    for i in range(nodes):  # so small that they only break ties, of two equal edges always the same way
+    for i in range(nodes):  # so small that they only break ties between equal edges, always in the same way
         price[i] = 1e-4 * first * ((0.618034 * i) % 1.0)
     work.before[:nodes] = 0
     share[:nodes, :nodes] = 0.0
     total = 0.0
-    skipped = steps // 5  # the first trees know little
+    skipped = steps // 5  # the first trees have little in common with tours
     for k in range(steps):
         _prim(work, nodes)
         length = first * (1.0 - k / steps)
@@ -86,10 +91,20 @@ def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -
 
 @kernel
 def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, first: Any, prices: Any, enough: Any) -> Any:
-    """The best bound on a path whose first step goes to node `to`, from `steps` trees that begin with `prices` [M].
+    """Return the best bound on a path whose first step goes to node `to`.
 
-    No more trees follow one whose bound is above `enough`.
-    Other edges of the origin are too costly meanwhile. Changes the work's prices and its present tree.
+    Meanwhile the other edges of the origin are made too costly. Changes the prices and the current tree of `work`.
+
+    Args:
+        work: Relaxation.
+        nodes: The number of nodes.
+        ends: The origin's node; the destination is node `ends` + 1.
+        free: Whether the last node may have any degree.
+        to: The node of the first step.
+        steps: The greatest number of spanning trees.
+        first: The first step length, in units of distance; it falls linearly to 0.
+        prices: float64 [M], the initial prices.
+        enough: The call ends after a tree whose bound exceeds this.
     """
     cost, origin = work.cost, ends
     kept = cost[origin, :nodes].copy()
@@ -112,7 +127,7 @@ def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, fir
 
 @kernel
 def _raise(work: Any, nodes: Any, ends: Any, free: Any, length: Any) -> None:
-    """One step of the prices along the subgradient, with momentum, as Volgenant & Jonker (EJOR 9, 1982)."""
+    """Change the prices by one subgradient step of the given length, with the momentum of Volgenant & Jonker (EJOR 9, 1982)."""
     for i in range(nodes - 1 if free else nodes):
         away = work.degree[i] - (1 if ends <= i < ends + 2 else 2)
         work.price[i] += length * (0.7 * away + 0.3 * work.before[i])
@@ -121,7 +136,7 @@ def _raise(work: Any, nodes: Any, ends: Any, free: Any, length: Any) -> None:
 
 @kernel
 def _paid(work: Any, nodes: Any, ends: Any, free: Any) -> Any:
-    """The prices that every path pays, to be taken off the priced length of a tree."""
+    """Return the sum of prices that every path contains, which is subtracted from the priced length of a tree."""
     paid = 0.0
     for i in range(nodes - 1 if free else nodes):
         paid += work.price[i] * (1 if ends <= i < ends + 2 else 2)
@@ -130,7 +145,7 @@ def _paid(work: Any, nodes: Any, ends: Any, free: Any) -> Any:
 
 @kernel
 def _prim(work: Any, nodes: Any) -> Any:
-    """The cheapest spanning tree by priced cost into parent, order and degree; returns its priced length."""
+    """Write the cheapest spanning tree by priced cost to `parent`, `order` and `degree`; return its priced length (Prim)."""
     cost, price, key, parent, order = work.cost, work.price, work.key, work.parent, work.order
     work.degree[:nodes] = 0
     for i in range(nodes):
@@ -156,10 +171,10 @@ def _prim(work: Any, nodes: Any) -> Any:
 
 @kernel
 def _alphas(work: Any, nodes: Any) -> None:
-    """work.alpha from the present tree."""
+    """Write work.alpha for the current tree."""
     cost, price, alpha, parent, order = work.cost, work.price, work.alpha, work.parent, work.order
     alpha[0, 0] = 0.0
-    for i in range(1, nodes):  # alpha holds the costliest edge on the tree's way between two nodes at first
+    for i in range(1, nodes):  # at first alpha holds the costliest edge on the tree's path between two nodes
         node = order[i]
         above, length = parent[node], work.key[node]
         for j in range(i):

@@ -1,4 +1,4 @@
-"""Instances with the same tours as a given one: mirrored and turned; and a part of one."""
+"""Mirrored and rotated copies of an instance, which have the same tours, and the instance of its first cities."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["first_cities", "planar_symmetries"]
 
 
 def planar_symmetries(instance: TspInstance) -> list[TspInstance]:
-    """The instance under the eight symmetries of the square, itself first; every tour keeps its length.
+    """Return the instance under the eight symmetries of the square, itself first; every tour keeps its length.
 
-    The first two coordinates are exchanged or change their sign, which no metric of TSPLIB notices but GEO's; for GEO and
-    for a matrix the instance alone is returned.
+    The first two coordinates are exchanged or change their signs, which changes no distance of TSPLIB's metrics except GEO. For
+    GEO and for a matrix the instance alone is returned.
     """
     if instance.points is None or instance.edge_weight_type == "GEO":
         return [instance]
@@ -29,7 +29,7 @@ def planar_symmetries(instance: TspInstance) -> list[TspInstance]:
 
 
 def first_cities(instance: TspInstance, most: int) -> TspInstance:
-    """The instance of its first cities, at most `most`."""
+    """Return the instance of the first `most` cities; itself if it has no more."""
     if instance.n <= most:
         return instance
     points = None if instance.points is None else instance.points[:most]

@@ -1,4 +1,4 @@
-"""The pool of partial tours and its kernels: what `corl.search` calls through `corl.hooks`."""
+"""The pool of partial tours and its kernels, which `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class State(NamedTuple):
     graphs: GraphPool
     """Neighbour lists; for a matrix, ordered by distance minus price."""
     priced_start: NDArray[np.int64]
-    """[I] where the prices of a matrix instance begin; -1 for an instance with coordinates."""
+    """[I] the offset of a matrix instance's prices; -1 for an instance with coordinates."""
     prices: NDArray[np.float64]
-    """[2, sum of n over matrix instances] prices of the assignment problem of all cities, as tails and as heads."""
+    """[2, sum of n over matrix instances] dual prices of the assignment problem of all cities, as tails and as heads."""
     successor: NDArray[np.int32]
-    """[sum of n over matrix instances] the optimal assignment of all cities."""
+    """[sum of n over matrix instances] the successors in an optimal assignment of all cities."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     visited: NDArray[np.int32]
@@ -41,7 +41,7 @@ class State(NamedTuple):
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, starts: Any) -> None:
-    """Make each of `rows` the tour of one city, starts[i], in instances[i]."""
+    """Make row rows[i] the partial tour of instance instances[i] that holds city starts[i] alone, in place."""
     for i in range(len(rows)):
         order, place = state.order[rows[i]], state.place[rows[i]]
         for city in range(state.graphs.size[instances[i]]):
@@ -53,14 +53,22 @@ def reset_rows(state: Any, rows: Any, instances: Any, starts: Any) -> None:
 
 @kernel
 def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> None:
-    """Write the coordinates of the next nearest unvisited cities after `cities`, the slots of an observation, if `wanted`."""
+    """Write the coordinates of the nearest unvisited cities that have no slot in an observation.
+
+    Args:
+        state: State.
+        rows: int [R], rows of the pool.
+        wanted: bool [R], rows to write; the others, and rows whose unvisited cities all have slots, are left unchanged.
+        cities: int32 [R, K + 2], the city of each slot.
+        out: float64 [R, A, 3], receives the coordinates of up to A cities.
+    """
     listed = cities.shape[1] - 2
     wide = np.empty(listed + out.shape[1], np.int32)
     for i in range(len(rows)):
         if not wanted[i] or state.graphs.size[state.instance[rows[i]]] - state.visited[rows[i]] <= listed:
             continue
-        count, seen = 0, hooks.actions(state, rows[i], wide)
-        for city in wide[:seen]:
+        count, found = 0, hooks.actions(state, rows[i], wide)
+        for city in wide[:found]:
             if count < out.shape[1] and not (cities[i, :-2] == city).any():
                 out[i, count] = state.graphs.points[state.graphs.points_start[state.instance[rows[i]]] + city]
                 count += 1
@@ -68,7 +76,7 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Go to an unvisited city; the reward is minus the distance, plus the return to the first with the last city."""
+    """Go to an unvisited city. The reward is minus the distance, which includes the return to the first city on the last step."""
     instance, t = state.instance[src], state.visited[src]
     n = state.graphs.size[instance]
     if t >= n or action < 0 or action >= n or state.place[src, action] < t:
@@ -89,10 +97,11 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the nearest unvisited cities: from the origin's list, or from a scan if the list has too few left.
+    """List the nearest unvisited cities: from the origin's neighbour list, or by a scan if too few of the list are unvisited.
 
-    On a matrix they are those of the least reduced cost in the assignment problem of all cities: for random closed matrices of
-    200 cities, 1 in 100 arcs of the best tours is not among the 32 shortest, none is outside the 16 of least reduced cost.
+    On a matrix, cities are ordered by reduced cost in the assignment problem of all cities. In random matrices of 200 cities
+    closed under shortest paths, 1 in 100 arcs of the best tours is not among the 32 shortest arcs out of its city, but all are
+    among the 16 of least reduced cost.
     """
     instance, t = state.instance[row], state.visited[row]
     n, listed = state.graphs.size[instance], state.graphs.listed[instance]
@@ -115,9 +124,14 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def _scan(metric: Any, prices: Any, origin: Any, cities: Any, out: Any) -> Any:
-    """Fill `out` with the nearest of `cities` from `origin`, ties by the lower number, whatever the order of `cities`.
+    """Write the nearest of `cities` to `out`, nearest first, ties by the lower number; return their number.
 
-    If there are `prices`, [n], they are subtracted from the distances.
+    Args:
+        metric: Metric of n cities.
+        prices: float64 [n], subtracted from the distances; [0] for none.
+        origin: The city from which distances are measured.
+        cities: int32 [m], in any order.
+        out: int32 [k], k <= m, receives the cities.
     """
     lengths = np.empty(len(out))
     count = 0

@@ -1,3 +1,3 @@
-"""Vehicle routing: what an instance is, its files, its judge and its Markov decision process."""
+"""Vehicle routing: instance, files, judge and Markov decision process."""
 
 from corl.problems.vrp.instance import VrpInstance as VrpInstance

@@ -1,4 +1,4 @@
-"""From routes to the decisions that build them: what imitation learns from."""
+"""Conversion of routes to the decisions that build them, from which imitation learns."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: VrpInstance, solution: Any) -> NDArray[np.int64]:
-    """The environment's actions that build a solution: int64 [clients visited], one more where others are left out.
+    """Return the environment's actions that build a solution: int64 [clients visited], one more if clients are skipped.
 
-    The fullest routes come first (as BQ-NCO has them; Drakulic et al., NeurIPS 2023, appendix), of two as full the one with the
-    lowest client; where direction does not matter, a route begins at its end that is nearer to the depot.
-    Raises UsageError for what the environment does not take.
+    The fullest routes come first, as in BQ-NCO (Drakulic et al., NeurIPS 2023, appendix); of equally full ones, the one with the
+    lowest client. If direction does not matter, a route begins at its end that is nearer to the depot.
+    Raises UsageError for instances that the environment does not take.
     """
     if reason := refusal(instance):
         raise UsageError(f"{instance.name or 'vrp'}: {reason}")

@@ -1,4 +1,4 @@
-"""Pictures of instances and routes: with matplotlib, and for pages of each route its stops with times and loads."""
+"""Pictures of instances and routes: with matplotlib, and as scenes for pages, with each route's stops, times and loads."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["draw", "positions", "scene"]
 
 _CLIENT, _DEPOT, _MISSED = "#24292f", "#d1242f", "#8c959f"
-_NAMED = 12  # routes that a legend names
+_NAMED = 12  # greatest number of routes in the legend
 _LEGS = 2000  # clients from which the legs to and from the depot are not drawn
 
 
 def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
-    """Draw depots and clients at `positions`, and the routes `solution` (None: the instance alone); the title gives the cost.
+    """Draw depots and clients at `positions`, and the routes of `solution` (None: the instance alone); the title states the cost.
 
-    Routes have colours by their direction from the depot, so that neighbours look similar but not the same; their ways from
-    and to the depot are thin. The legend names up to twelve: number of clients and load. Up to a hundred clients
-    have their numbers in the file.
+    Routes have colours by their direction from the depot, so that neighbours look similar but not equal; their legs from and to
+    the depot are thin. The legend names up to twelve routes: number of clients and load. Up to a hundred clients have their ids.
     """
     import matplotlib
 
@@ -64,7 +63,7 @@ def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
             edgecolors=_MISSED,
             linewidths=0.6,
             zorder=3,
-            label="left out",
+            label="unserved",
         )
     axes.scatter(
         xy[:depots, 0], xy[:depots, 1], s=max(40.0, 3 * size), color=_DEPOT, marker="s", linewidths=0, zorder=4, label="depot"
@@ -87,13 +86,13 @@ def _clients(count: int) -> str:
 
 
 def _angle(instance: VrpInstance, xy: NDArray[np.float64], route: Any) -> float:
-    """The direction in which a route lies."""
+    """Return the direction in which a route lies."""
     middle = xy[route.visits].mean(axis=0) - xy[instance.vehicles.start[route.vehicle]]
     return float(np.arctan2(middle[1], middle[0]))
 
 
 def positions(instance: VrpInstance) -> NDArray[np.float64]:
-    """Where to draw the nodes, float64 [n, 2]: display coordinates, or their own (GEO with east to the right).
+    """Return where to draw the nodes, float64 [n, 2]: display coordinates, or their own (GEO with east to the right).
 
     With a matrix alone the depots are in the middle of a circle of clients.
     """
@@ -108,7 +107,7 @@ def positions(instance: VrpInstance) -> NDArray[np.float64]:
 
 
 def scene(instance: VrpInstance, solution: Any) -> Scene:
-    """Depots, clients and routes at `positions`; a group is a route."""
+    """Return the scene of depots, clients and routes at `positions`; a group is a route."""
     routes = [] if solution is None else routes_of(instance, solution)
     xy, depots = positions(instance), instance.depots
     scene = Scene(f"{instance.name or 'vehicle routing'}: {instance.clients:,} clients", equal=True)

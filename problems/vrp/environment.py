@@ -1,7 +1,7 @@
-"""Building routes client by client, as a Markov decision process (README.md, "As a decision process").
+"""Construction of routes client by client, as a Markov decision process (README.md, "As a decision process").
 
-The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): what matters of a partial solution is where the
-vehicle under way is, what it may still carry and how long, and who is not visited.
+The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): of a partial solution, only the position of the
+current vehicle, its remaining capacity and time, and the unvisited clients matter.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from corl.environment import Environment
 from corl.errors import UsageError
 from corl.problems.vrp.evaluation import Route
-from corl.problems.vrp.features import Seen, observe
+from corl.problems.vrp.features import Observation, observe
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
-from corl.problems.vrp.transitions import State, alone, reset_rows
+from corl.problems.vrp.transitions import State, mark_servable, reset_rows
 from corl.routing.graph_pool import graph_pool
 
 __all__ = ["VrpEnvironment", "refusal"]
 
-_LISTED = 2  # times K nodes are in a neighbour list: half of them may be visited before a scan is needed
+_LISTED = 2  # neighbour lists hold this multiple of K nodes: half of them may be visited before a scan is needed
 
 
 def refusal(instance: VrpInstance) -> str:
@@ -61,13 +61,13 @@ class VrpEnvironment(Environment):
                 raise UsageError(f"{instance.name or 'vrp'}: {reason}")
         self.width = max(1, min(width, 2 * max(instance.n for instance in instances) - 1))
         self.state = _pool(self.instances, rows, self.width)
-        alone(self.state)
-        lost = self.state.required & ~self.state.alone
+        mark_servable(self.state)
+        lost = self.state.required & ~self.state.servable
         if lost.any():
             number = int(np.searchsorted(self.state.graphs.nodes_start, int(lost.argmax()), side="right")) - 1
             given = self.instances[number]
             node = given.ids[int(lost.argmax()) - self.state.graphs.nodes_start[number]]
-            raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a vehicle of its own")
+            raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a separate vehicle")
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -77,10 +77,10 @@ class VrpEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the reduced states, see corl.problems.vrp.features.Seen; the first K slots are those of `actions`."""
-        seen = Seen.empty(len(rows), self.width)
-        observe(self.state, rows, actions, seen)
-        return seen._asdict()
+        """Return the reduced states, see corl.problems.vrp.features.Observation; the first K slots are those of `actions`."""
+        observation = Observation.empty(len(rows), self.width)
+        observe(self.state, rows, actions, observation)
+        return observation._asdict()
 
     def solution(self, row: int) -> list[Route]:
         """Return the routes of a row.
@@ -91,7 +91,7 @@ class VrpEnvironment(Environment):
         t, clients = int(state.visited[at]), int(state.graphs.size[state.instance[at]]) - 1
         if t < clients and not state.done[at]:
             raise UsageError(f"row {at} has decided on {t} of {clients} clients")
-        begins = np.flatnonzero(state.opens[at, :t])
+        begins = np.flatnonzero(state.begins_route[at, :t])
         return [Route(0, part.copy()) for part in np.split(state.order[at, :t], begins[1:])] if t else []
 
 
@@ -115,14 +115,14 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:
         service=nodes("service", 0.0),
         prize=np.where(required, 0.0, nodes("prize", 0.0)),
         required=required,
-        alone=np.zeros(len(required), bool),
+        servable=np.zeros(len(required), bool),
         instance=np.zeros(rows, np.int32),
         visited=np.zeros(rows, np.int32),
-        wanted=np.zeros(rows, np.int32),
+        required_left=np.zeros(rows, np.int32),
         done=np.ones(rows, bool),
         order=np.zeros((rows, largest), np.int32),
         place=np.zeros((rows, largest), np.int32),
-        opens=np.zeros((rows, largest), bool),
+        begins_route=np.zeros((rows, largest), bool),
         vehicle=np.zeros((rows, 5)),
         from_depot=np.zeros(1, bool),
     )

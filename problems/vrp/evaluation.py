@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation_rules import (
-    check_own,
     check_rules,
-    hours,
-    own_legs,
-    paused,
-    pauses,
+    check_single_route,
+    has_breaks,
+    leg_distances,
+    path_windows,
     stays_out,
     time_cost,
+    times_with_breaks,
     travel_times,
 )  # fmt: skip
 from corl.problems.vrp.instance import VrpInstance
@@ -91,7 +91,7 @@ def check_route(instance: VrpInstance, route: Route) -> float:
     Raises Infeasible, naming the first violated limit.
     """
     if instance.rules is not None:
-        check_own(instance, route)
+        check_single_route(instance, route)
     kind, vehicles = route.vehicle, instance.vehicles
     (length,) = _checked_distances(instance, [route])
     cost = length * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + instance.route_weight
@@ -115,7 +115,7 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
         except ValueError:  # ragged
             raise Infeasible(f"route {number} is no list of clients") from None
         if visits.ndim != 1 or not len(visits):
-            raise Infeasible(f"route {number} visits nobody; leave it out" if visits.ndim == 1 else f"route {number} is no list")
+            raise Infeasible(f"route {number} visits no client; omit it" if visits.ndim == 1 else f"route {number} is no list")
         if visits.dtype.kind not in "iu":
             raise Infeasible(f"route {number} is a list of integers, not of {visits.dtype}")
         least = 0 if instance.rules is not None and instance.rules.reloads is not None else instance.depots
@@ -135,21 +135,21 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     With reloads the load is that of all trips together. With breaks, rests or several windows, `begin` is that of a
     schedule with the earliest return; raises Infeasible if there is no schedule.
     """
-    path, legs = _ways(instance, [route])[0]
+    path, legs = _paths(instance, [route])[0]
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
     opens = np.zeros(len(path)) if instance.earliest is None else instance.earliest[path]
     closes = np.full(len(path), np.inf) if instance.latest is None else instance.latest[path]
     load, travel = float(instance.demand[path].sum()), legs
     if instance.rules is not None:
-        opens, closes = hours(instance, route, path, opens, closes)
+        opens, closes = path_windows(instance, route, path, opens, closes)
         travel = travel_times(instance, route, path, legs)
-        if pauses(instance.rules, route.vehicle):
-            times = paused(instance, route, path, opens, closes, service, travel)
+        if has_breaks(instance.rules, route.vehicle):
+            times = times_with_breaks(instance, route, path, opens, closes, service, travel)
             return Schedule(float(legs.sum()), load, times[1:-1], float(times[0]), float(times[-1]), float(times[-1] - times[0]))
     begin = opens.copy()  # leaving as soon as the depot opens
     for i in range(1, len(path)):
         begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
-    last = closes.copy()  # the latest times at which everything that follows is still in time
+    last = closes.copy()  # the latest times for which everything after them is still in time
     for i in range(len(path) - 2, -1, -1):
         last[i] = min(closes[i], last[i + 1] - travel[i] - service[i])
     busy = float(travel.sum() + service.sum())
@@ -162,7 +162,7 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     return Schedule(float(legs.sum()), load, begin[1:-1], leave, back, max(busy, back - leave))
 
 
-def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Return the nodes that each route visits, from depot to depot, and the distances between them, computed in one call.
 
     The distance to the last depot is 0 if the vehicle need not return.
@@ -176,7 +176,9 @@ def _ways(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     ends = np.cumsum([0, *(len(route.visits) + 2 for route in routes)]).tolist()
     ways = [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
-    return ways if rules is None else [(nodes, own_legs(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, ways)]
+    return (
+        ways if rules is None else [(nodes, leg_distances(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, ways)]
+    )
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
@@ -194,8 +196,8 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
 
 
 def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[float]:
-    """Return the lengths of routes that keep all of their own limits. Raises Infeasible, naming the first that does not."""
-    vehicles, ways = instance.vehicles, _ways(instance, routes)
+    """Return the lengths of routes, after checking the limits of each. Raises Infeasible, naming the first violated limit."""
+    vehicles, ways = instance.vehicles, _paths(instance, routes)
     kinds = np.array([route.vehicle for route in routes], np.int64)
     plain = instance.rules is None  # otherwise the loads have been checked trip by trip
     loads = np.array([instance.demand[path].sum() if plain else 0.0 for path, _ in ways])
@@ -208,7 +210,7 @@ def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[f
 
 
 def _check_limits(instance: VrpInstance, number: int, route: Route, load: float, length: float) -> None:
-    """Check that a route keeps all of its own limits. Raises Infeasible."""
+    """Check that a route keeps all of its limits. Raises Infeasible."""
     vehicles, kind = instance.vehicles, route.vehicle
     _within(load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
     _within(length, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
@@ -217,7 +219,7 @@ def _check_limits(instance: VrpInstance, number: int, route: Route, load: float,
 
 
 def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
-    """Check that a route keeps its windows and its longest duration. Raises Infeasible."""
+    """Check that a route keeps its windows and its maximum duration. Raises Infeasible."""
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     plan = schedule(instance, route)
     if instance.latest is not None:

@@ -1,4 +1,4 @@
-"""The judge of an instance's `rules`: loads, order, pairs, groups, trips, and the times of a route with pauses."""
+"""The judge of side constraints: loads, order, shipments, groups, trips, and the times of a route with breaks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.tolerance import keeps
 
 __all__ = [
-    "check_loads", "check_own", "check_rules", "hours", "opened", "own_legs", "paused", "pauses", "stays_out", "time_cost",
+    "check_loads",
+    "check_rules",
+    "check_single_route",
+    "has_breaks",
+    "leg_distances",
+    "next_open",
+    "path_windows",
+    "stays_out",
+    "time_cost",
+    "times_with_breaks",
     "travel_times",
 ]  # fmt: skip
 
@@ -22,27 +31,27 @@ _Floats = NDArray[np.float64]
 
 
 def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
-    """All of `rules` that is about who goes where in what order, and about loads. Raises Infeasible, naming the first broken."""
+    """Check all side constraints on assignment, order and loads. Raises Infeasible, naming the first violated."""
     rules = instance.rules
     assert rules is not None
     _check_groups(instance, rules, routes)
     for number, route in enumerate(routes, 1):
         _check_route(instance, rules, number, route)
-    _check_pairs(instance, rules, routes)
+    _check_shipments(instance, rules, routes)
     _check_begun(instance, rules, routes, range(instance.vehicles.types))
 
 
-def check_own(instance: VrpInstance, route: Route) -> None:
-    """As `check_rules`, of a route whatever else a plan holds."""
+def check_single_route(instance: VrpInstance, route: Route) -> None:
+    """Check the side constraints of one route, regardless of the others. Raises Infeasible."""
     rules = instance.rules
     assert rules is not None
     _check_route(instance, rules, 1, route)
-    _check_pairs(instance, rules, [route])
+    _check_shipments(instance, rules, [route])
     _check_begun(instance, rules, [route], [route.vehicle])
 
 
-def _check_route(instance: VrpInstance, rules: Rules, number: int, route: Route) -> None:
-    """Clients that its vehicle may serve, and loads that fit."""
+def _check_route(instance: VrpInstance, rules: SideConstraints, number: int, route: Route) -> None:
+    """Check that the vehicle may serve the route's clients, and that loads fit."""
     clients = route.visits[route.visits >= instance.depots]
     if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
         client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
@@ -51,8 +60,8 @@ def _check_route(instance: VrpInstance, rules: Rules, number: int, route: Route)
         check_loads(instance, rules, f"route {number}", route.vehicle, trip)
 
 
-def _check_groups(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
-    """One client of a group at most, and of a required one in any case."""
+def _check_groups(instance: VrpInstance, rules: SideConstraints, routes: Sequence[Route]) -> None:
+    """Check that at most one client of a group is served, and one of each required group."""
     if rules.groups is None or rules.group_required is None:
         return
     served = np.concatenate([np.zeros(0, np.int64), *(rules.groups[route.visits] for route in routes)])
@@ -64,8 +73,8 @@ def _check_groups(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) 
             raise Infeasible(f"of the group {names}, {words} served")
 
 
-def _trips(instance: VrpInstance, rules: Rules, number: int, route: Route) -> list[NDArray[np.int32]]:
-    """The visits of each trip. Raises Infeasible for reloads that there are not, or that nothing is between."""
+def _trips(instance: VrpInstance, rules: SideConstraints, number: int, route: Route) -> list[NDArray[np.int32]]:
+    """Return the visits of each trip. Raises Infeasible for a forbidden reload, or one without a client before or after it."""
     at = np.flatnonzero(route.visits < instance.depots)
     if not len(at):
         return [route.visits]
@@ -86,8 +95,16 @@ def _trips(instance: VrpInstance, rules: Rules, number: int, route: Route) -> li
     return trips
 
 
-def check_loads(instance: VrpInstance, rules: Rules, route: str, kind: int, trip: NDArray[np.int32]) -> None:
-    """Whether what is aboard fits all along a trip, in every dimension; and whether deliveries come first where they must."""
+def check_loads(instance: VrpInstance, rules: SideConstraints, route: str, kind: int, trip: NDArray[np.int32]) -> None:
+    """Check that the load fits all along a trip, in every dimension, and that deliveries come first if they must.
+
+    Args:
+        instance: The instance.
+        rules: Its side constraints.
+        route: The route's name in messages.
+        kind: The vehicle type.
+        trip: int32, the nodes of the trip.
+    """
     demands = rules.of("demands", instance.demand[:, None])
     capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], rules.dimensions, axis=1))[kind]
     change = -demands[trip]
@@ -110,18 +127,18 @@ def check_loads(instance: VrpInstance, rules: Rules, route: str, kind: int, trip
 
 
 def _check_order(instance: VrpInstance, route: str, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats) -> None:
-    """Deliveries, of which there is one at least where anything is collected, before what is collected."""
+    """Check that a trip delivers before it collects, and delivers something if it collects."""
     brings, takes = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
     collected = np.logical_or.accumulate(takes) if len(takes) else takes
     if (late := brings & collected).any():
         client = instance.labels[trip[int(late.argmax())]]
-        raise Infeasible(f"{route} brings something to client {client} after it has collected; deliveries come first")
+        raise Infeasible(f"{route} delivers to client {client} after a pickup; deliveries come first")
     if takes.any() and not brings.any():
-        raise Infeasible(f"{route} collects and brings nothing; accepted: a delivery first")
+        raise Infeasible(f"{route} collects without delivering anything; accepted: a delivery first")
 
 
-def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -> None:
-    """What is picked up is brought later on the same route."""
+def _check_shipments(instance: VrpInstance, rules: SideConstraints, routes: Sequence[Route]) -> None:
+    """Check that each shipment is delivered after its pickup on the same route."""
     if rules.shipments is None:
         return
     route_of, position = np.full(instance.n, -1), np.zeros(instance.n, np.int64)
@@ -130,12 +147,13 @@ def _check_pairs(instance: VrpInstance, rules: Rules, routes: Sequence[Route]) -
     for start, end in rules.shipments:
         if route_of[start] != route_of[end] or position[start] > position[end]:
             message = (
-                f"what is picked up at client {instance.labels[start]} is not brought to client {instance.labels[end]} after it"
+                f"the shipment from client {instance.labels[start]} is not delivered to client {instance.labels[end]} after it"
             )
             raise Infeasible(f"{message}, on the same route")
 
 
-def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route], kinds: Iterable[int]) -> None:
+def _check_begun(instance: VrpInstance, rules: SideConstraints, routes: Sequence[Route], kinds: Iterable[int]) -> None:
+    """Check that routes under way begin with their fixed beginnings."""
     for kind in kinds:
         if rules.begun is None or not len(begun := rules.begun[kind]):
             continue
@@ -148,13 +166,13 @@ def _check_begun(instance: VrpInstance, rules: Rules, routes: Sequence[Route], k
 
 
 # -------------------------------------------------------------------- distances and times
-def stays_out(rules: Rules, kind: int) -> bool:
-    """Whether the route of a vehicle type ends at its last client."""
+def stays_out(rules: SideConstraints, kind: int) -> bool:
+    """Return whether the routes of a vehicle type end at their last client."""
     return rules.stays_out is not None and bool(rules.stays_out[kind])
 
 
-def own_legs(rules: Rules, kind: int, path: NDArray[np.int64], legs: _Floats) -> _Floats:
-    """The distances along a path for a vehicle type, where `legs` are the instance's own."""
+def leg_distances(rules: SideConstraints, kind: int, path: NDArray[np.int64], legs: _Floats) -> _Floats:
+    """Return the distances along a path for a vehicle type, float64 [len(path) - 1]; legs: those of the instance."""
     if rules.distances is not None:
         legs = rules.distances[0 if rules.profile is None else rules.profile[kind], path[:-1], path[1:]]
     if stays_out(rules, kind):
@@ -163,7 +181,7 @@ def own_legs(rules: Rules, kind: int, path: NDArray[np.int64], legs: _Floats) ->
 
 
 def travel_times(instance: VrpInstance, route: Route, path: NDArray[np.int64], legs: _Floats) -> _Floats:
-    """How long each leg takes."""
+    """Return the travel time of each leg, float64 [len(path) - 1]; legs: the distances."""
     rules, kind = instance.rules, route.vehicle
     assert rules is not None
     if rules.durations is None:
@@ -174,10 +192,18 @@ def travel_times(instance: VrpInstance, route: Route, path: NDArray[np.int64], l
     return times
 
 
-def hours(
+def path_windows(
     instance: VrpInstance, route: Route, path: NDArray[np.int64], opens: _Floats, closes: _Floats
 ) -> tuple[_Floats, _Floats]:
-    """Between which times the vehicle may leave its depot, begin each service, reload, and be back."""
+    """Return the time windows along a path: of the departure, each service and reload, and the return.
+
+    Args:
+        instance: The instance.
+        route: The route.
+        path: int64, its nodes from depot to depot.
+        opens: float64 [len(path)], the windows of these nodes.
+        closes: float64 [len(path)].
+    """
     rules = instance.rules
     assert rules is not None
     opens, closes = opens.copy(), closes.copy()
@@ -194,7 +220,7 @@ def hours(
 
 
 def time_cost(instance: VrpInstance, kind: int, duration: float) -> float:
-    """What the duration of a route costs (times `scale`)."""
+    """Return the cost of a route's duration (times `scale`)."""
     rules, cost = instance.rules, 0.0
     assert rules is not None
     if rules.duration_cost is not None:
@@ -204,20 +230,29 @@ def time_cost(instance: VrpInstance, kind: int, duration: float) -> float:
     return cost
 
 
-def pauses(rules: Rules, kind: int) -> bool:
-    """Whether a vehicle has breaks or rests, or clients several windows."""
+def has_breaks(rules: SideConstraints, kind: int) -> bool:
+    """Return whether a vehicle type has breaks or rests, or some client several windows."""
     resting = rules.max_driving is not None and bool(np.isfinite(rules.max_driving[kind]))
     return resting or rules.closed is not None or (rules.breaks is not None and bool((rules.breaks[:, 0] == kind).any()))
 
 
-def paused(
+def times_with_breaks(
     instance: VrpInstance, route: Route, path: NDArray[np.int64], opens: _Floats, closes: _Floats, service: _Floats,
     travel: _Floats,
 ) -> _Floats:  # fmt: skip
-    """float64 [len(path)]: when the vehicle leaves, begins each service and is back, as early as pauses allow it.
+    """Return float64 [len(path)]: when the vehicle leaves, begins each service and is back, as early as its breaks allow.
 
-    All ways to pause are followed at once: (time, breaks still to come, driven since the last rest) and how it came to that; of
-    two, one that is not better in anything is dropped. Raises Infeasible where none is left.
+    All break schedules are followed at once, as labels (time, remaining breaks, driving time since the last rest, times so far);
+    dominated labels are dropped. Raises Infeasible if none is left.
+
+    Args:
+        instance: The instance.
+        route: The route.
+        path: int64, its nodes from depot to depot.
+        opens: float64 [len(path)], the windows along the path.
+        closes: float64 [len(path)].
+        service: float64 [len(path)], the durations of service.
+        travel: float64 [len(path) - 1], the travel times of the legs.
     """
     rules = instance.rules
     assert rules is not None
@@ -241,20 +276,20 @@ def paused(
             t, past = min(done)
             return np.array([*past, t])
         begun = []
-        for t, left, driven, past in _with_pauses(moved, breaks, rest):
-            begin = opened(instance, int(path[i]), max(t, float(opens[i])))
+        for t, left, driven, past in _add_breaks(moved, breaks, rest):
+            begin = next_open(instance, int(path[i]), max(t, float(opens[i])))
             if keeps(begin, float(closes[i])):
                 begun.append((begin + float(service[i]), left, driven, (*past, begin)))
-        labels = _with_pauses(begun, breaks, rest)
+        labels = _add_breaks(begun, breaks, rest)
         if not labels:
             node = instance.labels[path[i]]
             route_of = f"a route of vehicle type {instance.vehicle_label(kind)}"
-            raise Infeasible(f"{route_of} does not come to {node} in time, with its breaks and rests")
+            raise Infeasible(f"{route_of} does not reach {node} in time, with its breaks and rests")
     raise AssertionError("a path ends at a depot")
 
 
-def opened(instance: VrpInstance, node: int, time: float) -> float:
-    """The first time from this one on at which service may begin, if it is not too late then."""
+def next_open(instance: VrpInstance, node: int, time: float) -> float:
+    """Return the first time, from `time` on, at which no window of the node is closed; it may be after the last window."""
     rules = instance.rules
     if rules is not None and rules.closed is not None:
         for _, begin, end in sorted(rules.closed[rules.closed[:, 0] == node].tolist()):
@@ -263,14 +298,14 @@ def opened(instance: VrpInstance, node: int, time: float) -> float:
     return time
 
 
-def _with_pauses(
+def _add_breaks(
     labels: list[tuple[float, int, float, tuple[float, ...]]], breaks: _Floats, rest: float
 ) -> list[tuple[float, int, float, tuple[float, ...]]]:
-    """These and what pausing here makes of them, without those that others are as good as in everything."""
-    found, seen = list(labels), 0
-    while seen < len(found):
-        t, left, driven, past = found[seen]
-        seen += 1
+    """Return these labels and those that a break or a rest here leads to, without dominated ones."""
+    found, index = list(labels), 0
+    while index < len(found):
+        t, left, driven, past = found[index]
+        index += 1
         if left:
             early, late, long = breaks[len(breaks) - left].tolist()
             if keeps(t, late):

@@ -1,4 +1,4 @@
-"""Why a solution leaves clients out: what it would cost to serve each of them, or the limit in the way."""
+"""Explanations of why a solution leaves clients unserved: the cost of serving each of them, or the limit that prevents it."""
 
 from __future__ import annotations
 
@@ -9,38 +9,42 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation import Route, objective, routes_of
-from corl.problems.vrp.feasibility import in_the_way
+from corl.problems.vrp.feasibility import blocking_limits
 from corl.problems.vrp.instance import VrpInstance
 from corl.routing.edge_weights import edge_lengths
 
-__all__ = ["left_out", "reasons"]
+__all__ = ["reasons", "unserved_reasons"]
 
 
-def left_out(instance: VrpInstance, solution: Any) -> dict[str, str]:
-    """`reasons` by the clients' names in messages, such as "client 7"."""
+def unserved_reasons(instance: VrpInstance, solution: Any) -> dict[str, str]:
+    """Return `reasons` by the clients' names in messages, such as "client 7"."""
     return {f"client {instance.labels[node]}": why for node, why in reasons(instance, solution).items()}
 
 
 def reasons(instance: VrpInstance, solution: Any) -> dict[int, str]:
-    """Of each client without a route, by its node: that no vehicle can serve it and what is in the way; or what it costs to
-    serve it where that is cheapest, the other routes and their order kept; or why it fits into none. The judge's word on every
-    place that may be the cheapest; raises Infeasible."""
+    """Return, for each unserved client by its node, why it is unserved.
+
+    That is the limit that prevents all vehicles from serving it; or the cost of its cheapest insertion, with the other routes and
+    their order kept; or why no insertion is feasible. Insertions are evaluated by the judge. Raises Infeasible.
+    """
     routes = routes_of(instance, solution)
-    now = objective(instance, routes)
+    current = objective(instance, routes)
     served = np.zeros(instance.n, bool)
     for route in routes:
         served[route.visits] = True
     legs = [_legs(instance, route) for route in routes]
-    barred = in_the_way(instance, ~served)
+    blocked = blocking_limits(instance, ~served)
     clients = [node for node in range(instance.depots, instance.n) if not served[node]]
     return {
-        node: barred.get(node) or _together(instance, served, node) or _explained(instance, routes, legs, now, node)
+        node: blocked.get(node)
+        or _depends_on_other(instance, served, node)
+        or _cheapest_insertion(instance, routes, legs, current, node)
         for node in clients
     }
 
 
-def _together(instance: VrpInstance, served: NDArray[np.bool_], node: int) -> str:
-    """Why a client is left out because of another one: of its group, or of its shipment. "" otherwise."""
+def _depends_on_other(instance: VrpInstance, served: NDArray[np.bool_], node: int) -> str:
+    """Return why a client is unserved because of another one, of its group or its shipment; "" otherwise."""
     rules = instance.rules
     if rules is None:
         return ""
@@ -63,24 +67,29 @@ def _legs(instance: VrpInstance, route: Route) -> tuple[NDArray[np.int64], NDArr
     return path, edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
 
 
-def _explained(
-    instance: VrpInstance, routes: list[Route], legs: list[tuple[NDArray[np.int64], NDArray[np.float64]]], now: float, client: int
+def _cheapest_insertion(
+    instance: VrpInstance,
+    routes: list[Route],
+    legs: list[tuple[NDArray[np.int64], NDArray[np.float64]]],
+    current: float,
+    client: int,
 ) -> str:
+    """Return the cost of the cheapest feasible insertion of a client in words, or why there is none."""
     rules, scale, prize = instance.rules, instance.scale, float(instance.prize[client]) / instance.scale
     known = rules is None or not (rules.lasting or rules.stays_out is not None or rules.distances is not None)
     best, where, reason = np.inf, "", ""
-    for way, number, position in _places(instance, routes, legs, client):
+    for way, number, position in _positions(instance, routes, legs, client):
         if known and way / scale - prize >= best:
-            break  # what is left costs more
+            break  # the remaining positions cost more
         changed = list(routes)
         if number < len(routes):
             visits = np.insert(routes[number].visits, position, client)
             changed[number], place = Route(routes[number].vehicle, visits), f"in route {number + 1}"
         else:
             changed.append(Route(position, np.array([client], np.int32)))
-            place = "on a route of its own"
+            place = "on a separate route"
         try:
-            cost = objective(instance, changed) - now
+            cost = objective(instance, changed) - current
         except Infeasible as error:
             reason = reason or f"{place}: {error}"
             continue
@@ -91,10 +100,13 @@ def _explained(
     return f"it fits nowhere; {reason}" if reason else "there is no vehicle left for it"
 
 
-def _places(
+def _positions(
     instance: VrpInstance, routes: list[Route], legs: list[tuple[NDArray[np.int64], NDArray[np.float64]]], client: int
 ) -> list[tuple[float, int, int]]:
-    """(what the way there costs, times `scale`; route; position), cheapest first; of a route of its own the vehicle type."""
+    """Return (change in the cost of distance, times `scale`; route; position) of all insertions, the cheapest first.
+
+    For a new route, the position is the vehicle type.
+    """
     vehicles, found = instance.vehicles, []
     out = instance.distances_from(client)
     back = out if instance.matrix is None else instance.matrix[:, client]

@@ -1,4 +1,4 @@
-"""Facts about an instance for `corl info`, and a small part of one."""
+"""Facts about an instance for `corl info`, and the part of it with the first clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["facts", "first_clients"]
 
 
 def facts(instance: VrpInstance) -> dict[str, Any]:
-    """Name -> number or short text: sizes, distances, vehicles, windows, prizes, and what cannot be served."""
+    """Return name -> number or short text: sizes, distances, vehicles, windows, prizes."""
     vehicles, clients = instance.vehicles, slice(instance.depots, None)
     found: dict[str, Any] = {"clients": instance.clients, "depots": instance.depots}
     found["edge_weight_type"] = "EUC_2D in whole tenths (DIMACS)" if instance.scale == 10 else instance.edge_weight_type
@@ -53,7 +53,7 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
 
 
 def _vehicle(instance: VrpInstance, k: int) -> str:
-    """One vehicle type in words."""
+    """Return one vehicle type in words."""
     v, scale = instance.vehicles, instance.scale
     words = [f"{v.count[k]} of" if v.count[k] >= 0 else "any number of"]
     words += [instance.vehicle_label(k)] if instance.vehicle_names else []
@@ -68,6 +68,7 @@ def _vehicle(instance: VrpInstance, k: int) -> str:
 
 
 def _day(instance: VrpInstance) -> str:
+    """Return the hours of the depots in words."""
     assert instance.earliest is not None and instance.latest is not None
     depots = slice(0, instance.depots)
     time = instance.scale * instance.speed
@@ -76,12 +77,12 @@ def _day(instance: VrpInstance) -> str:
 
 
 def _unit(instance: VrpInstance, which: int) -> str:
-    """What follows a distance (0), a time (1) or a load (2)."""
+    """Return what follows a distance (0), a time (1) or a load (2) in messages."""
     return f" {instance.units[which]}" if instance.units[which] else ""
 
 
 def first_clients(instance: VrpInstance, most: int) -> VrpInstance:
-    """The instance of its depots and first clients, at most `most`, with as many vehicles as there are."""
+    """Return the instance of the depots and the first clients, at most `most`, with the same vehicles."""
     n = instance.depots + most
     if instance.n <= n:
         return instance

@@ -1,68 +1,74 @@
-"""Proofs that an instance has no solution, where they are cheap."""
+"""Quick proofs that an instance has no solution."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.vrp.alone import LIMITS, NO_RULES, Ways, able
-from corl.problems.vrp.fleet_limits import Asking, too_many
+from corl.problems.vrp.fixed_beginnings import infeasible_beginning
+from corl.problems.vrp.fleet_limits import Requests, fleet_too_small
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.under_way import begun_wrongly
+from corl.problems.vrp.single_client import LIMITS, NO_RULES, VehicleTravel, servable_nodes
 from corl.tolerance import keeps
 
-__all__ = ["in_the_way", "unservable"]
+__all__ = ["blocking_limits", "unservable"]
 
-_SMALL = 200  # nodes up to which shortest ways are looked for though there is a vehicle already
+_SMALL = 200  # nodes up to which shortest paths are computed even for clients that a vehicle can serve directly
 
 _Flags = NDArray[np.bool_]
 
 
 def unservable(instance: VrpInstance) -> str:
-    """Why nothing fits, one line; "" where that is not proven (then there may still be no solution).
+    """Return why an instance has no solution, in one line; "" if that is not proven (there may still be none).
 
-    Looked at: the demand of all required clients against the whole fleet; whether any vehicle could bring each of them what
-    it needs in time, by the shortest way over whatever other nodes (distances need not obey the triangle inequality); the fixed
-    beginnings of routes; and how many clients vehicles can serve at the most. Of the limits in the way of a client those are
-    named which no other of them makes superfluous.
+    It examines the demand of all required clients against the fleet; whether some vehicle could serve each of them in time, by
+    shortest paths over any other nodes (distances need not satisfy the triangle inequality); the fixed beginnings of routes; and
+    how many clients the vehicles can serve at most. It names an irreducible set of limits: without one of them, the client could
+    be served.
     """
     there, rules = instance.vehicles.count != 0, instance.rules or NO_RULES
-    asking = _asking(instance)
-    if not len(asking.begin) and rules.begun is None:
+    requests = _requests(instance)
+    if not len(requests.begin) and rules.begun is None:
         return ""
-    if reason := _too_much(instance, there):
+    if reason := _demand_exceeds_fleet(instance, there):
         return reason
-    kinds = [Ways(instance, int(kind)) for kind in np.flatnonzero(there)]
-    if reason := begun_wrongly(instance, {ways.kind: ways for ways in kinds}):
+    kinds = [VehicleTravel(instance, int(kind)) for kind in np.flatnonzero(there)]
+    if reason := infeasible_beginning(instance, {travel.kind: travel for travel in kinds}):
         return reason
-    possible = _possible(instance, kinds, asking)
-    if reason := _nobody(instance, kinds, possible, asking):
+    possible = _servable(instance, kinds, requests)
+    if reason := _unservable_client(instance, kinds, possible, requests):
         return reason
-    return _apart(instance, possible) or too_many(instance, kinds, possible, asking)
+    return _unservable_shipment(instance, possible) or fleet_too_small(instance, kinds, possible, requests)
 
 
-def in_the_way(instance: VrpInstance, clients: _Flags) -> dict[int, str]:
-    """Of those of some clients (bool [n]) that no vehicle can serve whatever the routes are: the reason, by node."""
-    kinds = [Ways(instance, int(kind)) for kind in np.flatnonzero(instance.vehicles.count != 0)]
+def blocking_limits(instance: VrpInstance, clients: _Flags) -> dict[int, str]:
+    """Return, by node, why no vehicle can serve a client whatever the routes are; only clients for which that is proven.
+
+    clients: bool [n], those that are examined.
+    """
+    kinds = [VehicleTravel(instance, int(kind)) for kind in np.flatnonzero(instance.vehicles.count != 0)]
     asked = clients & (np.arange(instance.n) >= instance.depots)
     nodes = np.flatnonzero(asked)
-    possible = _possible(instance, kinds, Asking(nodes, np.arange(len(nodes))))
+    possible = _servable(instance, kinds, Requests(nodes, np.arange(len(nodes))))
     closed = np.flatnonzero(asked & ~possible.any(axis=0)).tolist() if kinds else []
     return {node: f"no vehicle can serve it{_why(instance, kinds, [node])}" for node in closed}
 
 
-def _asking(instance: VrpInstance) -> Asking:
-    """Each required client, and the clients of each required group."""
+def _requests(instance: VrpInstance) -> Requests:
+    """Return each required client, and the clients of each required group."""
     rules, lists = instance.rules, [np.flatnonzero(instance.required)]
     sizes = [1] * len(lists[0])
     if rules is not None and rules.groups is not None and rules.group_required is not None:
         groups = [np.flatnonzero(rules.groups == group) for group in np.flatnonzero(rules.group_required)]
         lists, sizes = lists + groups, sizes + [len(group) for group in groups]
-    return Asking(np.concatenate(lists), np.cumsum([0, *sizes])[:-1])
+    return Requests(np.concatenate(lists), np.cumsum([0, *sizes])[:-1])
 
 
-def _too_much(instance: VrpInstance, there: _Flags) -> str:
-    """Whether all vehicles, on all their trips, carry less than the required clients' demand."""
+def _demand_exceeds_fleet(instance: VrpInstance, there: _Flags) -> str:
+    """Return why all vehicles, on all their trips, carry less than the required clients' demand; "" if that is not proven.
+
+    there: bool [K], the types of which there are vehicles.
+    """
     vehicles, rules = instance.vehicles, instance.rules or NO_RULES
     if (vehicles.count < 0).any() or not instance.required.any():
         return ""
@@ -70,59 +76,59 @@ def _too_much(instance: VrpInstance, there: _Flags) -> str:
     most, demand = float(vehicles.capacity[there] @ trips[there]), float(instance.demand[instance.required].sum())
     if keeps(demand, most) and there.any():
         return ""
-    return f"the required clients' demand {demand:.10g} is above what all vehicles carry, {most:.10g}"
+    return f"the required clients' demand {demand:.10g} exceeds the capacity of all vehicles, {most:.10g}"
 
 
-def _possible(instance: VrpInstance, kinds: list[Ways], asking: Asking) -> _Flags:
-    """Return which vehicles may be able to serve which node, bool [len(kinds), n]; true where it was not examined."""
+def _servable(instance: VrpInstance, kinds: list[VehicleTravel], requests: Requests) -> _Flags:
+    """Return bool [len(kinds), n]: which vehicle types may be able to serve which node; True for nodes that are not examined."""
     rules, asked = instance.rules or NO_RULES, np.zeros(instance.n, bool)
-    asked[asking.nodes] = True
+    asked[requests.nodes] = True
     brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
-    looked = asked | brings if rules.backhauls_last else asked
-    alone = np.array([able(ways, True, set(LIMITS), looked) for ways in kinds]).reshape(-1, instance.n)
-    left = looked if instance.n <= _SMALL else looked & ~alone.any(axis=0)
-    for number, ways in enumerate(kinds):
-        alone[number] |= able(ways, False, set(LIMITS), left & ~alone[number])
-        alone[number] |= looked & ~left & ways.stops
-        if rules.backhauls_last and not (alone[number] & brings).any():  # nothing is collected before something is brought
+    examined = asked | brings if rules.backhauls_last else asked
+    alone = np.array([servable_nodes(travel, True, set(LIMITS), examined) for travel in kinds]).reshape(-1, instance.n)
+    left = examined if instance.n <= _SMALL else examined & ~alone.any(axis=0)
+    for number, travel in enumerate(kinds):
+        alone[number] |= servable_nodes(travel, False, set(LIMITS), left & ~alone[number])
+        alone[number] |= examined & ~left & travel.stops
+        if rules.backhauls_last and not (alone[number] & brings).any():  # a vehicle that delivers nothing collects nothing
             alone[number] &= ~rules.of("pickups", np.zeros((instance.n, 1))).any(axis=1)
     return alone
 
 
-def _nobody(instance: VrpInstance, kinds: list[Ways], possible: _Flags, asking: Asking) -> str:
-    """Which client, or group, no vehicle can serve, and what is in the way."""
-    lost = np.flatnonzero(~asking.able(possible).any(axis=0))
+def _unservable_client(instance: VrpInstance, kinds: list[VehicleTravel], possible: _Flags, requests: Requests) -> str:
+    """Return which client, or group, no vehicle can serve, and which limits prevent it; "" if there is none."""
+    lost = np.flatnonzero(~requests.servable(possible).any(axis=0))
     if not len(lost):
         return ""
-    nodes = asking.only(np.arange(len(asking.begin)) == lost[0]).nodes.tolist()
+    nodes = requests.only(np.arange(len(requests.begin)) == lost[0]).nodes.tolist()
     names = ", ".join(instance.labels[node] for node in nodes[:10])
     who = f"client {names}" if len(nodes) == 1 else f"any of the group {names}"
     return f"no vehicle can serve {who}{_why(instance, kinds, nodes)} ({len(lost)} such)"
 
 
-def _why(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> str:
-    """What is in the way of clients, to follow "no vehicle can serve them"."""
+def _why(instance: VrpInstance, kinds: list[VehicleTravel], nodes: list[int]) -> str:
+    """Return the limits that prevent all vehicles from serving these clients, to follow "no vehicle can serve them"."""
     limits = _irreducible(instance, kinds, nodes)
     if limits is None:
-        return ": it hands something over, and nobody can be brought anything before"
+        return ": it has a pickup, and no delivery can precede it"
     words = " and ".join(LIMITS[limit] for limit in LIMITS if limit in limits)
-    return f": in the way is {words}" if len(limits) == 1 else f": in the way are {words}, together" if words else ""
+    return f" because of {words}" if len(limits) == 1 else f" because of {words} together" if words else ""
 
 
-def _irreducible(instance: VrpInstance, kinds: list[Ways], nodes: list[int]) -> set[str] | None:
-    """Limits that keep all vehicles from these clients, of which each is needed for that; None where it is none of them."""
+def _irreducible(instance: VrpInstance, kinds: list[VehicleTravel], nodes: list[int]) -> set[str] | None:
+    """Return an irreducible set of limits that prevent all vehicles from serving these clients; None if it is none of them."""
     limits, asked = set(LIMITS), np.zeros(instance.n, bool)
     asked[nodes] = True
-    if any(able(ways, False, limits, asked).any() for ways in kinds):
+    if any(servable_nodes(travel, False, limits, asked).any() for travel in kinds):
         return None
     for limit in LIMITS:
-        if not any(able(ways, False, limits - {limit}, asked).any() for ways in kinds):
+        if not any(servable_nodes(travel, False, limits - {limit}, asked).any() for travel in kinds):
             limits.remove(limit)
     return limits
 
 
-def _apart(instance: VrpInstance, possible: _Flags) -> str:
-    """A shipment of which no vehicle can serve both ends."""
+def _unservable_shipment(instance: VrpInstance, possible: _Flags) -> str:
+    """Return a shipment of which no vehicle can serve both ends, in words; "" if there is none."""
     rules = instance.rules or NO_RULES
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
         if not (possible[:, start] & possible[:, end]).any():

@@ -12,12 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.problems.vrp.transitions import CAPACITY, DISTANCE, DURATION, ROUTE_COST, UNIT_COST, State, at_depot, serve, under_way
+from corl.problems.vrp.transitions import (
+    CAPACITY,
+    DISTANCE,
+    DURATION,
+    ROUTE_COST,
+    UNIT_COST,
+    State,
+    at_depot,
+    serve,
+    vehicle_position,
+)
 from corl.routing.graph_pool import distances_between, graph_metric
 from corl.routing.metric import distance
 from corl.tokens import Tokens
 
-__all__ = ["PAIRS", "TOKENS", "Seen", "observe", "routes"]
+__all__ = ["PAIRS", "TOKENS", "Observation", "observe", "routes"]
 
 TOKENS = 27
 """F: features of a token, in the order of `_columns`."""
@@ -25,7 +35,7 @@ PAIRS = 3
 """P: features of a pair of tokens: both distances, and whether they are the same node."""
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """R rows of K action slots, then the origin (where the vehicle is) and the depot: K + 2 slots. Zero in empty slots."""
 
     clients: NDArray[np.int32]
@@ -62,7 +72,7 @@ class Seen(NamedTuple):
     """[R] whether there are windows."""
 
     @classmethod
-    def empty(cls, rows: int, width: int) -> Seen:
+    def empty(cls, rows: int, width: int) -> Observation:
         """Return empty arrays for this many rows and action slots."""
         slots = width + 2
         return cls(
@@ -94,9 +104,9 @@ def _unit(mask: NDArray[np.bool_], distances: NDArray[np.float64]) -> NDArray[np
     return np.where(total > 0, total / np.maximum(1, there.sum(axis=1)), 1.0)
 
 
-def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
+def _columns(obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
     """Return [R, T] (or an array that broadcasts to it) for each feature."""
-    rows, tokens = seen["mask"].shape
+    rows, tokens = obs["mask"].shape
     width = tokens - 2
     lengths = unit[:, None]
 
@@ -108,30 +118,37 @@ def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> lis
         """Return the values in the action slots; 0 for origin and depot."""
         return np.concatenate([values, np.zeros((rows, 2))], axis=1)
 
-    fresh, room = slots(seen["fresh"]), seen["room"][:, None]
-    away, home = seen["distances"][:, width], seen["distances"][:, :, tokens - 1]
+    fresh, room = slots(obs["fresh"]), obs["room"][:, None]
+    away, home = obs["distances"][:, width], obs["distances"][:, :, tokens - 1]
     kind = np.concatenate([np.zeros(width), [1.0, 2.0]])
-    leaves_out = slots(seen["clients"][:, :width] == 0)
-    after = np.where(fresh > 0, 1.0, room) - seen["demand"]
-    prize, cost = np.log1p(np.minimum(seen["prize"] / lengths, 1e6)), slots(seen["cost"])
-    timed = np.broadcast_to(seen["timed"][:, None], (rows, tokens)).astype(float)
-    left = np.clip(seen["left"] / lengths, 0.0, 1e6)
+    leaves_out = slots(obs["clients"][:, :width] == 0)
+    after = np.where(fresh > 0, 1.0, room) - obs["demand"]
+    prize, cost = np.log1p(np.minimum(obs["prize"] / lengths, 1e6)), slots(obs["cost"])
+    timed = np.broadcast_to(obs["timed"][:, None], (rows, tokens)).astype(float)
+    left = np.clip(obs["left"] / lengths, 0.0, 1e6)
     savings = np.clip((home[:, width, None] + home - away) / lengths, -1e6, 1e6)
     rank = np.cumsum(1 - fresh, axis=1) * (1 - fresh) + np.cumsum(fresh, axis=1) * fresh
     return [
         (kind == 0) * 1.0, (kind == 1) * 1.0, (kind == 2) * 1.0, fresh, leaves_out,
         log(cost), log(away), log(home), np.arcsinh(savings), rank / 16.0,
-        seen["demand"], room, np.clip(after, -1.0, 1.0), np.log1p(seen["rest"])[:, None], np.log1p(seen["remaining"])[:, None],
-        seen["required"] * 1.0, prize, np.arcsinh((seen["prize"] - cost) / lengths),
-        timed, timed * log(slots(seen["wait"])), timed * log(slots(seen["slack"])), log(seen["service"]),
-        np.isfinite(seen["left"][:, :1]) * 1.0, np.log1p(left[:, :1]),
-        np.isfinite(seen["left"][:, 1:]) * 1.0, np.log1p(left[:, 1:]), (seen["room"] < seen["rest"])[:, None] * 1.0,
+        obs["demand"], room, np.clip(after, -1.0, 1.0), np.log1p(obs["rest"])[:, None], np.log1p(obs["remaining"])[:, None],
+        obs["required"] * 1.0, prize, np.arcsinh((obs["prize"] - cost) / lengths),
+        timed, timed * log(slots(obs["wait"])), timed * log(slots(obs["slack"])), log(obs["service"]),
+        np.isfinite(obs["left"][:, :1]) * 1.0, np.log1p(left[:, :1]),
+        np.isfinite(obs["left"][:, 1:]) * 1.0, np.log1p(left[:, 1:]), (obs["room"] < obs["rest"])[:, None] * 1.0,
     ]  # fmt: skip
 
 
 @kernel
-def observe(state: State, rows: Any, actions: Any, seen: Any) -> None:
-    """Fill `seen` for `rows` [R], whose `actions` [R, K] are listed."""
+def observe(state: State, rows: Any, actions: Any, observation: Any) -> None:
+    """Write the observation of `rows` to `observation`, an Observation, in place.
+
+    Args:
+        state: State.
+        rows: int [R].
+        actions: int32 [R, K], the listed actions.
+        observation: Observation of R rows, as `empty` returns it.
+    """
     k = actions.shape[1]
     for r in range(len(rows)):
         row = rows[r]
@@ -142,48 +159,48 @@ def observe(state: State, rows: Any, actions: Any, seen: Any) -> None:
             count += 1
         origin = state.order[row, t - 1] if t > 0 else 0
         for i in range(count):
-            seen.fresh[r, i] = actions[r, i] >= n
-            seen.clients[r, i] = actions[r, i] - n if actions[r, i] >= n else actions[r, i]
-        seen.clients[r, k], seen.clients[r, k + 1] = origin, 0
-        seen.remaining[r] = n - 1 - t
+            observation.fresh[r, i] = actions[r, i] >= n
+            observation.clients[r, i] = actions[r, i] - n if actions[r, i] >= n else actions[r, i]
+        observation.clients[r, k], observation.clients[r, k + 1] = origin, 0
+        observation.remaining[r] = n - 1 - t
         for client in state.order[row, t : n - 1]:
-            seen.rest[r] += state.demand[first + client] / capacity
+            observation.rest[r] += state.demand[first + client] / capacity
         for i in range(k + 2):
-            node = seen.clients[r, i]
+            node = observation.clients[r, i]
             if node < 0:
                 continue
-            seen.mask[r, i] = True
-            seen.demand[r, i] = state.demand[first + node] / capacity
-            seen.prize[r, i], seen.required[r, i] = state.prize[first + node], state.required[first + node]
-            seen.service[r, i] = state.service[first + node]
-        _observe_actions(state, row, origin, seen, r, count)
-        distances_between(graph_metric(state.graphs, instance), seen.clients[r], seen.distances[r])
+            observation.mask[r, i] = True
+            observation.demand[r, i] = state.demand[first + node] / capacity
+            observation.prize[r, i], observation.required[r, i] = state.prize[first + node], state.required[first + node]
+            observation.service[r, i] = state.service[first + node]
+        _observe_actions(state, row, origin, observation, r, count)
+        distances_between(graph_metric(state.graphs, instance), observation.clients[r], observation.distances[r])
 
 
 @kernel
-def _observe_actions(state: Any, row: Any, origin: Any, seen: Any, r: Any, count: Any) -> None:
+def _observe_actions(state: Any, row: Any, origin: Any, observation: Any, r: Any, count: Any) -> None:
     """Write the costs, waiting and slack of a row's actions, and what the vehicle under way has left."""
     instance = state.instance[row]
     first, limits, metric = state.graphs.nodes_start[instance], state.limits[instance], graph_metric(state.graphs, instance)
     new = at_depot(state, instance)
-    at = under_way(state, row) if origin > 0 else new
+    at = vehicle_position(state, row) if origin > 0 else new
     home = distance(metric, origin, 0) if origin > 0 else 0.0
-    seen.room[r] = 1.0 - at.load / limits[CAPACITY]
-    seen.left[r, 0] = limits[DISTANCE] - at.distance - home
-    seen.left[r, 1] = min(limits[DURATION] - at.busy, state.latest[first] - at.ready) - home
-    seen.timed[r] = state.latest[first] < np.inf
+    observation.room[r] = 1.0 - at.load / limits[CAPACITY]
+    observation.left[r, 0] = limits[DISTANCE] - at.distance - home
+    observation.left[r, 1] = min(limits[DURATION] - at.busy, state.latest[first] - at.ready) - home
+    observation.timed[r] = state.latest[first] < np.inf
     for i in range(count):
-        client = seen.clients[r, i]
+        client = observation.clients[r, i]
         if client == 0:
-            seen.cost[r, i] = limits[UNIT_COST] * home
+            observation.cost[r, i] = limits[UNIT_COST] * home
             continue
-        begins = seen.fresh[r, i] or origin == 0
+        begins = observation.fresh[r, i] or origin == 0
         start = 0 if begins else origin
         before = new if begins else at
         way = distance(metric, start, client)
         _, after = serve(state, instance, metric, start, before, client)
-        length = way + (home if seen.fresh[r, i] else 0.0)
-        seen.cost[r, i] = limits[UNIT_COST] * length + (limits[ROUTE_COST] if begins else 0.0)
+        length = way + (home if observation.fresh[r, i] else 0.0)
+        observation.cost[r, i] = limits[UNIT_COST] * length + (limits[ROUTE_COST] if begins else 0.0)
         begin = after.ready - state.service[first + client]
-        seen.wait[r, i] = begin - before.ready - way
-        seen.slack[r, i] = state.latest[first + client] - begin
+        observation.wait[r, i] = begin - before.ready - way
+        observation.slack[r, i] = state.latest[first + client] - begin

@@ -88,10 +88,10 @@ def x(
 def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float = 1.0, seed: int = 0) -> VrpInstance:
     """Return an instance with time windows in the manner of Solomon (1987).
 
-    Clients are at random (R), in clusters (C) or half of each (RC).
-    `series` 1 has a short day, narrow windows and small vehicles, 2 a long day. `windows`: the share of clients that have one.
-    Windows lie where a vehicle of its own could arrive in time; in C about the times of a tour of each cluster. The square's
-    side is 100 for up to 100 clients and grows with the root of their number, and so does the day. The fleet is unlimited.
+    Clients are at random (R), in clusters (C) or half of each (RC). `series` 1 has a short day, narrow windows and small
+    vehicles, 2 a long day. `windows`: the share of clients that have one. Windows lie where a separate vehicle could arrive in
+    time; in C about the times of a tour of each cluster. The square's side is 100 for up to 100 clients and grows with the root
+    of their number, and so does the day. The fleet is unlimited.
     """
     _check_size(size)
     _check((kind, series) in _CLASSES, "kind, series", f"{kind}, {series}", "R, C or RC and 1 or 2")

@@ -1,4 +1,4 @@
-"""Random instances with the rules that real ones have."""
+"""Random instances with side constraints that real instances have."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError, unknown
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 
 __all__ = ["day"]
 
-_DAY = 600.0  # minutes, of which one is what a unit of distance takes
+_DAY = 600.0  # minutes; a unit of distance takes one
 _CAPACITY = 50.0
 _OF_VEHICLES = {
     "aboard", "capacities", "stays_out", "overtime_from", "overtime_cost", "duration_cost", "reloads", "max_driving", "rest",
@@ -23,12 +23,12 @@ _LARGEST = 100_000
 
 
 def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) -> VrpInstance:
-    """A day of deliveries with the rules in `ask`, separated by commas: what real instances have, and can be solved.
+    """Return a day of deliveries with the side constraints in `ask`, separated by commas, that has a solution.
 
-    Clients uniform in a square of 100 by 100 minutes with the depot in its middle, demands 1 to 9, capacity 50, service of 5
-    to 10 minutes, a day of ten hours; the share `windows` of clients has a window of one to four hours. To ask for: aboard,
-    backhauls, breaks, dimensions, groups, open, overtime, pickups, releases, reloads, rests, shipments, skills, spells
-    (several windows), as far as they go together.
+    Clients are uniform in a square of 100 by 100 minutes with the depot in its middle; demands are 1 to 9, the capacity 50,
+    service 5 to 10 minutes, and the day ten hours long; the share `windows` of clients has a window of one to four hours.
+    Accepted in `ask`: aboard, backhauls, breaks, dimensions, groups, open, overtime, pickups, releases, reloads, rests,
+    shipments, skills, spells (several windows), in supported combinations.
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
@@ -50,7 +50,7 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
         "vehicles": Vehicles(np.array([_CAPACITY])),
     }
     rules: dict[str, Any] = {}
-    for word in sorted(set(wanted)):  # skills, which make two vehicle types of one, come after what is about vehicles
+    for word in sorted(set(wanted)):  # skills, which split the vehicle type in two, come after what concerns vehicles
         rules |= _RULES[word](made, random)
     for name in _OF_VEHICLES & rules.keys():
         rules[name] = np.repeat(rules[name], made["vehicles"].types, axis=0)
@@ -59,14 +59,14 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
         name=f"day-{size}",
         edge_weight_type="EUC_2D",
         points=points.astype(np.float64),
-        rules=Rules(**rules) if rules else None,
+        rules=SideConstraints(**rules) if rules else None,
         comment=f"corl generate vrp day --option size={size}{given} --seed {seed}",
         **made,
     )
 
 
 def _clients(made: dict[str, Any], random: np.random.Generator, share: float) -> NDArray[np.bool_]:
-    """bool [n]: about this share of the clients."""
+    """Return bool [n]: about this share of the clients."""
     chosen = random.random(len(made["demand"])) < share
     chosen[0] = False
     return chosen
@@ -93,7 +93,7 @@ def _dimensions(made: dict[str, Any], random: np.random.Generator) -> dict[str, 
 
 
 def _groups(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Pairs of neighbours in the file, of which either will do."""
+    """Return groups of two clients with consecutive numbers, one of which must be served."""
     n = len(made["demand"])
     first = _clients(made, random, 0.2)[1:-1]
     first[1:] &= ~first[:-1]
@@ -134,7 +134,7 @@ def _rests(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
 
 
 def _shipments(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Half of the clients in pairs; what they had as demand is sent from the first to the second."""
+    """Return shipments between half of the clients; a pair's first demand becomes the amount."""
     order = 1 + random.permutation(len(made["demand"]) - 1)
     pairs = order[: len(order) // 4 * 2].reshape(-1, 2)
     ends = np.zeros(len(made["demand"]), bool)
@@ -147,14 +147,14 @@ def _shipments(made: dict[str, Any], random: np.random.Generator) -> dict[str, A
 
 
 def _skills(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Two types of vehicles; the second, dearer one may go anywhere."""
+    """Make two vehicle types, the second of which is more expensive and may serve all clients."""
     one = made["vehicles"]
     made["vehicles"] = Vehicles(np.repeat(one.capacity, 2), np.repeat(one.count, 2), unit_cost=np.array([1.0, 1.3]))
     return {"allowed": np.stack([~_clients(made, random, 0.3), np.ones(len(made["demand"]), bool)])}
 
 
 def _spells(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """A third of the clients is not there for half an hour of their window."""
+    """Return closed intervals: about a third of the clients is absent for half an hour of its window."""
     nodes = np.flatnonzero(_clients(made, random, 0.35))
     begin = made["earliest"][nodes] + np.floor((made["latest"] - made["earliest"])[nodes] / 4)
     return {"closed": np.column_stack([nodes, begin, begin + 30.0]).astype(np.float64)}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import InputError
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST, edge_lengths
 
 __all__ = ["EDGE_WEIGHT_TYPES", "FLEETS", "Vehicles", "VrpInstance"]
@@ -113,7 +113,7 @@ class VrpInstance:
     """The file's names of its units of distance, time and load, for display."""
     speed: float = 1.0
     """Units of distance that the file's unit of time takes: its times were multiplied by it."""
-    rules: Rules | None = None
+    rules: SideConstraints | None = None
     """Constraints beyond the fields above; None: none."""
     names: tuple[str, ...] = ()
     """The names of the nodes, n different texts; empty: by their ids."""
@@ -157,7 +157,7 @@ class VrpInstance:
             if m is None or p is not None or np.ndim(m) != 2 or m.shape[0] != m.shape[1]:
                 raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
             m = np.array(m, np.float64, order="C")
-            np.fill_diagonal(m, 0.0)  # nobody goes from a node to itself; files have any value there
+            np.fill_diagonal(m, 0.0)  # the diagonal is unused; files store arbitrary values there
             if not (m <= LARGEST).all():  # false for NaN as well
                 raise InputError(f"distances must be finite and at most {LARGEST:g}", field="matrix")
             if (m < 0).any():
@@ -227,7 +227,7 @@ class VrpInstance:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Return the labels of the nodes in messages and pictures: quoted names, or the file's ids."""
+        """The labels of the nodes in messages and pictures: quoted names, or the file's ids."""
         return tuple(map(repr, self.names)) if self.names else tuple(map(str, self.ids.tolist()))
 
     def vehicle_label(self, kind: int) -> str:
@@ -265,7 +265,7 @@ class VrpInstance:
 
     @cached_property
     def route_weight(self) -> float:
-        """The cost of a route beside its distance (times `scale`), which is added to each vehicle's fixed cost.
+        """The cost of a route besides its distance (times `scale`), which is added to each vehicle's fixed cost.
 
         It is 0, or with `fleet` "fewest" a power of ten not less than the cost of serving every client alone.
         """

@@ -38,7 +38,7 @@ def _savings(observation: Mapping[str, Any]) -> Tokens:
 
 
 class Vrp(Problem):
-    """Vehicle routing: capacities, time windows, several depots, different vehicles, optional clients with prizes, and rules.
+    """Vehicle routing: capacities, time windows, depots, different vehicles, optional clients with prizes, side constraints.
 
     A solution is a list of Route(vehicle type, int32 client nodes in order); see corl.problems.vrp.evaluation.
     Modules that are only needed by one method are imported there.
@@ -137,9 +137,9 @@ class Vrp(Problem):
 
     def explain(self, instance: VrpInstance, solution: Any) -> dict[str, str]:
         """Return, for each unserved client, the cost of serving it, or the limit that prevents it."""
-        from corl.problems.vrp.explaining import left_out
+        from corl.problems.vrp.explaining import unserved_reasons
 
-        return left_out(instance, solution)
+        return unserved_reasons(instance, solution)
 
     def draw(self, instance: VrpInstance, solution: Any, axes: Axes) -> None:
         """Draw depots and clients, and the routes if there is a solution; the routes with the largest loads are named."""

@@ -1,4 +1,4 @@
-"""What a solution is made of."""
+"""The routes of which a solution consists."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["Route"]
 
 
 class Route(NamedTuple):
-    """What one vehicle does: from its depot to `visits`, int32 client nodes in order, and to its last depot.
+    """The route of one vehicle: from its depot to `visits`, int32 client nodes in order, and to its last depot.
 
-    A depot's node among the visits is a reload, where vehicles have several trips.
+    A depot's node among the visits is a reload, between two trips.
     """
 
     vehicle: int

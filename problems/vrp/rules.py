@@ -1,4 +1,4 @@
-"""Rules: what an instance asks for beyond capacities, one window a client, fleets, depots and prizes."""
+"""Side constraints: what an instance requires beyond capacities, one window per client, fleets, depots and prizes."""
 
 from __future__ import annotations
 
@@ -9,81 +9,90 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.deprecation import renamed
 from corl.errors import InputError
 from corl.routing.edge_weights import LARGEST
 
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
 
-__all__ = ["Rules"]
+__all__ = ["SideConstraints"]
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
-    """Each is None where an instance does without. n nodes, depots first; K vehicle types; Q dimensions of load; arrays are
-    read-only. Times, distances and costs are held as the instance holds its own (times its `scale`).
+class SideConstraints:
+    """Side constraints; each is None if an instance does without it.
 
-    Raises InputError, once an instance takes them, where a value is off or two of them do not go together.
+    In the shapes, there are n nodes, depots first; K vehicle types; Q dimensions of load. Arrays are read-only. Times, distances
+    and costs are in the instance's units (times its `scale`).
+
+    Raises InputError, once an instance takes them, for an invalid value, and for two of them that are not supported together.
     """
 
     # ---------------------------------------------------------------- loads
     demands: _Floats | None = None
-    """float64 [n, Q]: what clients are brought from the depot, in every dimension; the first is the instance's `demand`."""
+    """float64 [n, Q]: what is delivered to clients from the depot, in every dimension; the first is the instance's `demand`."""
     capacities: _Floats | None = None
-    """float64 [K, Q]; the first is the vehicles' `capacity`. By default that in every dimension."""
+    """float64 [K, Q]; the first column is the vehicles' `capacity`. By default that in every dimension."""
     pickups: _Floats | None = None
-    """float64 [n, Q]: what clients hand over for the depot, once they have been brought their demand."""
+    """float64 [n, Q]: what is collected from clients for the depot, after their delivery."""
     backhauls_last: bool = False
-    """A trip collects only after its last delivery, and makes one: who hands something over is brought nothing."""
+    """A trip collects only after its last delivery, and makes at least one; no client has both a delivery and a pickup."""
     shipments: _Integers | None = None
-    """int64 [S, 2]: the nodes where one is picked up and, later on the same route, brought."""
+    """int64 [S, 2]: the nodes where a shipment is picked up and, later on the same route, delivered."""
     amounts: _Floats | None = None
-    """float64 [S, Q]: how much each shipment is."""
+    """float64 [S, Q]: the size of each shipment."""
     aboard: _Floats | None = None
-    """float64 [K, Q]: what is aboard from the beginning and goes to the depot."""
+    """float64 [K, Q]: the load that is on board from the beginning and goes to the depot."""
     # ---------------------------------------------------------------- clients
     release: _Floats | None = None
-    """float64 [n]: a trip leaves its depot when all that it brings is there."""
+    """float64 [n]: a trip leaves its depot when all that it delivers has been released."""
     groups: _Integers | None = None
-    """int64 [n]: the group 0..G-1 of which one client is served at most; -1 for none."""
+    """int64 [n]: the client's group, 0..G-1, at most one client of which is served; -1: none."""
     group_required: NDArray[np.bool_] | None = None
-    """bool [G]: whether one is in any case. Clients of groups are not `required` themselves."""
+    """bool [G]: whether one client of the group must be served. Clients of groups are not `required` themselves."""
     closed: _Floats | None = None
-    """float64 [c, 3]: node, from, to: service does not begin between these times; what lies between a node's windows."""
+    """float64 [c, 3]: node, from, to: service does not begin between these times, which lie between a node's windows."""
     allowed: NDArray[np.bool_] | None = None
-    """bool [K, n]: which vehicles may serve whom."""
+    """bool [K, n]: which vehicle types may serve which client."""
     # ---------------------------------------------------------------- vehicles
     shift: _Floats | None = None
-    """float64 [K, 2]: a vehicle does not leave before, and is back (or has served its last client) by."""
+    """float64 [K, 2]: the earliest departure, and the latest return (or end of the last service)."""
     stays_out: NDArray[np.bool_] | None = None
     """bool [K]: the route ends at its last client."""
     reloads: _Integers | None = None
-    """int64 [K]: how often a vehicle may come back to a depot to load, with trips of its own before and after."""
+    """int64 [K]: how often a vehicle may return to a depot to load, between two trips."""
     reload_depots: NDArray[np.bool_] | None = None
-    """bool [K, D]: where it may; by default where it begins."""
+    """bool [K, D]: where it may reload; by default at its first depot."""
     duration_cost: _Floats | None = None
-    """float64 [K]: what a unit of time costs from leaving to being back."""
+    """float64 [K]: the cost of a unit of time between departure and return."""
     overtime_from: _Floats | None = None
     overtime_cost: _Floats | None = None
-    """float64 [K] each: what a unit of time costs, beside `duration_cost`, of a duration above the first."""
+    """float64 [K] each: the duration after which overtime begins, and the cost of a unit of it, in addition to
+    `duration_cost`.
+    """
     breaks: _Floats | None = None
-    """float64 [b, 4]: vehicle type, from, to, how long: a pause that begins between these times, at a client or a reload, before
-    or after service; in order, and left out where the vehicle is back before it has to begin."""
+    """float64 [b, 4]: vehicle type, earliest and latest start, duration.
+
+    A break is taken at a client or a reload, before or after service. The breaks of a vehicle are taken in order; a break is
+    skipped if the vehicle is back before its latest start.
+    """
     max_driving: _Floats | None = None
     rest: _Floats | None = None
-    """float64 [K] each: after so much driving there is a pause, which lasts so long, at a client or a reload; breaks as long
-    count."""
+    """float64 [K] each: the greatest driving time without a rest, and the least duration of a rest, at a client or a reload;
+    breaks of that duration count as rests.
+    """
     profile: _Integers | None = None
-    """int64 [K]: which of `distances` and `durations` a vehicle has; by default the first."""
+    """int64 [K]: the index of the type's matrix in `distances` and `durations`; by default the first."""
     distances: _Floats | None = None
-    """float64 [P, n, n]; the instance's own by default. Where they are given, the instance's matrix is the first."""
+    """float64 [P, n, n]; by default the instance's own. If they are given, the first is the instance's matrix."""
     durations: _Floats | None = None
-    """float64 [P, n, n]: how long the way takes; by default as long as the distance."""
+    """float64 [P, n, n]: travel times; by default equal to the distances."""
     begun: tuple[_Integers, ...] | None = None
-    """K times int64 [any]: the nodes that a route already under way goes to first; such a vehicle is one of its type."""
+    """K arrays int64: the nodes that a route under way visits first; its vehicle is the only one of its type."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -96,17 +105,17 @@ class Rules:
                 object.__setattr__(self, each.name, held)
 
     def of(self, name: str, default: Any) -> Any:
-        """Return a rule, or `default` if there is none."""
+        """Return a side constraint, or `default` if there is none."""
         value = getattr(self, name)
         return default if value is None else value
 
     @property
     def names(self) -> list[str]:
-        """What is asked for, in words for messages."""
+        """The names of the side constraints that are given, in words for messages."""
         return self.named(each.name for each in fields(self))
 
     def named(self, fields: Iterable[str]) -> list[str]:
-        """Which of these fields ask for something, in words for messages."""
+        """Return the names of those of these fields that are given, in words for messages."""
         return [_WORDS[name] for name in fields if name in _WORDS and _there(getattr(self, name))]
 
     @property
@@ -116,11 +125,11 @@ class Rules:
 
     @property
     def lasting(self) -> bool:
-        """Whether time costs."""
+        """Whether the duration of a route costs something."""
         return self.duration_cost is not None or self.overtime_cost is not None
 
-    def first(self, n: int) -> Rules:
-        """The rules of the first n nodes; a shipment is theirs if both its nodes are."""
+    def first(self, n: int) -> SideConstraints:
+        """Return the side constraints of the first n nodes; a shipment is included if both its nodes are."""
         cut: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -138,7 +147,7 @@ class Rules:
         return replace(self, **cut)
 
     def check(self, instance: VrpInstance) -> None:
-        """Raises InputError where shapes, values or combinations are not accepted in this instance."""
+        """Raise InputError if shapes, values or combinations are not accepted for this instance."""
         n, types, depots, q = instance.n, instance.vehicles.types, instance.depots, self.dimensions
         shapes: dict[str, tuple[int | None, ...]] = {
             "demands": (n, q), "capacities": (types, q), "pickups": (n, q), "shipments": (None, 2), "amounts": (None, q),
@@ -171,7 +180,9 @@ class Rules:
             both = (instance.demand > 0) & (self.pickups > 0).any(axis=1)
             if both.any():
                 node = instance.labels[int(both.argmax())]
-                raise InputError(f"client {node} has both; with backhauls last a client has one of them", field="pickups")
+                raise InputError(
+                    f"client {node} has a demand too; with backhauls last, a client has only one of them", field="pickups"
+                )
         if self.shipments is None or self.amounts is None:
             return
         ends = self.shipments.ravel()
@@ -181,7 +192,7 @@ class Rules:
             raise InputError("accepted: clients, each in one shipment", field="shipments")
         own = instance.demand[ends].any() or (self.pickups is not None and self.pickups[ends].any())
         if own or not instance.required[ends].all():
-            raise InputError("a shipment's ends have no demand of their own and are required", field="shipments")
+            raise InputError("a shipment's ends have no other demand or pickup, and are required", field="shipments")
 
     def _check_clients(self, instance: VrpInstance) -> None:
         if self.groups is not None and self.group_required is not None:
@@ -222,29 +233,30 @@ class Rules:
             raise InputError("a vehicle that is under way is the only one of its type: count 1", field="begun")
 
     def _check_together(self, instance: VrpInstance) -> None:
-        """What the judge, or no solver here, can tell: no test covers it."""
+        """Refuse combinations that the judge or the solvers do not support."""
         lasting = self.lasting or bool(np.isfinite(instance.vehicles.max_duration).any())
         pauses = [name for name in ("closed", "breaks", "max_driving") if getattr(self, name) is not None]
         trips = self.reloads is not None and bool(self.reloads.any())
         out = self.stays_out is not None and bool(self.stays_out.any())
         for refused, field, message in (
-            (lasting and bool(pauses), (*pauses, "")[0], "longest durations or costs of time"),
+            (lasting and bool(pauses), (*pauses, "")[0], "maximum durations or costs of time"),
             (trips and self.shipments is not None, "reloads", "shipments"),
             (trips and self.backhauls_last, "reloads", "backhauls last"),
-            (trips and self.aboard is not None, "reloads", "loads that are aboard from the beginning"),
+            (trips and self.aboard is not None, "reloads", "initial loads"),
             (self.shipments is not None and self.backhauls_last, "shipments", "backhauls last"),
             (trips and out, "reloads", "routes that end at their last client"),
         ):
             if refused:
-                raise InputError(f"{_WORDS[field]} beside {message} are not supported", field=field)
+                raise InputError(f"{_WORDS[field]} together with {message} are not supported", field=field)
 
 
 _WORDS = {
-    "demands": "several dimensions of load", "pickups": "pick-ups", "shipments": "shipments", "aboard": "loads aboard",
-    "release": "release times", "groups": "groups of clients", "closed": "several windows of a client",
-    "allowed": "vehicles with clients of their own", "shift": "shifts", "stays_out": "open routes", "reloads": "reloads",
+    "demands": "several dimensions of load", "pickups": "pick-ups", "shipments": "shipments", "aboard": "initial loads",
+    "release": "release times", "groups": "groups of clients", "closed": "several windows per client",
+    "allowed": "clients restricted to some vehicles", "shift": "shifts", "stays_out": "open routes", "reloads": "reloads",
     "duration_cost": "costs of duration", "overtime_cost": "overtime", "breaks": "breaks", "max_driving": "rests from driving",
-    "distances": "distances of vehicles' own", "durations": "travel times other than distances", "begun": "routes under way",
+    "distances": "distances that differ by vehicle", "durations": "travel times other than distances",
+    "begun": "routes under way",
 }  # fmt: skip
 
 
@@ -262,3 +274,7 @@ def _check_array(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
     unlimited = name in ("capacities", "overtime_from", "max_driving", "shift", "durations", "distances")
     if kind == "f" and not ((value >= 0) & ((value <= LARGEST) | (unlimited & (value == np.inf)))).all():
         raise InputError(f"accepted: numbers from 0 to {LARGEST:g}", field=name)
+
+
+if not TYPE_CHECKING:  # to a type checker, an old name is an error
+    __getattr__ = renamed(__name__, {"Rules": "SideConstraints"})

@@ -1,4 +1,4 @@
-"""The stops of a route with their times, loads and ways, in the units of whoever gave the instance."""
+"""The stops of a route with times, loads and distances, in the units of the instance's file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.evaluation import schedule
-from corl.problems.vrp.evaluation_rules import own_legs, pauses, travel_times
+from corl.problems.vrp.evaluation_rules import has_breaks, leg_distances, travel_times
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.routing.edge_weights import edge_lengths
 
 __all__ = ["Stop", "length_unit", "stops"]
 
 _METRES = {"km": 1000.0, "m": 1.0, "mi": 1609.344}
-_CLOSE = 1e-6  # of a time, relative: what a sum of floats may differ by
+_TOLERANCE = 1e-6  # relative tolerance of times, for rounding in sums
 
 _Floats = NDArray[np.float64]
 
@@ -38,13 +38,13 @@ class Stop(NamedTuple):
     service: float
     departure: float
     load: tuple[float, ...]
-    """What is aboard when the vehicle leaves the stop, in each dimension."""
+    """The load on board when the vehicle leaves the stop, in each dimension."""
     distance: float
-    """The way to the stop from the one before it, in `length_unit`."""
+    """The distance from the previous stop, in `length_unit`."""
 
 
 def length_unit(instance: VrpInstance) -> tuple[str, float]:
-    """("metres", metres in a unit of the instance) for latitudes and longitudes, else ("distance", 1)."""
+    """Return ("metres", metres in a unit of the instance) for latitudes and longitudes, otherwise ("distance", 1)."""
     on_globe = instance.edge_weight_type == "EXACT_3D" and instance.display is not None and instance.units[0] in _METRES
     return ("metres", _METRES[instance.units[0]]) if on_globe else ("distance", 1.0)
 
@@ -56,13 +56,13 @@ def stops(instance: VrpInstance, route: Route) -> list[Stop]:
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     travel = legs
     if rules is not None:
-        legs = own_legs(rules, route.vehicle, path, legs)
+        legs = leg_distances(rules, route.vehicle, path, legs)
         travel = travel_times(instance, route, path, legs)
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
     taken = np.zeros((len(path), 3))
-    if rules is not None and pauses(rules, route.vehicle):
-        taken = _pauses(rules, route.vehicle, [found.leave, *found.begin.tolist(), found.back], service, travel)
-    loads, time = _aboard(instance, route), instance.scale * instance.speed
+    if rules is not None and has_breaks(rules, route.vehicle):
+        taken = _explain_breaks(rules, route.vehicle, [found.leave, *found.begin.tolist(), found.back], service, travel)
+    loads, time = _loads_after(instance, route), instance.scale * instance.speed
     length, left, listed = length_unit(instance)[1] / instance.scale, found.leave, []
     for k, node in enumerate(route.visits.tolist(), 1):
         arrival, begin = left + float(travel[k - 1]), float(found.begin[k - 1])
@@ -75,9 +75,9 @@ def stops(instance: VrpInstance, route: Route) -> list[Stop]:
     return listed
 
 
-def _aboard(instance: VrpInstance, route: Route) -> _Floats:
-    """float64 [visits, Q]: what is aboard after each stop; at a reload, what the next trip leaves with."""
-    rules = instance.rules or Rules()
+def _loads_after(instance: VrpInstance, route: Route) -> _Floats:
+    """Return float64 [visits, Q]: the load on board after each stop; at a reload, that with which the next trip leaves."""
+    rules = instance.rules or SideConstraints()
     change = -rules.of("demands", instance.demand[:, None])[route.visits]
     if rules.pickups is not None:
         change = change + rules.pickups[route.visits]
@@ -94,12 +94,18 @@ def _aboard(instance: VrpInstance, route: Route) -> _Floats:
     return aboard
 
 
-def _pauses(rules: Rules, kind: int, begins: Sequence[float], service: _Floats, travel: _Floats) -> _Floats:
-    """float64 [stops, 3]: breaks and rests at each stop, which explain when services begin: how long they are before its
-    service and after it, and how long the vehicle stays after its service, waiting for a break included.
+def _explain_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], service: _Floats, travel: _Floats) -> _Floats:
+    """Return float64 [visits + 2, 3], breaks and rests that explain the times of a schedule.
 
-    begins: when the vehicle leaves, when each service begins, and when it is back.
-    The first way to take the breaks that fits is found depth first.
+    The columns are, for each stop, the depots included: the breaks before its service, those after it, and how long the vehicle
+    stays after its service, waiting for a break included. It is the first assignment of breaks that fits, by depth-first search.
+
+    Args:
+        rules: The side constraints.
+        kind: The vehicle type.
+        begins: When the vehicle leaves, when each service begins, and when it is back.
+        service: float64 [visits + 2], durations of service, 0 at the depots.
+        travel: float64 [visits + 1], travel times of the legs.
     """
     breaks = np.zeros((0, 3)) if rules.breaks is None else rules.breaks[rules.breaks[:, 0] == kind, 1:]
     breaks = breaks[np.lexsort((breaks[:, 0], breaks[:, 1]))]
@@ -107,11 +113,11 @@ def _pauses(rules: Rules, kind: int, begins: Sequence[float], service: _Floats, 
     rest = np.inf if rules.rest is None else float(rules.rest[kind])
     taken = np.zeros((len(travel) + 1, 3))
 
-    def paused(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
+    def breaks_taken(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
         """(time after it, pause, breaks used, driven) of every way to pause at a time, none first."""
         ways = [(time, 0.0, used, driven)]
         for now, spent, count, far in ways:
-            if count < len(breaks) and now <= breaks[count, 1] * (1 + _CLOSE):
+            if count < len(breaks) and now <= breaks[count, 1] * (1 + _TOLERANCE):
                 length = float(breaks[count, 2])
                 after = max(now, float(breaks[count, 0])) + length
                 ways.append((after, spent + length, count + 1, 0.0 if length >= rest else far))
@@ -121,19 +127,19 @@ def _pauses(rules: Rules, kind: int, begins: Sequence[float], service: _Floats, 
 
     def follow(stop: int, time: float, used: int, driven: float) -> bool:
         """Whether the rest of the route can be explained after the service at a stop."""
-        for left, after, count, far in paused(time, used, driven) if stop else [(time, 0.0, used, driven)]:
+        for left, after, count, far in breaks_taken(time, used, driven) if stop else [(time, 0.0, used, driven)]:
             way = float(travel[stop])
-            if far + way > most * (1 + _CLOSE):
+            if far + way > most * (1 + _TOLERANCE):
                 continue
             begin = begins[stop + 1]
             if stop + 1 == len(travel):
-                due = count < len(breaks) and begin > float(breaks[count:, 1].min()) * (1 + _CLOSE)
-                if due or left + way > begin + _CLOSE * max(1.0, begin):
+                due = count < len(breaks) and begin > float(breaks[count:, 1].min()) * (1 + _TOLERANCE)
+                if due or left + way > begin + _TOLERANCE * max(1.0, begin):
                     continue
                 taken[stop, 1:] = after, left - time
                 return True
-            for ready, before, count_there, far_there in paused(left + way, count, far + way):
-                late = ready > begin + _CLOSE * max(1.0, begin)
+            for ready, before, count_there, far_there in breaks_taken(left + way, count, far + way):
+                late = ready > begin + _TOLERANCE * max(1.0, begin)
                 if not late and follow(stop + 1, begin + float(service[stop + 1]), count_there, far_there):
                     taken[stop, 1:], taken[stop + 1, 0] = (after, left - time), before
                     return True

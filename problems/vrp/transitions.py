@@ -25,16 +25,16 @@ __all__ = [
     "UNIT_COST",
     "Position",
     "State",
-    "alone",
     "at_depot",
+    "mark_servable",
     "reset_rows",
     "serve",
-    "under_way",
+    "vehicle_position",
 ]
 
 CAPACITY, DISTANCE, DURATION, ROUTE_COST, UNIT_COST, SCALE = range(6)
 """Columns of State.limits."""
-_SLACK = 0.5 * LIMIT  # half the judge's, so that rounding cannot separate them
+_SLACK = 0.5 * LIMIT  # half the judge's tolerance: whatever is accepted here, the judge accepts despite rounding
 
 
 class State(NamedTuple):
@@ -51,13 +51,13 @@ class State(NamedTuple):
     prize: NDArray[np.float64]
     """0 where required."""
     required: NDArray[np.bool_]
-    alone: NDArray[np.bool_]
-    """Whether a client can be served by a route of its own."""
+    servable: NDArray[np.bool_]
+    """Whether the client can be served by a route with no other client."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     visited: NDArray[np.int32]
     """[R] the number of visited clients."""
-    wanted: NDArray[np.int32]
+    required_left: NDArray[np.int32]
     """[R] the number of required clients that are unvisited."""
     done: NDArray[np.bool_]
     """[R] whether the remaining clients are skipped."""
@@ -65,7 +65,7 @@ class State(NamedTuple):
     """[R, N] the clients visited in order, then the others in any order."""
     place: NDArray[np.int32]
     """[R, N] the position of each client in `order`."""
-    opens: NDArray[np.bool_]
+    begins_route: NDArray[np.bool_]
     """[R, N] whether the t-th visit begins a route."""
     vehicle: NDArray[np.float64]
     """[R, 5] the Position of the vehicle that is under way, after service at the last client."""
@@ -100,7 +100,7 @@ def at_depot(state: Any, instance: Any) -> Any:
 
 
 @kernel
-def under_way(state: Any, row: Any) -> Any:
+def vehicle_position(state: Any, row: Any) -> Any:
     """Return the Position of a row's vehicle."""
     v = state.vehicle[row]
     return Position(v[0], v[1], v[2], v[3], v[4])
@@ -126,32 +126,33 @@ def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: 
 
 
 @kernel
-def alone(state: Any) -> None:
-    """Fill `alone`."""
+def mark_servable(state: Any) -> None:
+    """Write to `state.servable` whether each client can be served by a route with no other client."""
     for instance in range(len(state.graphs.size)):
         metric, first = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance]
         for client in range(1, state.graphs.size[instance]):
             fits, _ = serve(state, instance, metric, 0, at_depot(state, instance), client)
-            state.alone[first + client] = fits
+            state.servable[first + client] = fits
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the empty solution of instances[i]; the bases are minus all prizes."""
+    """Make each of `rows` the empty solution of instances[i]; write its base value, minus all prizes, to `bases`."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
-        first, wanted, prizes = state.graphs.nodes_start[instance], 0, 0.0
+        first, required_left, prizes = state.graphs.nodes_start[instance], 0, 0.0
         for client in range(1, state.graphs.size[instance]):
             state.order[row, client - 1], state.place[row, client] = client, client - 1
-            wanted += state.required[first + client]
+            required_left += state.required[first + client]
             prizes += state.prize[first + client]
-        state.instance[row], state.visited[row], state.wanted[row], state.done[row] = instance, 0, wanted, False
-        _move(state, row, at_depot(state, instance))
+        state.instance[row], state.visited[row], state.required_left[row], state.done[row] = instance, 0, required_left, False
+        _set_position(state, row, at_depot(state, instance))
         bases[i] = -prizes / state.limits[instance, SCALE]
 
 
 @kernel
-def _move(state: Any, row: Any, at: Any) -> None:
+def _set_position(state: Any, row: Any, at: Any) -> None:
+    """Store the Position of a row's vehicle."""
     v = state.vehicle[row]
     v[0], v[1], v[2], v[3], v[4] = at.load, at.distance, at.ready, at.busy, at.leave
 
@@ -160,15 +161,19 @@ def _move(state: Any, row: Any, at: Any) -> None:
 def _copy(state: Any, src: Any, dst: Any) -> None:
     """Copy row `src` to row `dst`."""
     n = state.graphs.size[state.instance[src]]
-    state.instance[dst], state.visited[dst], state.wanted[dst] = state.instance[src], state.visited[src], state.wanted[src]
+    state.instance[dst], state.visited[dst], state.required_left[dst] = (
+        state.instance[src],
+        state.visited[src],
+        state.required_left[src],
+    )
     state.done[dst] = state.done[src]
     state.order[dst, :n], state.place[dst, :n] = state.order[src, :n], state.place[src, :n]
-    state.opens[dst, :n] = state.opens[src, :n]
+    state.begins_route[dst, :n] = state.begins_route[src, :n]
     state.vehicle[dst] = state.vehicle[src]
 
 
 @kernel
-def _leave_out(state: Any, src: Any, dst: Any) -> Any:
+def _skip_rest(state: Any, src: Any, dst: Any) -> Any:
     """Return to the depot and skip all unvisited clients."""
     instance, t = state.instance[src], state.visited[src]
     if src != dst:
@@ -186,7 +191,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if state.done[src] or t >= n - 1 or action < 0 or action >= 2 * n or action == n:
         return math.nan
     if action == 0:
-        return _leave_out(state, src, dst) if state.wanted[src] == 0 else math.nan
+        return _skip_rest(state, src, dst) if state.required_left[src] == 0 else math.nan
     fresh = action >= n
     client = action - n if fresh else action
     if state.place[src, client] < t or (fresh and t == 0):
@@ -196,7 +201,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if fresh:
         origin = 0
     fits, after = serve(
-        state, instance, metric, origin, at_depot(state, instance) if origin == 0 else under_way(state, src), client
+        state, instance, metric, origin, at_depot(state, instance) if origin == 0 else vehicle_position(state, src), client
     )
     if not fits:
         return math.nan
@@ -206,9 +211,9 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     moved, hole = order[t], place[client]  # replaces the unvisited client at position t
     order[t], order[hole], place[client], place[moved] = client, moved, t, hole
     node = state.graphs.nodes_start[instance] + client
-    state.opens[dst, t], state.visited[dst] = origin == 0, t + 1
-    state.wanted[dst] -= state.required[node]
-    _move(state, dst, after)
+    state.begins_route[dst, t], state.visited[dst] = origin == 0, t + 1
+    state.required_left[dst] -= state.required[node]
+    _set_position(state, dst, after)
     length += distance(metric, origin, client)
     if t + 1 == n - 1:
         length += distance(metric, client, 0)
@@ -226,7 +231,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     n = state.graphs.size[instance]
     if state.done[row] or t >= n - 1:
         return 0
-    room = len(out) - (1 if state.wanted[row] == 0 else 0)
+    room = len(out) - (1 if state.required_left[row] == 0 else 0)
     near, far = np.empty(max(0, room), np.int32), np.empty(max(0, room), np.int32)
     direct = _nearest(state, row, False, near)
     fresh = _nearest(state, row, True, far) if t > 0 else 0
@@ -252,14 +257,14 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
     graphs, metric = state.graphs, graph_metric(state.graphs, instance)
     n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.nodes_start[instance]
     origin = state.order[row, t - 1] if t > 0 and not (fresh and state.from_depot[0]) else 0
-    at = under_way(state, row) if t > 0 else at_depot(state, instance)
+    at = vehicle_position(state, row) if t > 0 else at_depot(state, instance)
     wanted, count = min(len(out), n - 1 - t), 0
     begin = graphs.lists_start[instance] + origin * listed
     for i in range(begin, begin + listed):
         if count == wanted:
             return count
         client = graphs.lists[i]
-        if client == 0 or state.place[row, client] < t or not state.alone[first + client]:
+        if client == 0 or state.place[row, client] < t or not state.servable[first + client]:
             continue
         if fresh or serve(state, instance, metric, origin, at, client)[0]:
             out[count] = client
@@ -268,7 +273,7 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
         return count
     lengths, count = np.empty(len(out)), 0
     for client in state.order[row, t : n - 1]:
-        if not state.alone[first + client]:
+        if not state.servable[first + client]:
             continue
         length = distance(metric, origin, client)
         if too_far(lengths, out, count, length, client):

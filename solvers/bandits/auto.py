@@ -1,4 +1,4 @@
-"""What `solver="auto"` takes."""
+"""`auto`: the choice of a solver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies that anybody would try first: nothing, anything, the best of a sample, and looking one or two steps ahead."""
+"""Baseline policies: none, random, the best of a sample, and looking one or two steps ahead."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["IterativeMyopic", "Myopic", "Null", "Random", "Sampling", "TwoStep"]
 
 
 class _Baseline(Solver):
-    """A policy that needs nothing but the instance."""
+    """A policy that is computed from the instance at once."""
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
     alike: ClassVar[int] = 2
 
     def prepare(self, instance: BanditInstance) -> None:
-        from corl.solvers.bandits.warm import warm_up
+        from corl.solvers.bandits.warm_up import warm_up
 
         warm_up(instance)
 
 
 @dataclass(frozen=True)
 class Null(_Baseline):
-    """Leaves all arms alone."""
+    """Leave all arms alone."""
 
     title: ClassVar[str] = "No action"
 
@@ -46,7 +46,7 @@ class Null(_Baseline):
 
 @dataclass(frozen=True)
 class Random(_Baseline):
-    """A random feasible action, that cannot be extended, in every step."""
+    """Take a random feasible action that cannot be extended, in every step."""
 
     title: ClassVar[str] = "Random feasible actions"
 
@@ -60,9 +60,9 @@ class Random(_Baseline):
 
 @dataclass(frozen=True)
 class Sampling(_Baseline):
-    """Of so many random feasible actions the one with the highest reward in the step."""
+    """Take the action with the highest reward in the step among `samples` random feasible ones."""
 
-    samples: int = option(100, "Actions looked at.", low=1, high=100_000, scale="log")
+    samples: int = option(100, "Number of actions compared.", low=1, high=100_000, scale="log")
 
     title: ClassVar[str] = "The best of random feasible actions, one step ahead"
 
@@ -76,7 +76,7 @@ class Sampling(_Baseline):
 
 @dataclass(frozen=True)
 class Myopic(_Baseline):
-    """The feasible action with the highest reward in the step."""
+    """Take the feasible action with the highest reward in the step."""
 
     title: ClassVar[str] = "One step ahead, exactly"
 
@@ -90,7 +90,7 @@ class Myopic(_Baseline):
 
 @dataclass(frozen=True)
 class IterativeMyopic(_Baseline):
-    """An action made pick by pick, each the one that adds most to the reward in the step."""
+    """Build an action pick by pick, each the one that adds most to the reward in the step."""
 
     title: ClassVar[str] = "One step ahead, pick by pick"
 
@@ -104,7 +104,7 @@ class IterativeMyopic(_Baseline):
 
 @dataclass(frozen=True)
 class TwoStep(_Baseline):
-    """One step further: what an arm could earn in the next step, if it alone were looked after, counts too."""
+    """Look one step further: the most that each arm could earn in the next step, if acted on alone, counts as well."""
 
     title: ClassVar[str] = "Two steps ahead, arm by arm"
 
@@ -114,8 +114,8 @@ class TwoStep(_Baseline):
         from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import TablePolicy
 
-        following = np.where(instance.there, instance.rewards, -np.inf).max(axis=1)
-        following = np.where(instance.there[:, 0], following, 0.0)
+        following = np.where(instance.exists, instance.rewards, -np.inf).max(axis=1)
+        following = np.where(instance.exists[:, 0], following, 0.0)
         ahead = instance.rewards + instance.discount * np.einsum("jasn,jn->jas", instance.transitions, following)
         with in_time(run):
             run.report(TablePolicy(instance, np.stack([ahead] * (instance.horizon - 1) + [instance.rewards])))

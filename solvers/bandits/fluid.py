@@ -1,4 +1,4 @@
-"""Fluid: what levels are worth under the prices of the fluid relaxation, and an exact oracle for what is feasible."""
+"""Fluid: values of levels by the prices of the fluid relaxation, and an exact oracle for the best feasible action."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Fluid"]
 
 @dataclass(frozen=True)
 class Fluid(Solver):
-    """The prices of the fluid relaxation at every time, and the feasible action of highest worth under them.
+    """Take the feasible action of highest value under the prices of the fluid relaxation at every time.
 
-    Its bound is on expected rewards: a policy may earn more on the luck of few episodes, and then no bound is reported.
+    Its bound is on expected rewards: a policy may earn more by chance in few episodes, and then no bound is reported.
     """
 
     resolve: int = option(
         0,
-        """Steps of a program that is solved anew from the state of every step, and gives its prices; 0: none. A program takes
-        milliseconds to seconds, and each situation of the episodes needs one. The policy without is reported first.""",
+        """Steps of a linear program that is solved again from the state of every step, for its prices; 0: none. A program
+        takes milliseconds to seconds, and each situation of the episodes needs one. The policy without it is reported first.""",
         low=1,
         also=0,
     )
@@ -38,7 +38,7 @@ class Fluid(Solver):
 
     def prepare(self, instance: BanditInstance) -> None:
         from corl.solvers.bandits.policies import fluid_relaxation  # noqa: F401
-        from corl.solvers.bandits.warm import warm_up
+        from corl.solvers.bandits.warm_up import warm_up
 
         warm_up(instance)
 
@@ -51,13 +51,13 @@ class Fluid(Solver):
         found = None
         with in_time(run):
             found = solve_fluid(instance)
-            run.report(TablePolicy(instance, found.worth))
+            run.report(TablePolicy(instance, found.level_values))
             if self.resolve:
                 run.report(ResolvingPolicy(instance, found.value, self.resolve))
         report_bound(run, found)
 
 
 def report_bound(run: Run, found: FluidSolution | None) -> None:
-    """Tell `run` of the relaxation's bound on expected rewards, if there is one, unless luck has gone beyond it."""
+    """Report the relaxation's bound on expected rewards, if there is one, unless the policy has earned more by chance."""
     if found is not None and (run.objective is None or run.objective <= found.bound):
         run.report_bound(found.bound)

@@ -17,14 +17,14 @@ __all__ = ["Rollout"]
 
 @dataclass(frozen=True)
 class Rollout(Solver):
-    """Looks in every step at a few likely actions, each by rollouts of the fluid policy under the same luck.
+    """Compare in every step a few likely actions, each by rollouts of the fluid policy with the same random numbers.
 
-    The fluid policy is reported first, and stays where the time is not enough to play all episodes.
+    The fluid policy is reported first, and remains the solution if there is no time to play all episodes.
     """
 
-    breadth: int = option(4, "Actions compared; the fluid policy's own is the first.", low=2, high=1000)
-    samples: int = option(8, "Rollouts of each action.", low=2, high=1000, scale="log")
-    depth: int = option(4, "Steps of a rollout; what follows is worth what the fluid relaxation says.", low=1, high=1000)
+    breadth: int = option(4, "Number of actions compared, among them that of the fluid policy.", low=2, high=1000)
+    samples: int = option(8, "Number of rollouts of each action.", low=2, high=1000, scale="log")
+    depth: int = option(4, "Steps of a rollout; the reward after these is estimated by the fluid relaxation.", low=1, high=1000)
 
     limit_free: ClassVar[bool] = True
     alike: ClassVar[int] = 2
@@ -32,7 +32,7 @@ class Rollout(Solver):
 
     def prepare(self, instance: BanditInstance) -> None:
         from corl.solvers.bandits.policies import fluid_relaxation  # noqa: F401
-        from corl.solvers.bandits.warm import warm_up
+        from corl.solvers.bandits.warm_up import warm_up
 
         warm_up(instance)
 
@@ -46,6 +46,6 @@ class Rollout(Solver):
         found = None
         with in_time(run):
             found = solve_fluid(instance)
-            run.report(TablePolicy(instance, found.worth))
-            run.report(RolloutPolicy(instance, found.worth, found.value, self.breadth, self.samples, self.depth, run.seed))
+            run.report(TablePolicy(instance, found.level_values))
+            run.report(RolloutPolicy(instance, found.level_values, found.value, self.breadth, self.samples, self.depth, run.seed))
         report_bound(run, found)

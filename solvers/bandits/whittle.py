@@ -1,4 +1,4 @@
-"""Whittle: the arms' indices as worths of pulls, and an exact oracle for what is feasible."""
+"""Whittle: the arms' indices as values of pulls, and an exact oracle for the best feasible action."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["Whittle"]
 
 @dataclass(frozen=True)
 class Whittle(Solver):
-    """Pulls the feasible arms whose indices are highest in sum (Whittle 1988; with an exact oracle, beyond a mere budget).
+    """Pull the feasible arms with the largest sum of indices (Whittle 1988; with an exact oracle, for more than a budget).
 
-    An index is a price at which pulling and not pulling are worth the same for ever: where pulls cost unequally, or the
-    horizon is short, `fluid` knows more.
+    An index is the price at which pulling and not pulling an arm have the same value over an infinite horizon: for unequal costs
+    or short horizons, `fluid` is the better choice.
     """
 
     discount: float = option(0.99, "Of the indices; the instance's own where that is below 1.", above=0, below=1)
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    alike: ClassVar[int] = 2
+    members: ClassVar[int] = 2
     title: ClassVar[str] = "Whittle's index and an exact oracle"
 
     def accepts(self, instance: BanditInstance) -> str:
@@ -36,7 +36,7 @@ class Whittle(Solver):
     def prepare(self, instance: BanditInstance) -> None:
         import numpy as np
 
-        from corl.solvers.bandits.warm import warm_up
+        from corl.solvers.bandits.warm_up import warm_up
         from corl.solvers.bandits.whittle_index import whittle_indices
 
         warm_up(instance)
@@ -52,10 +52,10 @@ class Whittle(Solver):
         discount = instance.discount if instance.discount < 1.0 else self.discount
         indices = np.zeros((instance.arms, instance.rewards.shape[2]))
         for states in np.unique(instance.states):  # padding is no state of an arm
-            alike = np.flatnonzero(instance.states == states)
-            chances = np.ascontiguousarray(instance.transitions[alike, :, :states, :states])
-            rewards = np.ascontiguousarray(instance.rewards[alike, :, :states])
-            indices[alike, :states], _ = whittle_indices(chances, rewards, discount)
-        worth = np.stack([np.zeros_like(indices), indices], axis=1)
+            members = np.flatnonzero(instance.states == states)
+            chances = np.ascontiguousarray(instance.transitions[members, :, :states, :states])
+            rewards = np.ascontiguousarray(instance.rewards[members, :, :states])
+            indices[members, :states], _ = whittle_indices(chances, rewards, discount)
+        level_values = np.stack([np.zeros_like(indices), indices], axis=1)
         with in_time(run):
-            run.report(TablePolicy(instance, worth[None]))
+            run.report(TablePolicy(instance, level_values[None]))

@@ -1,7 +1,7 @@
-"""Whittle's index (Whittle, J. Appl. Prob. 25A, 1988): the subsidy for being left alone at which an arm's state is indifferent.
+"""Whittle's index (Whittle, J. Appl. Prob. 25A, 1988): the subsidy for leaving an arm alone at which its state is indifferent.
 
-By adaptive greedy: start where every state is pulled, raise the subsidy, and each time a state becomes indifferent leave it
-alone from then on. One state's change is a rank-one change of the matrix I - beta P of the policy, whose inverse is kept
+Computed by the adaptive greedy algorithm: at first every state is pulled; as the subsidy rises, each state that becomes
+indifferent is left alone from then on. One state's change is a rank-one change of the matrix I - beta P, whose inverse is kept
 (Gast, Gaujal & Khun, Math. Meth. Oper. Res. 97, 2023, who also give the test of indexability used here).
 """
 
@@ -20,9 +20,14 @@ __all__ = ["whittle_indices"]
 def whittle_indices(
     transitions: NDArray[np.float64], rewards: NDArray[np.float64], discount: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Indices float64 [J, S] of arms with transitions [J, 2, S, S] and rewards [J, 2, S], and whether each arm is indexable.
+    """Return indices, float64 [J, S], and whether each arm is indexable, bool [J].
 
-    0 < discount < 1. An arm that is not indexable has indices of the recursion all the same; they are no prices.
+    An arm that is not indexable has the indices of the recursion as well; they are not prices.
+
+    Args:
+        transitions: float64 [J, 2, S, S], without and with a pull.
+        rewards: float64 [J, 2, S].
+        discount: Above 0 and below 1.
     """
     arms, _, states, _ = transitions.shape
     indices, indexable = np.empty((arms, states)), np.empty(arms, np.bool_)
@@ -44,7 +49,19 @@ def _every_arm(transitions: Any, rewards: Any, discount: Any, indices: Any, inde
 def _arm(
     chances: Any, rewards: Any, beta: Any, inverse: Any, change: Any, active: Any, value: Any, slope: Any, index: Any
 ) -> Any:
-    """One arm. `value` + subsidy * `slope` is the value of the present policy; returns whether the arm is indexable."""
+    """Compute the indices of one arm, in place; return whether it is indexable.
+
+    Args:
+        chances: float64 [2, S, S], transition probabilities.
+        rewards: float64 [2, S].
+        beta: The discount.
+        inverse: float64 [S, S], scratch.
+        change: float64 [S], scratch.
+        active: bool [S], scratch: the states that are pulled.
+        value: float64 [S], scratch: value + subsidy * slope is the value of the current policy.
+        slope: float64 [S], scratch.
+        index: float64 [S], the result.
+    """
     states = len(index)
     _invert(chances[1], beta, inverse)
     active[:] = True
@@ -67,10 +84,10 @@ def _arm(
                 if fall > 1e-12 and gain / fall < best:
                     best, at = gain / fall, s
             elif gain - subsidy * fall > 1e-9 * (1.0 + abs(gain)):
-                indexable = False  # left alone at a lower subsidy, and would rather be pulled at this one
+                indexable = False  # was left alone at a lower subsidy, but pulling is better at this one
         if left == 0:
             break
-        if at < 0:  # no state's wish to be pulled falls: the rest gets the same subsidy
+        if at < 0:  # no state becomes indifferent: the others get the same subsidy
             for s in range(states):
                 if active[s]:
                     index[s] = subsidy
@@ -86,7 +103,7 @@ def _arm(
 
 @kernel
 def _invert(chances: Any, beta: Any, inverse: Any) -> None:
-    """inverse = (I - beta P)^-1 by Gauss and Jordan, in place; its rows are dominated by the diagonal, so nothing is swapped."""
+    """Write (I - beta P)^-1 to `inverse`, [S, S], by Gauss-Jordan elimination; no pivoting, as its diagonal is dominant."""
     states = len(inverse)
     for s in range(states):
         for q in range(states):
@@ -106,7 +123,7 @@ def _invert(chances: Any, beta: Any, inverse: Any) -> None:
 
 @kernel
 def _leave_alone(chances: Any, rewards: Any, beta: Any, inverse: Any, change: Any, value: Any, slope: Any, at: Any) -> None:
-    """State `at` is left alone from now on: the inverse by Sherman and Morrison, the values by the same direction."""
+    """Leave state `at` alone from now on, in place: the inverse by Sherman and Morrison, the values by the same direction."""
     states = len(value)
     gain, fall = rewards[0, at] - rewards[1, at], 1.0
     change[:] = 0.0

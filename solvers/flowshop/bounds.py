@@ -11,14 +11,14 @@ from corl.problems.flowshop.instance import FlowShopInstance
 
 __all__ = ["lower_bound"]
 
-_CELLS = 100_000_000  # pairs of machines times jobs, beyond which only neighbours and the busiest machine are paired
+_CELLS = 100_000_000  # jobs x machines^2 up to which all pairs are tried; beyond, adjacent and busiest machines
 
 
 def lower_bound(instance: FlowShopInstance, stopped: Callable[[], bool] = lambda: False) -> float:
-    """The best bound found before `stopped` says so; set-ups count as nothing.
+    """Return the best lower bound found before `stopped` returns True; set-ups are ignored.
 
-    Total completion time: the jobs of a machine in the order of their durations there, each going on to its end without waiting.
-    Makespan: of every pair of machines the best that these can do alone, with what lies between them as time lags (B. Lageweg,
+    Total completion time: the jobs in ascending order of their durations on one machine, each followed by its tail without
+    waiting. Makespan: the optimum of each pair of machines alone, with the machines between them as time lags (B. Lageweg,
     J. Lenstra and A. Rinnooy Kan, Operations Research 26, 1978), after the least head and before the least tail.
     """
     duration = instance.duration
@@ -42,10 +42,17 @@ def lower_bound(instance: FlowShopInstance, stopped: Callable[[], bool] = lambda
 
 
 def _two_machines(a: NDArray[np.int64], lag: NDArray[np.int64], b: NDArray[np.int64]) -> int:
-    """The least makespan of two machines with a time lag between them (L. Mitten, Management Science 5, 1959): Johnson's rule for
-    a + lag and lag + b."""
+    """Return the least makespan of two machines with a time lag between them (L. Mitten, Management Science 5, 1959).
+
+    It is found by Johnson's rule for the durations a + lag and lag + b.
+
+    Args:
+        a: int64 [n], durations on the first machine.
+        lag: int64 [n], the least time between the end on the first and the start on the second machine.
+        b: int64 [n], durations on the second machine.
+    """
     early = a <= b
     key = np.where(early, a + lag, -(lag + b))
     order = np.lexsort((key, ~early))
-    behind = np.cumsum(b[order][::-1])[::-1]
-    return int((np.cumsum(a[order]) + lag[order] + behind).max())
+    remaining = np.cumsum(b[order][::-1])[::-1]
+    return int((np.cumsum(a[order]) + lag[order] + remaining).max())

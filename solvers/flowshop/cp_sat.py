@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_MOST = 500_000  # pairs of jobs times machines: a model that is built within a few seconds
+_MOST = 500_000  # pairs of jobs times machines up to which a model is built within a few seconds
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class CpSat(Solver):
 
 
 class _Model:
-    """start[j][i], and a literal for every job that can come immediately after another one (n: none)."""
+    """The model: `starts[j][i]` of job j on machine i, and `arcs[a, b]`, a literal for job b directly after job a (n: none)."""
 
     def __init__(self, instance: FlowShopInstance) -> None:
         from ortools.sat.python import cp_model
@@ -71,7 +71,7 @@ class _Model:
 
     @classmethod
     def build(cls, instance: FlowShopInstance, hint: Any, stopped: Callable[[], bool]) -> _Model | None:
-        """The model, with a sequence as a hint; None where `stopped` says so before it is whole."""
+        """Return the model, with a sequence as a hint; None if `stopped` returns True before it is complete."""
         self, jobs = cls(instance), range(instance.jobs)
         model, duration = self.model, instance.duration.tolist()
         longest = 0 if instance.setup is None else int(instance.setup.max(axis=1).sum())
@@ -104,7 +104,7 @@ class _Model:
         return self
 
     def _arc(self, before: int, after: int, duration: list[list[int]]) -> None:
-        """Return the literal for one job coming immediately after another one, or first."""
+        """Add the literal for job `after` directly after job `before` (n: as the first), and enforce its start."""
         setup, n = self.instance.setup, self.instance.jobs
         literal = self.arcs[before, after] = self.model.new_bool_var("")
         for i in range(self.instance.machines) if before < n or setup is not None else ():
@@ -114,6 +114,7 @@ class _Model:
             self.model.add(self.starts[after][i] >= ready).only_enforce_if(literal)
 
     def _hint(self, hint: Any) -> None:
+        """Add the starts and the arcs of a sequence as a hint."""
         from corl.problems.flowshop.evaluation import check, completion
 
         sequence = check(self.instance, hint)
@@ -127,7 +128,7 @@ class _Model:
             self.model.add_hint(literal, int(pair in taken))
 
     def sequence(self, value: Callable[[Any], int]) -> NDArray[np.int64]:
-        """The sequence of an assignment, given as the value of each variable."""
+        """Return the sequence of an assignment, int64 [n]; `value` returns the value of a variable."""
         import numpy as np
 
         after = {before: job for (before, job), literal in self.arcs.items() if value(literal)}

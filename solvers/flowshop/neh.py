@@ -1,4 +1,4 @@
-"""`Neh`: a sequence at once, by insertions alone."""
+"""`Neh`: one sequence, built by insertions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ __all__ = ["Neh"]
 
 @dataclass(frozen=True)
 class Neh(Solver):
-    """Nawaz, Enscore and Ham's heuristic: job after job, those with the most work first (for the total completion time those with
-    the least), each at its best place among those before. When the time is over, the others follow as they would have come."""
+    """Nawaz, Enscore and Ham's heuristic: jobs are inserted one after the other, each at its best position.
+
+    Jobs with the most work come first; for the total completion time, those with the least. When the time is over, the remaining
+    jobs are appended in this order.
+    """
 
     ties: bool = option(True, "Whether places of the same makespan are told apart by the idle times there, instead of by chance.")
 
@@ -37,7 +40,7 @@ class Neh(Solver):
         from corl.solvers.flowshop.iterated.search import WAITING, begin, search, sequence
 
         state = begin(instance, run.seed)
-        while state.at[WAITING] and (units := run.budget(int(state.at[WAITING]))):
+        while state.counts[WAITING] and (units := run.budget(int(state.counts[WAITING]))):
             search(state, units, 1, 1.0, False, self.ties)
         run.report(sequence(state))
         if not run.should_stop:

@@ -1,1 +1,1 @@
-"""Solvers of every problem with an environment: a policy decoded, tree search with it, MuZero."""
+"""Solvers for every problem with an environment: decoding of a policy, tree search with a policy, and MuZero."""

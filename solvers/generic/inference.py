@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["Session", "no_environment", "policy_for", "policy_name", "warm_up"]
 
 _WARM_UP = 400  # states: enough for a round of any decoder, or an episode by search, on a miniature
-_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core: the delay until a time limit is noticed
-_BATCH = 32  # rows of a network call, at most: more bring nothing on a CPU
+_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core; a time limit is noticed between two calls
+_BATCH = 32  # most rows of a network call; larger batches are not faster on a CPU
 _POOL = 64  # rows that are decoded together if a decoder needs no more
 _MEMORY = 1e9  # bytes that the rows of a pool may take
-_LISTED = 500  # steps between two readings of the clock if no network is called
+_LISTED = 500  # steps without network calls between two readings of the clock
 _GRACE = 0.1  # seconds in which the first solution may be completed when the time is over
 _RESERVE = 0.9  # share of the time left that a round is planned to take
 
@@ -107,6 +107,7 @@ def policy_name(instance: Any, name: str, architecture: str = "") -> str:
 
 
 def _untrained(problem: Problem, wanted: str, architecture: str) -> str:
+    """Return the message for a policy that is not shipped, with the command that trains one."""
     recipes = recipe_names(problem.name)
     own = [recipe for recipe in (wanted, wanted.removeprefix(f"{problem.name}-"), architecture) if recipe in recipes]
     recipe = own[0] if own else "NAME"
@@ -139,7 +140,7 @@ class Session:
         self.rows = 0
         """States evaluated by the network so far."""
         self.steps = 0
-        """States evaluated in the greedy episode."""
+        """States evaluated by the network in the greedy episode."""
         self._seconds = 0.0  # per state, as last measured
         self._mark = (0.0, 0)  # when the current decoding began, and the states evaluated before it
         self.plays = False
@@ -218,7 +219,7 @@ class Session:
         Args:
             decoder: The decoder.
             rows: Rows of the pool for each entry.
-            number: The number of the round; each has noise of its own.
+            number: The number of the round; each has different noise.
             together: Rows of the pool in which entries are decoded side by side; always at least one entry.
         """
         import numpy as np
@@ -244,6 +245,7 @@ class Session:
         self.run.stop("iterations" if self.run.iterations is not None else "time_limit")
 
     def _decode(self, decoder: Decoder, pool: Environment, which: Any, keys: Any, number: int) -> Decoded:
+        """Decode entries of a pool, given by their instances `which` and keys, and report better solutions as they are found."""
         from corl.decoding import CountedEvaluator, Decoded, decode
         from corl.decoding.noise import stream_keys
 

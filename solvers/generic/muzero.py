@@ -1,4 +1,4 @@
-"""`MuZero`: each step of a solution is chosen by a tree search in a learned model of the environment."""
+"""`MuZero`: every action is chosen by a tree search in a learned model of the environment."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class MuZero(Solver):
     method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
     simulations: int = option(
         0,
-        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have, and 16 where "
-        "solutions are policies.",
+        "Leaves of each search tree in the first round. 0: automatic: with a time limit few; with `iterations` as many as the "
+        "budget allows for one round; 16 for problems whose solutions are policies.",
         low=0,
         scale="log",
     )
     value_scale: float | None = option(
         None,
-        "Of a Gumbel search, the weight of its values, scaled to [0, 1] among a state's actions, beside the network's logits; "
-        "smaller for a policy whose values err by more than actions differ. None: 0.1; 0.02 where solutions are policies.",
+        "Gumbel search: the weight of values (scaled to [0, 1] among a state's actions) relative to the network's logits; choose "
+        "a smaller one if the values are less accurate. None: 0.1; 0.02 for problems whose solutions are policies.",
         low=0,
     )
-    leaves: int = option(1, "Leaves shown to the network in one call.", low=1)
-    augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
+    leaves: int = option(1, "Leaves evaluated in one network call.", low=1)
+    augment: int = option(1, "Symmetric copies of the instance to solve, at most as many as it has (8 in the plane).", low=1)
     multi_start: int = option(1, "Starts (of a tour: first cities), side by side; 0: all.", low=0)
-    rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does.", low=0)
+    rounds: int = option(0, "Rounds after which the solver ends; 0: when the budget is spent.", low=0)
 
     alike: ClassVar[int] = 16
     title: ClassVar[str] = "tree search in a learned model (MuZero)"

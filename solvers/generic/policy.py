@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy"]
 
-_AT_FIRST = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16}
-_DOUBLING = ("beam", "stochastic-beam")
+_FIRST_WIDTH = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16}
+_DOUBLING = ("beam", "stochastic-beam")  # decoders whose width doubles from round to round
 _PARTS = 4  # rounds of sampling without replacement that share a budget of iterations
-_NODES = 500_000  # prefixes that it remembers before it starts again from scratch: about a kilobyte each
+_NODES = 500_000  # most prefixes remembered by sampling without replacement, of about a kilobyte each
 
 
 @dataclass(frozen=True)
@@ -41,36 +41,38 @@ class Policy(Solver):
     )
     decoder: Literal["greedy", "sample", "beam", "stochastic-beam", "without-replacement"] = option(
         "beam",
-        "What a round is: greedy decoding from all starts, independent samples, beam search, stochastic beam search, or a round "
-        "of sampling without replacement.",
+        "The decoder of a round: greedy decoding from all starts, independent samples, beam search, stochastic beam search, or "
+        "sampling without replacement.",
     )
     width: int = option(
         0,
-        "Samples of a round or states of a beam, for each start and copy; of greedy decoding the episodes played at once. "
-        "0: automatic, with `iterations` as wide as one round may be, with a time limit narrow at first. Beams double it from "
-        "round to round.",
+        "Samples of a round or states of a beam, for each start and copy; greedy decoding: episodes decoded side by side. "
+        "0: automatic: with `iterations` as many as the budget allows for one round, with a time limit few at first. Beams "
+        "double it from round to round.",
         low=0,
         scale="log",
     )
     nat: float = option(
         0.0,
-        "Of beams: rank states by what is collected, the policy's value and this share of that times the logarithm of the last "
-        "action's probability, for policies with a value; 0: by probability alone.",
+        "Beams, for policies with a value: rank states by return so far + value + this share of that x log(probability of the "
+        "last action); 0: by probability alone.",
         low=0,
     )
-    temperature: float = option(1.0, "Of samples of all kinds: logits are divided by it.", above=0, scale="log")
+    temperature: float = option(1.0, "Sampling: logits are divided by this.", above=0, scale="log")
     spread: float = option(
         1.0,
-        "Of independent samples: the temperatures of a round lie between `temperature` and so many times that, evenly on a "
+        "Independent samples: the temperatures of a round lie between `temperature` and `spread` times that, evenly on a "
         "logarithmic scale.",
         above=0,
         scale="log",
     )
-    augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
+    augment: int = option(1, "Symmetric copies of the instance to solve, at most as many as it has (8 in the plane).", low=1)
     multi_start: int = option(
         0, "Starts (of a tour: first cities); 0: all for greedy decoding, one for the other decoders.", low=0
     )
-    rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does, or everything was looked at.", low=0)
+    rounds: int = option(
+        0, "Rounds after which the solver ends; 0: when the budget is spent or every solution has been considered.", low=0
+    )
 
     alike: ClassVar[int] = 16
     title: ClassVar[str] = "a learned policy: greedy, then samples or beams of it"
@@ -102,7 +104,7 @@ class Policy(Solver):
             if not session.first():
                 return
             if self.decoder == "greedy":
-                width = max(1, min(self.width or _AT_FIRST["greedy"], session.fits(session.steps, 1)))
+                width = max(1, min(self.width or _FIRST_WIDTH["greedy"], session.fits(session.steps, 1)))
                 session.decode(self._decoder(1, iter(())), 1, 0, together=width)
                 return
             widths, number = self._widths(session), 0
@@ -120,10 +122,10 @@ class Policy(Solver):
         states = session.steps
         while not self.rounds or done < self.rounds:
             fits = session.fits(states)
-            if session.plays and self.decoder == "sample" and not counted:  # what is drawn by then counts, however many
+            if session.plays and self.decoder == "sample" and not counted:  # all samples that are drawn in time count
                 fits = max(fits, session.most_rows)
             if not width:
-                width = fits if counted else _AT_FIRST[self.decoder]
+                width = fits if counted else _FIRST_WIDTH[self.decoder]
                 if counted and self.decoder == "without-replacement":
                     width = -(-fits // _PARTS)
             most = min(fits, session.most_rows // self._rows(1, session))
@@ -138,7 +140,7 @@ class Policy(Solver):
         """Spend the rest of the budget on samples, if it is too small for a wider beam, and end the run."""
         from corl.decoding import Sampling
 
-        while not session.run.should_stop and (width := min(_AT_FIRST["sample"], session.fits(session.steps))) > 0:
+        while not session.run.should_stop and (width := min(_FIRST_WIDTH["sample"], session.fits(session.steps))) > 0:
             session.decode(Sampling(width, self.temperature, self.spread), width, number)
             number += 1
         session.out_of_budget()
@@ -148,6 +150,7 @@ class Policy(Solver):
         return width * session.entries if self.decoder == "without-replacement" else width
 
     def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
+        """Return the decoder of a round of `width`; sampling without replacement does the rounds of the `further` widths, too."""
         from corl.decoding import Beam, Greedy, Sampling, WithoutReplacement
 
         if self.decoder == "without-replacement":
@@ -170,7 +173,7 @@ class _Rounds:
     temperature: float
 
     def run(self, evaluator: CountedEvaluator, entries: Entries, found: Decoded) -> None:
-        """Sample until every sequence was sampled, or until the remembered prefixes take too much memory."""
+        """Sample until every sequence has been sampled, or until too many prefixes are remembered."""
         from corl.decoding.without_replacement import Sampler
 
         sampler = Sampler(evaluator, entries, self.temperature)

@@ -26,8 +26,8 @@ VALUE_SCALE = 0.02
 deterministic problems, a search of 8 simulations earned up to 18 % less than its network alone; with 0.02 or less, no less."""
 _SIMULATIONS = 16
 _SHARE = 0.8  # of the time limit, for a policy that searches
-_MEANT = ("policy", "method", "simulations", "value_scale")
-_NAMED = "the name or the file of a checkpoint, not a policy itself: whoever checks a solution of {} loads it again"
+_ACCEPTED_OPTIONS = ("policy", "method", "simulations", "value_scale")
+_NAMED = "the name or the file of a checkpoint, not a policy itself: the judge of {} loads it again"
 
 
 def applies(instance: Any) -> bool:
@@ -54,12 +54,20 @@ def _check(solver: Any, problem: str) -> None:
         raise UsageError(f"option policy is of type {type(solver.policy).__name__}; accepted: {_NAMED.format(problem)}")
     usual = defaults(type(solver))
     for name in declarations(type(solver)):
-        if name not in _MEANT and getattr(solver, name) != usual[name]:
+        if name not in _ACCEPTED_OPTIONS and getattr(solver, name) != usual[name]:
             raise UsageError(f"option {name} means nothing for {problem}, whose solutions are policies; accepted: {usual[name]}")
 
 
 def report(solver: Any, instance: Any, run: Run, searches: bool = False, architecture: str = "") -> None:
-    """Report the policy of a solver, without its search if 80 % of the time limit would not suffice for that."""
+    """Report the policy of a solver as a solution.
+
+    Args:
+        solver: A generic solver, with its options.
+        instance: The instance.
+        run: The run.
+        searches: Whether the policy chooses by a search; without it if the judge needs more than 80 % of the time limit for that.
+        architecture: The required architecture of the network; "" accepts every policy.
+    """
     from corl.networks.checkpoints import loaded
 
     policy_for(instance, solver.policy, architecture)

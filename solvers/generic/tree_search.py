@@ -1,4 +1,4 @@
-"""`TreeSearch`: each step of a solution is chosen by a tree search in the environment, led by a learned policy."""
+"""`TreeSearch`: every action is chosen by a tree search in the environment, guided by a learned policy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.generic.inference import Session
 
-__all__ = ["VALUE_SCALE", "TreeSearch", "made_search", "search_rounds"]
+__all__ = ["VALUE_SCALE", "TreeSearch", "round_search", "search_rounds"]
 
 VALUE_SCALE = 0.1
 """The default weight of values in a Gumbel search."""
-_AT_FIRST = 4  # simulations of the first round under a time limit
+_FIRST_SIMULATIONS = 4  # simulations of the first round under a time limit
 _MOST = 1 << 14  # simulations beyond which rounds do not double them
 
 
@@ -36,25 +36,25 @@ class TreeSearch(Solver):
     method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
     simulations: int = option(
         0,
-        "Leaves of a step's tree in the first round; 0: automatic, with `iterations` as many as one round may have, and 16 where "
-        "solutions are policies.",
+        "Leaves of each search tree in the first round. 0: automatic: with a time limit few; with `iterations` as many as the "
+        "budget allows for one round; 16 for problems whose solutions are policies.",
         low=0,
         scale="log",
     )
     value_scale: float | None = option(
         None,
-        "Of a Gumbel search, the weight of its values, scaled to [0, 1] among a state's actions, beside the network's logits; "
-        "smaller for a policy whose values err by more than actions differ. None: 0.1; 0.02 where solutions are policies.",
+        "Gumbel search: the weight of values (scaled to [0, 1] among a state's actions) relative to the network's logits; choose "
+        "a smaller one if the values are less accurate. None: 0.1; 0.02 for problems whose solutions are policies.",
         low=0,
     )
-    leaves: int = option(1, "Leaves shown to the network in one call; more are faster and search a little worse.", low=1)
+    leaves: int = option(1, "Leaves evaluated in one network call; more are faster and search a little worse.", low=1)
     value: Literal["auto", "network", "rollout"] = option(
         "auto",
         "The value of a leaf: the network's, or the return of greedy decoding from it; auto: the network's, if it has one.",
     )
-    augment: int = option(1, "Copies of the instance by symmetry, at most as many as the problem knows (8 in the plane).", low=1)
+    augment: int = option(1, "Symmetric copies of the instance to solve, at most as many as it has (8 in the plane).", low=1)
     multi_start: int = option(1, "Starts (of a tour: first cities), side by side; 0: all.", low=0)
-    rounds: int = option(0, "After so many rounds it ends; 0: never before the budget does.", low=0)
+    rounds: int = option(0, "Rounds after which the solver ends; 0: when the budget is spent.", low=0)
 
     alike: ClassVar[int] = 16
     title: ClassVar[str] = "tree search (Gumbel or PUCT) in the environment, led by a learned policy"
@@ -90,7 +90,7 @@ class TreeSearch(Solver):
 
         problem = registry.problem_of(instance)
         assert problem is not None
-        planning = Planning(made_search(self, _AT_FIRST, 0), self._rollouts(policy))
+        planning = Planning(round_search(self, _FIRST_SIMULATIONS, 0), self._rollouts(policy))
         pool = problem.environment([problem.miniature(instance)], planning.rows, name=policy.environment)
         pool.reset([0], [0])
         if (actions := pool.actions([0]))[0, 0] >= 0:
@@ -129,19 +129,19 @@ def search_rounds(options: Any, session: Session, states: int, decoder: Any, scr
     while not options.rounds or done < options.rounds:
         fits = session.fits(states)
         if not simulations:
-            simulations = max(1, fits - 1) if session.run.iterations is not None else _AT_FIRST  # - 1: the root
+            simulations = max(1, fits - 1) if session.run.iterations is not None else _FIRST_SIMULATIONS  # - 1: the root
         most = min(fits, _MOST, session.most_rows - 1 - options.leaves)
         now = min(simulations, most)
         if now < 1:
             return session.out_of_budget()
         rows = 1 + now + (options.leaves if scratch else 0)
-        session.decode(decoder(made_search(options, now, done)), rows, done)
+        session.decode(decoder(round_search(options, now, done)), rows, done)
         if session.run.should_stop:
             return
         done, simulations = done + 1, min(2 * simulations, _MOST)
 
 
-def made_search(options: Any, simulations: int, number: int) -> Any:
+def round_search(options: Any, simulations: int, number: int) -> Any:
     """Return the search of round `number`: round 0 is without noise, the following ones have noise."""
     from corl.search.gumbel import Gumbel
     from corl.search.puct import Puct

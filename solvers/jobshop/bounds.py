@@ -1,4 +1,4 @@
-"""Lower bounds: the longest job, and on every machine the one-machine problem with heads and tails and preemption.
+"""Lower bounds: the longest job, the total work, and for each machine the preemptive one-machine problem with heads and tails.
 
 The last is solved by Jackson's preemptive schedule (Carlier, European Journal of Operational Research 11, 1982, section 3).
 """
@@ -16,25 +16,28 @@ if TYPE_CHECKING:
 
 __all__ = ["lower_bound", "preemptive_makespan"]
 
-_ASK_EVERY = 1024  # events of a machine between two looks at whether to stop
+_CHECK_INTERVAL = 1024  # events of a machine between two checks whether to stop
 
 
-def _never() -> bool:
+def _no_stop() -> bool:
     return False
 
 
-def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never) -> int:
-    """A proven bound on the objective: of the makespan, or of the weighted tardiness (jobs that never wait).
+def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _no_stop) -> int:
+    """Return a proven lower bound of the objective value; for the weighted tardiness, that of jobs that never wait.
 
-    Of rules only release times and what is fixed count. Once `stopped` says so, machines not yet looked at are left out: 100,000
-    operations take a fifth of a second.
+    Of the side constraints only earliest starts and fixed operations are considered. 100,000 operations take a fifth of a second.
+
+    Args:
+        instance: The instance.
+        stopped: Function that returns whether to stop; the remaining machines are then omitted from the bound.
     """
     shortest = instance.shortest.astype(np.int64)
     total = np.cumsum(shortest)
     before_job = np.append(0, total)[instance.first[:-1]]
     head = total - shortest - before_job[instance.job] + instance.release[instance.job]
     if instance.rules is not None:
-        head = _later(instance, head, shortest)
+        head = _constrained_heads(instance, head, shortest)
     tail = total[instance.first[1:] - 1][instance.job] - total
     end = (head + shortest)[instance.first[1:] - 1]
     if instance.objective != "makespan":
@@ -42,7 +45,7 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never)
         return int((instance.weight * np.maximum(0, end - instance.due)).sum())
     bound = int(end.max())
     counts = np.diff(instance.choice_first)
-    bound = max(bound, _load(instance, shortest, head, tail))
+    bound = max(bound, _total_work_bound(instance, shortest, head, tail))
     fixed = np.flatnonzero(counts == 1)
     machine = instance.choice_machine[instance.choice_first[fixed]]
     order = np.argsort(machine, kind="stable")
@@ -55,36 +58,40 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never)
     return bound
 
 
-def _later(instance: JobShopInstance, head: np.ndarray, shortest: np.ndarray) -> np.ndarray:
-    """The heads with what the rules say of starts: release times of operations, and what is fixed."""
+def _constrained_heads(instance: JobShopInstance, head: np.ndarray, shortest: np.ndarray) -> np.ndarray:
+    """Return the heads [N] raised to the earliest starts and fixed starts of the side constraints."""
     assert instance.rules is not None
     lowest = np.maximum(head, instance.rules.lowest(instance))
     if instance.rules.fixed_start is not None:
         lowest = np.maximum(lowest, instance.rules.fixed_start)
-    reached = lowest - head  # along a job, what is behind an operation comes as much later
+    delay = lowest - head  # a delayed operation delays all later ones of its job
     opening = np.zeros(instance.operations, bool)
     opening[instance.first[:-1]] = True
     for i in np.flatnonzero(~opening).tolist():
-        reached[i] = max(reached[i], reached[i - 1])
-    return np.asarray(head + reached)
+        delay[i] = max(delay[i], delay[i - 1])
+    return np.asarray(head + delay)
 
 
-def _load(instance: JobShopInstance, shortest: np.ndarray, head: np.ndarray, tail: np.ndarray) -> int:
-    """All work, evenly spread over all machines, between the least head and the least tail."""
+def _total_work_bound(instance: JobShopInstance, shortest: np.ndarray, head: np.ndarray, tail: np.ndarray) -> int:
+    """Return the bound by all work, spread evenly over the machines, between the least head and the least tail (all [N])."""
     return int(head.min() + tail.min()) - int(-shortest.sum() // instance.machines)
 
 
-def preemptive_makespan(heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _never) -> int:
-    """The largest end + tail on one machine where work may be interrupted: always go on with the largest tail.
+def preemptive_makespan(heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _no_stop) -> int:
+    """Return the largest end + tail of Jackson's preemptive schedule on one machine: always process the largest tail.
 
-    Once `stopped` says so, the largest of what has ended by then, which is less or the same.
+    Args:
+        heads: The earliest start of each operation.
+        durations: Their durations.
+        tails: The least time from their ends to the ends of their jobs.
+        stopped: Function that returns whether to stop; the result is then that of the operations that have ended, a valid bound.
     """
     arriving = sorted(zip(heads, durations, tails))
     waiting: list[list[int]] = []  # [-tail, work left]
     now, value, k, events = 0, 0, 0, 0
     while k < len(arriving) or waiting:
         events += 1
-        if events % _ASK_EVERY == 0 and stopped():
+        if events % _CHECK_INTERVAL == 0 and stopped():
             break
         if not waiting:
             now = max(now, arriving[k][0])

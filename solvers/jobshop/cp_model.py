@@ -13,33 +13,33 @@ from corl.solvers.jobshop.cp_rules import add_rules, earliness
 
 __all__ = ["Model", "Task"]
 
-_ASK_EVERY = 1000  # operations between two looks at the clock
+_CHECK_INTERVAL = 1000  # operations between two time checks
 
 
 class Task(NamedTuple):
-    """What an operation is on one of its machines."""
+    """The variables of an operation on one of its machines."""
 
     operation: int
     start: Any
     end: Any
     interval: Any
     literal: Any
-    """Whether it is done there; None where it has no other machine."""
+    """Whether the operation is processed there; None if it has no other machine."""
 
 
 class Model:
-    """start[i] and, where there is a choice, one literal for each machine of operation i."""
+    """A CP-SAT model: `starts` and `ends` hold variables or expressions of the operations, `literals` their machines."""
 
     def __init__(self, instance: JobShopInstance) -> None:
         self.instance, self.model = instance, cp_model.CpModel()
         self.starts: list[Any] = []
         self.ends: list[Any] = []
         self.literals: list[list[Any]] = []
-        """For each operation, a literal for each of its machines; none where it has one machine."""
+        """For each operation, a literal for each of its machines; empty if it has only one."""
 
     @classmethod
     def build(cls, instance: JobShopInstance, hint: Schedule | None, stopped: Callable[[], bool]) -> Model | None:
-        """The model, with a feasible schedule as a hint; None where `stopped` says so before it is whole."""
+        """Return the model, with a feasible schedule as a hint; None if `stopped` returns True before it is complete."""
         self = cls(instance)
         horizon = instance.horizon
         if hint is not None:
@@ -49,16 +49,16 @@ class Model:
         for j, row in enumerate(instance.rows()):
             ready: Any = int(instance.release[j])
             for choices in row:
-                if len(self.starts) % _ASK_EVERY == 0 and stopped():
+                if len(self.starts) % _CHECK_INTERVAL == 0 and stopped():
                     return None
                 ready = self._operation(choices, ready, horizon, on_machine)
                 self.ends.append(ready)
             ends.append(ready)
-        beside = [] if instance.rules is None else add_rules(self, on_machine, horizon, hint, stopped)
-        if beside is None:
+        blocked = [] if instance.rules is None else add_rules(self, on_machine, horizon, hint, stopped)
+        if blocked is None:
             return None
         for machine, tasks in enumerate(on_machine):
-            others = beside[machine] if beside else []
+            others = blocked[machine] if blocked else []
             self.model.add_no_overlap([task.interval for task in tasks] + others)
         self._objective(ends, horizon)
         if hint is not None:
@@ -66,7 +66,14 @@ class Model:
         return self
 
     def _operation(self, choices: list[tuple[int, int]], ready: Any, horizon: int, on_machine: list[list[Task]]) -> Any:
-        """Add an operation that starts at `ready` or later; returns its end."""
+        """Add an operation that starts at `ready` or later; return its end, a variable or expression.
+
+        Args:
+            choices: (machine, duration) of each choice.
+            ready: The end of the job predecessor, or the release date.
+            horizon: An upper bound of all times.
+            on_machine: The tasks of each machine, extended in place.
+        """
         model, operation = self.model, len(self.starts)
         start = model.new_int_var(0, horizon, "")
         model.add(start >= ready)
@@ -91,6 +98,7 @@ class Model:
         return end
 
     def _objective(self, ends: list[Any], horizon: int) -> None:
+        """Add the objective; `ends` are the ends of the jobs."""
         instance, model = self.instance, self.model
         if instance.objective == "makespan":
             makespan = model.new_int_var(0, horizon, "")
@@ -113,7 +121,7 @@ class Model:
                 self.model.add_hint(literal, int(machine == hint.machine[i]))
 
     def schedule(self, value: Callable[[Any], int]) -> Schedule:
-        """The Schedule of an assignment, given as the value of each variable."""
+        """Return the Schedule of an assignment; `value` returns the value of a variable."""
         start = np.array([value(variable) for variable in self.starts], np.int64)
         machine = self.instance.choice_machine[self.instance.choice_first[:-1]].copy()
         for i, literals in enumerate(self.literals):

@@ -1,4 +1,4 @@
-"""What an instance's rules add to the constraint model: bounds of starts, breaks of machines, and circuits of set-ups."""
+"""Side constraints in the constraint model: bounds of starts, breaks of machines, and circuits of set-ups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.problems.jobshop.evaluation_rules import setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 if TYPE_CHECKING:
     from corl.solvers.jobshop.cp_model import Model, Task
@@ -16,22 +16,30 @@ __all__ = ["add_rules", "earliness"]
 
 
 def add_rules(
-    whole: Model, on_machine: Sequence[Sequence[Task]], horizon: int, hint: Schedule | None, stopped: Callable[[], bool]
+    problem: Model, on_machine: Sequence[Sequence[Task]], horizon: int, hint: Schedule | None, stopped: Callable[[], bool]
 ) -> list[list[Any]] | None:
-    """Add all rules but the objective; returns of each machine the intervals that its operations must not overlap besides.
+    """Add all side constraints except the objective to the model.
 
-    None where `stopped` says so before all is added.
+    Args:
+        problem: The model, with all operations.
+        on_machine: The tasks of each machine.
+        horizon: An upper bound of all times.
+        hint: A feasible schedule, or None.
+        stopped: Function that returns whether to give up.
+
+    Returns:
+        For each machine, the intervals (breaks, set-ups) that its operations must not overlap; None if `stopped` returned True.
     """
-    instance, model = whole.instance, whole.model
+    instance, model = problem.instance, problem.model
     rules = instance.rules
     assert rules is not None
-    _bounds(whole, rules)
-    beside: list[list[Any]] = [[] for _ in range(instance.machines)]
+    _bounds(problem, rules)
+    blocked: list[list[Any]] = [[] for _ in range(instance.machines)]
     end = horizon + int(instance.longest.max()) + rules.longest_setups(instance) + 1
     for machine, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():
         if closes < end:
             until = end if opens == FOREVER else opens
-            beside[machine].append(model.new_fixed_size_interval_var(closes, max(closes + 1, until) - closes, ""))
+            blocked[machine].append(model.new_fixed_size_interval_var(closes, max(closes + 1, until) - closes, ""))
     if rules.setups is not None:
         follows = {} if hint is None else {i: before for i, before, _ in setups_before(instance, hint.start, hint.machine)}
         for machine, tasks in enumerate(on_machine):
@@ -39,38 +47,38 @@ def add_rules(
             if tasks and (first or rules.setups[machine].any()):
                 if stopped():
                     return None
-                beside[machine] += _Circuit(whole, rules, machine, tasks, bool(beside[machine]), follows).add(horizon)
-    return beside
+                blocked[machine] += _Circuit(problem, rules, machine, tasks, bool(blocked[machine]), follows).add(horizon)
+    return blocked
 
 
-def _bounds(whole: Model, rules: Rules) -> None:
-    """Release times, what is fixed, and what follows without waiting."""
-    instance, model = whole.instance, whole.model
-    for start, low in zip(whole.starts, rules.lowest(instance).tolist()):
+def _bounds(problem: Model, rules: SideConstraints) -> None:
+    """Add earliest starts, fixed operations, and operations that follow without waiting."""
+    instance, model = problem.instance, problem.model
+    for start, low in zip(problem.starts, rules.lowest(instance).tolist()):
         if low:
             model.add(start >= low)
     for i in rules.fixed.tolist():
         assert rules.fixed_start is not None and rules.fixed_machine is not None
-        model.add(whole.starts[i] == int(rules.fixed_start[i]))
-        for literal, (machine, _) in zip(whole.literals[i], instance.choices(i)):
+        model.add(problem.starts[i] == int(rules.fixed_start[i]))
+        for literal, (machine, _) in zip(problem.literals[i], instance.choices(i)):
             model.add(literal == int(machine == rules.fixed_machine[i]))
     if rules.no_wait is not None:
         for i in rules.no_wait.nonzero()[0].tolist():
-            model.add(whole.starts[i] == whole.ends[i - 1])
+            model.add(problem.starts[i] == problem.ends[i - 1])
 
 
 class _Circuit:
-    """The sequence of one machine: an arc for every pair of operations that may follow each other, with the set-up between.
+    """The sequence of one machine: an arc for each pair of operations that may follow each other, with the set-up between them.
 
-    Where the machine has breaks, or a time that is now, a set-up is an interval of its own; otherwise a distance.
+    If the machine has breaks, or a present time is given, a set-up is an interval variable; otherwise it is a distance.
     """
 
     def __init__(
-        self, whole: Model, rules: Rules, machine: int, tasks: Sequence[Task], breaks: bool, follows: dict[int, int]
+        self, problem: Model, rules: SideConstraints, machine: int, tasks: Sequence[Task], breaks: bool, follows: dict[int, int]
     ) -> None:
         assert rules.setups is not None
-        self._whole, self._model, self._rules, self._tasks, self._follows = whole, whole.model, rules, tasks, follows
-        self._between, self._family = rules.setups[machine], rules.families(whole.instance)
+        self._whole, self._model, self._rules, self._tasks, self._follows = problem, problem.model, rules, tasks, follows
+        self._between, self._family = rules.setups[machine], rules.families(problem.instance)
         self._first = None if rules.first_setups is None else rules.first_setups[machine]
         self._intervals = breaks or rules.now > 0
         self._fixed = set(rules.fixed.tolist())
@@ -78,7 +86,7 @@ class _Circuit:
         self._lengths: list[Any] = []
 
     def add(self, horizon: int) -> list[Any]:
-        """Returns the intervals of set-ups."""
+        """Add the circuit constraint; return the intervals of set-ups."""
         model, tasks = self._model, self._tasks
         found = [self._interval(task, horizon) for task in tasks] if self._intervals else []
         arcs: list[tuple[int, int, Any]] = []
@@ -93,13 +101,13 @@ class _Circuit:
         return found
 
     def _possible(self, a: int, b: int) -> bool:
-        """Whether b may follow a: operations of one job are done in order."""
+        """Return whether task b may follow task a: operations of a job keep their order."""
         one, other = self._tasks[a].operation, self._tasks[b].operation
         job = self._whole.instance.job
         return one != other and (job[one] != job[other] or one < other)
 
     def _interval(self, task: Task, horizon: int) -> Any:
-        """The set-up before an operation, as long as the arc to it says."""
+        """Return the interval of the set-up before an operation; its length is set by the arc to the operation."""
         model = self._model
         longest = max(int(self._between.max()), 0 if self._first is None else int(self._first.max()))
         low = 0 if task.operation in self._fixed else self._rules.now
@@ -118,7 +126,7 @@ class _Circuit:
         return interval
 
     def _arc(self, a: int, b: int) -> Any:
-        """The literal of b behind a (-1: of b as the first)."""
+        """Return the literal of task b directly after task a (-1: of b as the first), and enforce its set-up."""
         model, task = self._model, self._tasks[b]
         literal = model.new_bool_var("")
         into = self._family[task.operation]
@@ -141,7 +149,7 @@ class _Circuit:
 
 
 def earliness(model: Any, instance: JobShopInstance, ends: list[Any]) -> Any:
-    """The weighted sum of how much too early jobs end."""
+    """Return the weighted earliness of the jobs, given the variables of their ends."""
     rules = instance.rules
     assert rules is not None and instance.due is not None
     early = instance.due if rules.early is None else rules.early

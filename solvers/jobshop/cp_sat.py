@@ -20,8 +20,8 @@ __all__ = ["CpSat"]
 class CpSat(Solver):
     """CP-SAT: interval variables, a no-overlap constraint for each machine, an exactly-one choice where machines are flexible.
 
-    The rules of an instance, whatever they are, are in the model; the sequences of a machine with set-ups are a circuit.
-    It begins from the user's schedule or from the best dispatching rule, as a hint, and reports the bounds that it proves.
+    All side constraints are modelled; the sequence of a machine with set-ups is a circuit constraint.
+    The search starts from the user's schedule or the best dispatching rule, as a hint, and reports the bounds that it proves.
     """
 
     search_workers: int = option(
@@ -63,7 +63,7 @@ class CpSat(Solver):
 
 
 def _dispatch(instance: JobShopInstance, run: Run) -> None:
-    """Report what the dispatching rules give."""
+    """Report the best schedules of the dispatching rules."""
     from corl.rng import random_state
     from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
     from corl.solvers.jobshop.dispatch.rules import rules_for

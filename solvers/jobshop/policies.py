@@ -1,4 +1,4 @@
-"""What `slim` and `cp-agent` share: the solver `policy` for the makespan without choices of machines, and a bound."""
+"""The common base of `slim` and `cp-agent`: the solver `policy` for the makespan without choices of machines, with a bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BoundedPolicy"]
 
 @dataclass(frozen=True)
 class BoundedPolicy(Policy):
-    """The solver `policy` on classic job shops; it reports the bound by the longest job and the one-machine problems."""
+    """The solver `policy` on classic job shops; it also reports the lower bound of bounds.py."""
 
     def accepts(self, instance: JobShopInstance) -> str:
         from corl.problems.jobshop.rules import refused

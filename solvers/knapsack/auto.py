@@ -1,4 +1,4 @@
-"""`auto`: the solver for an instance's kind and the limit given."""
+"""`auto`: the choice of a solver by the kind of instance and the limit."""
 
 from __future__ import annotations
 

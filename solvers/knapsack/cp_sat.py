@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_MOST = 5_000_000  # entries of the weights, beyond which building the model would take over a few seconds
-_HEARS = 300_000  # entries up to which its presolve hears its limit within half a second; with a million it may take 4
-_AT_ONCE = 10_000  # variables that are made between two looks at the clock
+_MOST = 5_000_000  # entries of the weights, above which building the model would take more than a few seconds
+_HEARS = 300_000  # entries up to which its presolve stops within half a second of its limit; with a million it may take 4 s
+_AT_ONCE = 10_000  # variables that are created between two time checks
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """A literal an item, a linear constraint a capacity; it begins from the greedy solution and has the linear bound.
+    """One literal per item, one linear constraint per capacity; starts from the greedy solution, whose linear bound it reports.
 
     Numbers must be integers, or decimal fractions that are integers in a smaller unit.
     """

@@ -16,14 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["fill", "fill_all", "linear_bound", "prices"]
 
-_MOST = 5_000_000  # entries of the weights up to which the linear programme is solved; beyond, each capacity stands alone
-_READ = 5e-7  # seconds that each entry takes before a clock is looked at
-_CORE = 10_000  # items of a linear programme that HiGHS solves in 0.2 s; with 200,000 it does not look at its clock for 10 s
+_MOST = 5_000_000  # entries of the weights up to which the linear programme is solved; above, each capacity is relaxed alone
+_READ = 5e-7  # seconds per entry before the time limit is checked for the first time
+_CORE = 10_000  # items of a linear programme that HiGHS solves in 0.2 s; with 200,000 it does not check its time limit for 10 s
 
 
 @kernel
 def _fill(weights: NDArray[np.float64], left: NDArray[np.float64], taken: NDArray[np.bool_]) -> None:
-    """Take the items 0, 1, ... of weights [k, m] that fit into left [m]."""
+    """Take the items 0, 1, ... that fit, in place.
+
+    Args:
+        weights: float64 [k, m].
+        left: float64 [m], the unused part of each capacity; reduced by the items taken.
+        taken: bool [k], set for the items taken.
+    """
     for i in range(len(weights)):
         fits = True
         for c in range(len(left)):
@@ -37,24 +43,24 @@ def _fill(weights: NDArray[np.float64], left: NDArray[np.float64], taken: NDArra
 
 
 def fill(weights: NDArray[np.float64], capacity: float) -> NDArray[np.bool_]:
-    """bool [k]: those of items with weights [k] that are taken if each that fits is, in their order."""
+    """Return which items the greedy filling takes, bool [k]; weights are [k], in the order of filling."""
     taken = np.zeros(len(weights), bool)
     _fill(weights.reshape(-1, 1), np.array([capacity]), taken)
     return taken
 
 
 def fill_all(instance: KnapsackInstance, order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The items taken, int32 [k], if each that fits is, in this order."""
+    """Return the items that the greedy filling in this order takes, int32 [k], sorted."""
     taken = np.zeros(len(order), bool)
     _fill(np.ascontiguousarray(instance.weights.T[order]), instance.capacities * (1.0 + 5e-10), taken)
     return np.sort(order[taken]).astype(np.int32)
 
 
 def prices(instance: KnapsackInstance, seconds: float = np.inf) -> NDArray[np.float64] | None:
-    """float64 [m], from 0: dual prices of the capacities in the linear relaxation; of one capacity exactly.
+    """Return dual prices of the capacities in the linear relaxation, float64 [m], not negative; exact for one capacity.
 
-    Where the programme would be too large, the capacity whose own relaxation is the tightest has a price and no other. None
-    where the `seconds` are not enough for the programme.
+    If the linear programme would be too large, only the capacity with the tightest relaxation has a price, and the others have 0.
+    Returns None if `seconds` do not suffice for the linear programme.
     """
     usable = (instance.weights <= instance.capacities[:, None]).all(axis=0) & (instance.values > 0)
     values, weights = instance.values[usable], instance.weights[:, usable]
@@ -77,11 +83,11 @@ def prices(instance: KnapsackInstance, seconds: float = np.inf) -> NDArray[np.fl
 def _dual_prices(
     values: NDArray[np.float64], weights: NDArray[np.float64], capacities: NDArray[np.float64], deadline: float
 ) -> NDArray[np.float64] | None:
-    """Dual prices of max values x, weights x <= capacities, 0 <= x <= 1; None if HiGHS has none. Raises TimeoutError.
+    """Return dual prices of max values x, weights x <= capacities, 0 <= x <= 1; None if HiGHS has none. Raises TimeoutError.
 
-    Of many items those matter whose value is nearest to the price of their weights, the core (Balas and Zemel, Operations
-    Research 28, 1980): a sample gives prices to begin with, the others are taken or left by the sign of the difference, and
-    the core is solved again until all signs agree with its prices.
+    With many items only the core is solved: the items whose value is nearest to the price of their weights (Balas and Zemel,
+    Operations Research 28, 1980). A sample gives the first prices; the other items are taken or left by the sign of value minus
+    price, and the core is solved again until its prices agree with all signs.
     """
     n, core = len(values), _CORE
     if n <= 2 * core:
@@ -107,7 +113,7 @@ def _dual_prices(
 def _linear_programme(
     values: NDArray[np.float64], weights: NDArray[np.float64], capacities: NDArray[np.float64], deadline: float
 ) -> NDArray[np.float64] | None:
-    """As `_dual_prices`, by HiGHS on all items."""
+    """Return the same as `_dual_prices`, by HiGHS on all items."""
     from scipy.optimize import linprog
 
     seconds = deadline - time.perf_counter()
@@ -121,7 +127,7 @@ def _linear_programme(
 
 
 def _price(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: float) -> float:
-    """The density of the item at which a knapsack of one capacity is full; 0 where all fit."""
+    """Return the density of the break item of a knapsack with one capacity; 0 if all items fit."""
     heavy = weights > 0
     with np.errstate(over="ignore"):  # weights may be as small as 1e-320
         density = np.minimum(values[heavy] / weights[heavy], np.finfo(np.float64).max)
@@ -131,13 +137,13 @@ def _price(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: 
 
 
 def _relaxed(instance: KnapsackInstance, price: NDArray[np.float64]) -> float:
-    """Return the value of the Lagrangian relaxation of the capacities at these prices: a bound for any prices from 0 on."""
+    """Return the Lagrangian relaxation of the capacities at these prices: an upper bound for any non-negative prices."""
     usable = (instance.weights <= instance.capacities[:, None]).all(axis=0)
     gains = instance.values[usable] - price @ instance.weights[:, usable]
     return float(price @ instance.capacities + np.maximum(0.0, gains).sum())
 
 
 def linear_bound(instance: KnapsackInstance, price: NDArray[np.float64]) -> float:
-    """A proven upper bound at `prices`; rounded down where all values are integers."""
+    """Return a proven upper bound at the prices, rounded down if all values are integers."""
     bound = _relaxed(instance, price) * (1.0 + 1e-12)
     return float(np.floor(bound + 1e-9)) if instance.integral else bound

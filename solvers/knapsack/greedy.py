@@ -1,4 +1,4 @@
-"""`Greedy`: items by density, once or again and again with noise; any knapsack, with the linear bound."""
+"""`Greedy`: items by density, once or repeatedly with noise; for any knapsack, with the linear bound."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["Greedy"]
 
 @dataclass(frozen=True)
 class Greedy(Solver):
-    """Take what fits, the items with the most value for what their weights cost first.
+    """Take the items that fit, by decreasing value per cost of their weights.
 
-    What a weight costs are the dual prices of the linear relaxation, which gives the bound as well.
+    Weights are priced by the dual prices of the linear relaxation, which also gives the bound.
     """
 
     noise: float = option(
@@ -48,7 +48,7 @@ class Greedy(Solver):
 
     @staticmethod
     def _first(instance: KnapsackInstance, price: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """The densities, and the filling by them."""
+        """Return the densities, float64 [n], and the greedy filling by them, int32 [k]."""
         import numpy as np
 
         from corl.solvers.knapsack.filling import fill_all
@@ -57,10 +57,10 @@ class Greedy(Solver):
         if not cost.any():  # nothing is scarce, or nothing fits: shares of the capacities instead
             from corl.problems.knapsack.environment import density
 
-            found = density(instance)
+            densities = density(instance)
         else:
-            found = instance.values / np.maximum(cost, 1e-12 * max(1.0, float(instance.values.max())))
-        return found, fill_all(instance, np.argsort(-found, kind="stable"))
+            densities = instance.values / np.maximum(cost, 1e-12 * max(1.0, float(instance.values.max())))
+        return densities, fill_all(instance, np.argsort(-densities, kind="stable"))
 
     def solve(self, instance: KnapsackInstance, run: Run) -> None:
         import numpy as np
@@ -74,13 +74,13 @@ class Greedy(Solver):
             run.stop("time_limit")
         if price is None or run.should_stop:
             return
-        found, items = self._first(instance, price)
+        densities, items = self._first(instance, price)
         run.report(items)
         run.report_bound(linear_bound(instance, price))
         if self.noise == 0.0:
             return
         random = np.random.default_rng(run.seed)
-        finite = np.minimum(found, 1e300)
+        finite = np.minimum(densities, 1e300)
         while units := run.budget():
             for _ in range(units):
                 order = np.argsort(-finite * (1.0 + self.noise * random.random(instance.n)), kind="stable")

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
-_SOON = 1.0  # seconds in which Ctrl-C may wait for the engine
-_LARGEST = 2.0**53  # of a sum, where the engine's int64 and our float64 are both exact
+_SOON = 1.0  # seconds by which the engine may delay Ctrl-C
+_LARGEST = 2.0**53  # the largest sum for which int64 and float64 are both exact
 
 
 @dataclass(frozen=True)
 class OrTools(Solver):
     """OR-Tools' branch and bound for one or several capacities: integers only.
 
-    The engine has a time limit of its own and cannot be stopped otherwise, and it reports nothing before its end: the greedy
-    solution stands in until then. It may end at its limit without a better one. What takes it over a second is begun anew in a
-    process, which Ctrl-C ends.
+    The engine can only be stopped by its own time limit, and it reports nothing before its end; until then the greedy solution is
+    the incumbent. It may end at its limit without a better one. If it needs more than a second, it starts again in a process that
+    Ctrl-C ends.
     """
 
     limit_free: ClassVar[bool] = True
@@ -64,8 +64,8 @@ class OrTools(Solver):
         if not optimal and not run.should_stop:
             run.report(items)
             try:
-                items, optimal = _searched(instance, run)
-            except _LeftAlone:
+                items, optimal = _search_in_process(instance, run)
+            except _Interrupted:
                 return
         run.report(items)
         if optimal:
@@ -74,34 +74,34 @@ class OrTools(Solver):
             run.stop("time_limit")
 
 
-class _LeftAlone(Exception):
-    """Ctrl-C came, which the engine does not hear."""
+class _Interrupted(Exception):
+    """Ctrl-C was pressed while the engine, which does not notice it, was running."""
 
 
-def _searched(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np.int32], bool]:
-    """What `_search` finds in the time that is left, in a process, which can be killed. Raises _LeftAlone."""
+def _search_in_process(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np.int32], bool]:
+    """Return what `_search` finds within the remaining time, in a process that can be killed. Raises _Interrupted."""
 
-    def look() -> None:
+    def check_interrupt() -> None:
         if run.interrupted:
-            raise _LeftAlone
+            raise _Interrupted
 
-    with Workers(1, _made, instance) as workers:
+    with Workers(1, _make_worker, instance) as workers:
         workers.submit(None)
-        workers.next(look)
+        workers.next(check_interrupt)
         workers.submit(run.remaining)
-        items, optimal = workers.next(look)
+        items, optimal = workers.next(check_interrupt)
     return items, optimal
 
 
-def _made(instance: KnapsackInstance) -> Callable[[float | None], Any]:
-    """In the process: None -> None, once all is imported; seconds -> what `_search` finds."""
+def _make_worker(instance: KnapsackInstance) -> Callable[[float | None], Any]:
+    """Return the worker's function: None -> None, once everything is imported; seconds -> the result of `_search`."""
     from ortools.algorithms.python import knapsack_solver  # noqa: F401
 
     return lambda seconds: None if seconds is None else _search(instance, seconds)
 
 
 def _search(instance: KnapsackInstance, seconds: float) -> tuple[NDArray[np.int32], bool]:
-    """The engine's items, and whether it proved them optimal."""
+    """Return the engine's items, int32 [k], and whether it has proved them optimal."""
     import numpy as np
     from ortools.algorithms.python import knapsack_solver
 
@@ -110,7 +110,7 @@ def _search(instance: KnapsackInstance, seconds: float) -> tuple[NDArray[np.int3
     solver.set_use_reduction(True)  # without it, uniform items take a hundred times as long
     if seconds < math.inf:
         solver.set_time_limit(max(0.01, seconds))
-    # what does not fit alone is left out: the engine's bounds go wrong with such items
+    # items that do not fit alone are excluded: with them, the engine's bounds are wrong
     some = np.flatnonzero((instance.weights <= instance.capacities[:, None]).all(axis=0))
     if not len(some):
         return np.zeros(0, np.int32), True

@@ -1,4 +1,4 @@
-"""`auto`: the solver for an instance and the time given."""
+"""`auto`: the choice of a solver."""
 
 from __future__ import annotations
 

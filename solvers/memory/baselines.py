@@ -1,4 +1,4 @@
-"""`AllSlow`: no tensor in fast memory, what every speed-up is measured against."""
+"""`AllSlow`: no tensor in fast memory, the reference of speed-ups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AllSlow"]
 
 @dataclass(frozen=True)
 class AllSlow(Solver):
-    """Everything stays in slow memory."""
+    """Leave everything in slow memory."""
 
     limit_free: ClassVar[bool] = True
     title: ClassVar[str] = "everything in slow memory"

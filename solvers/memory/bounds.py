@@ -18,9 +18,9 @@ _MOST = 2000  # accesses up to which the linear program is solved
 
 
 def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
-    """Least seconds of each operation, float64 [O]: fast memory is free for its own tensors, as far as these fit in.
+    """Return lower bounds on the seconds of each operation, float64 [O], as if fast memory were free for its tensors alone.
 
-    What an operation has in fast memory at once is at most the capacity (`most_served`).
+    The bytes that fast memory serves are limited by the tensors that fit into it at once (`most_served`).
     """
     from corl.solvers.memory.relaxation import most_served
 
@@ -32,9 +32,9 @@ def op_bounds(instance: MappingInstance) -> NDArray[np.float64]:
 
 
 def best_bound(instance: MappingInstance, remaining: Callable[[], float] = lambda: math.inf) -> float:
-    """The better of `quick_bound` and, for programs of up to 2,000 accesses, the linear relaxation; in microseconds.
+    """Return the better of `quick_bound` and, for up to 2,000 accesses, the linear relaxation; in microseconds.
 
-    The relaxation is left out where it is not solved in the `remaining` seconds.
+    The relaxation is skipped if it is not solved within the `remaining` seconds.
     """
     from corl.solvers.memory.relaxation import relaxation
 
@@ -44,10 +44,9 @@ def best_bound(instance: MappingInstance, remaining: Callable[[], float] = lambd
 
 
 def quick_bound(instance: MappingInstance) -> float:
-    """A lower bound in microseconds: the sum of `op_bounds`, or the time that slow memory needs for what it cannot be spared.
+    """Return a lower bound in microseconds: the sum of `op_bounds`, or the time that slow memory needs for unavoidable traffic.
 
-    Inputs and weights that are read leave slow memory once at least, in a copy or for the operations that read them; outputs
-    come to it once.
+    Inputs and weights that are read leave slow memory at least once, by a copy or by an operation; outputs enter it once.
     """
     tensor, away = instance.access_tensor, np.array([kind != "activation" for kind in instance.kinds], np.bool_)
     least = np.where(away, instance.sizes, 0)

@@ -1,4 +1,4 @@
-"""`GreedyKeep` and `XlaLike`: layouts built tensor by tensor, in schedule order or as a compiler does by priority."""
+"""`GreedyKeep` and `XlaLike`: layouts built tensor by tensor, in schedule order or by priority as a compiler does."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.memory.layout import Layout, Program
 
-__all__ = ["GreedyKeep", "XlaLike", "by_priority", "in_order", "never", "portion", "tuned", "warm"]
+__all__ = ["GreedyKeep", "XlaLike", "by_priority", "in_order", "never_stop", "tries_per_check", "tuned", "warm_up"]
 
-_POWERS, _RATIOS = (0.5, 0.0, 0.75, 1.0), (1.0, 1.5, 2.5)  # what `tuned` tries, the first of each being the default
-_ROUNDS = 3  # of repacking and filling again
-_PORTION = 2_000_000  # operations and accesses gone through between two looks at the clock
+_POWERS, _RATIOS = (0.5, 0.0, 0.75, 1.0), (1.0, 1.5, 2.5)  # settings that `tuned` tries; the first of each is the default
+_ROUNDS = 3  # rounds of repacking and filling again
+_PORTION = 2_000_000  # operations and accesses processed between two time checks
 
 
 @dataclass(frozen=True)
 class GreedyKeep(Solver):
-    """Keep what operations write in fast memory, in schedule order, for as many accesses as there is room for; no prefetches."""
+    """Keep tensors in fast memory when they are written, in schedule order, for as many accesses as fit; no prefetches."""
 
     limit_free: ClassVar[bool] = True
     alike: ClassVar[int] = 2
     title: ClassVar[str] = "greedy: keeps what is written, in schedule order, where it fits and pays; no prefetches"
 
     def prepare(self, instance: MappingInstance) -> None:
-        warm(self.solve)
+        warm_up(self.solve)
 
     def solve(self, instance: MappingInstance, run: Run) -> None:
         from corl.solvers.memory.bounds import best_bound
@@ -47,23 +47,24 @@ class GreedyKeep(Solver):
 
 @dataclass(frozen=True)
 class XlaLike(Solver):
-    """Tensors by priority, benefit / size ** power; each is kept where it can be, else prefetched as late as idle bandwidth
-    hides the copy, and evicted where it has to be. Then all is packed anew, long ones first; what had no room is tried again.
+    """Place tensors by priority, benefit / size ** power, as in XLA's memory-space assignment.
 
-    After XLA's memory-space assignment; a run is kept only where the simulated time gets better.
+    Each is kept if possible, otherwise prefetched as late as idle bandwidth hides the copy, and evicted if needed. Then
+    everything is packed again, long runs first, and tensors that had no room are tried again. A run is kept only if the simulated
+    time falls.
     """
 
     power: float = option(0.5, "The exponent of the size in the priority.", low=0, high=4)
-    ratio: float = option(1.0, "How many times a copy's bytes have to be idle while it is under way.", low=0, high=100)
-    repack: bool = option(True, "Whether to pack all anew and then fill what is free again.")
-    tuned: bool = option(False, "Whether to try twelve powers and ratios besides and keep the best plan.")
+    ratio: float = option(1.0, "Idle bytes required during a copy, as a multiple of its size.", low=0, high=100)
+    repack: bool = option(True, "Whether to pack everything again and then fill the free space.")
+    tuned: bool = option(False, "Whether to try twelve more pairs of power and ratio, and keep the best plan.")
 
     limit_free: ClassVar[bool] = True
     alike: ClassVar[int] = 2
     title: ClassVar[str] = "like XLA's compiler: by benefit over root of size, late prefetches, evictions, repacking"
 
     def prepare(self, instance: MappingInstance) -> None:
-        warm(self.solve)
+        warm_up(self.solve)
 
     def solve(self, instance: MappingInstance, run: Run) -> None:
         from corl.solvers.memory.bounds import best_bound
@@ -84,25 +85,28 @@ class XlaLike(Solver):
                 return
 
 
-def never() -> bool:
-    """For constructions that nothing cuts short."""
+def never_stop() -> bool:
+    """Return False: the default of `stop`."""
     return False
 
 
-def in_order(program: Program, stop: Callable[[], bool] = never) -> tuple[float, Layout]:
-    """(seconds, layout) of the greedy in schedule order; as far as it has come when `stop` says so."""
+def in_order(program: Program, stop: Callable[[], bool] = never_stop) -> tuple[float, Layout]:
+    """Return (seconds, layout) of the greedy in schedule order; an unfinished one if `stop` returns True."""
     import numpy as np
 
     from corl.solvers.memory.layout import new_layout
 
     layout, made = new_layout(program), np.flatnonzero(program.made >= 0)
-    return _filled(program, layout, made[np.argsort(program.made[made], kind="stable")], (False, 1.0), stop), layout
+    return _fill_by_order(program, layout, made[np.argsort(program.made[made], kind="stable")], (False, 1.0), stop), layout
 
 
 def by_priority(
-    program: Program, power: float, ratio: float, packing: bool, stop: Callable[[], bool] = never
+    program: Program, power: float, ratio: float, packing: bool, stop: Callable[[], bool] = never_stop
 ) -> tuple[float, Layout]:
-    """(seconds, layout) of the greedy by priority; the best so far when `stop` says so."""
+    """Return (seconds, layout) of the greedy by priority; the best so far if `stop` returns True.
+
+    power, ratio, packing: the options power, ratio and repack of XlaLike.
+    """
     import numpy as np
 
     from corl.solvers.memory.greedy import benefits, repack
@@ -111,7 +115,7 @@ def by_priority(
     priority = benefits(program) / np.maximum(program.sizes, 1) ** power
     order = np.argsort(-priority, kind="stable")
     layout = new_layout(program)
-    value = _filled(program, layout, order, (True, ratio), stop)
+    value = _fill_by_order(program, layout, order, (True, ratio), stop)
     for _ in range(_ROUNDS if packing else 0):
         if stop():
             break
@@ -120,15 +124,15 @@ def by_priority(
             part[:] = source
         rects = layout.rects[: layout.filled[0]]
         repack(program, packed, np.argsort(-(rects[:, 1] - rects[:, 0]), kind="stable"))
-        again = _filled(program, packed, order, (True, ratio), stop)
-        if again >= value * (1.0 - EPSILON):
+        refilled = _fill_by_order(program, packed, order, (True, ratio), stop)
+        if refilled >= value * (1.0 - EPSILON):
             break
-        value, layout = again, packed
+        value, layout = refilled, packed
     return value, layout
 
 
-def tuned(program: Program, stop: Callable[[], bool] = never) -> tuple[float, Layout]:
-    """(seconds, layout) of the best greedy by priority of all settings, or of those tried when `stop` says so."""
+def tuned(program: Program, stop: Callable[[], bool] = never_stop) -> tuple[float, Layout]:
+    """Return (seconds, layout) of the best greedy by priority over all settings, or over those tried when `stop` returns True."""
     found: list[tuple[float, Layout]] = []
     for power, ratio in ((power, ratio) for power in _POWERS for ratio in _RATIOS):
         if not found or not stop():
@@ -136,25 +140,25 @@ def tuned(program: Program, stop: Callable[[], bool] = never) -> tuple[float, La
     return min(found, key=lambda pair: pair[0])
 
 
-def portion(program: Program) -> int:
-    """How many runs to try between two looks at the clock: for some milliseconds."""
+def tries_per_check(program: Program) -> int:
+    """Return the number of runs to try between two time checks, for some milliseconds."""
     return max(1, _PORTION // (len(program.compute) + len(program.use_op)))
 
 
-def _filled(
+def _fill_by_order(
     program: Program, layout: Layout, order: NDArray[np.int64], how: tuple[bool, float], stop: Callable[[], bool]
 ) -> float:
-    """Fill a layout; its seconds. how: `copies` and `ratio`."""
+    """Fill a layout, in place; return its seconds. how: `copies` and `ratio` of `fill`."""
     from corl.solvers.memory.greedy import fill, new_filling
 
-    filling, tries = new_filling(program, order), portion(program)
+    filling, tries = new_filling(program, order), tries_per_check(program)
     while fill(program, layout, filling, *how, tries) and not stop():
         pass
     return float(filling.value[0])
 
 
-def warm(solve: Callable[[MappingInstance, Run], None]) -> None:
-    """Solve a small program, so that everything is compiled."""
+def warm_up(solve: Callable[[MappingInstance, Run], None]) -> None:
+    """Solve a small program, so that all kernels are compiled."""
     from corl.problems.memory.generators import layered
     from corl.problems.memory.problem import Mapping
     from corl.run import Run

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Model"]
 
-_TICKS = 2**34  # of the program's time with everything in slow memory: rounding costs about 1e-10 an operation or access
+_TICKS = 2**34  # per run time with everything in slow memory: rounding costs about 1e-10 per operation or access
 # (with 2**36 the engine's presolve, of OR-Tools 9, called a model infeasible that it solves without)
 
 
@@ -27,34 +27,35 @@ class _Run:
     high: Any
     offset: Any
     end: int | None
-    """Before which operation the copy in ends; None: the tensor is defined there."""
+    """The operation before which the copy in ends; None: the tensor is defined there."""
     over: list[Any] = field(default_factory=list)
-    """Literals: an operation writes its output over it."""
+    """Literals: an operation writes its output over this residency."""
 
 
 class Model:
     """The CP-SAT model of an instance.
 
-    Time and, in what slow memory moves in it, bytes are counted in ticks, rounded so that every plan has a counterpart that takes
-    at most a tick an operation longer. An operation may take longer than its roofline, which stands for a stall after it. So the
-    optimum, less a tick an operation, is a lower bound; where copies are as fast as slow memory (and that no faster than fast
-    memory) it is the optimum of the instance but for rounding.
+    Time, and bytes as the time in which slow memory moves them, are counted in ticks. Rounding is such that every plan has a
+    counterpart that takes at most one tick longer per operation. An operation may take longer than its roofline, which models a
+    stall after it. So the optimum, less one tick per operation, is a lower bound. If copies are as fast as slow memory, and this
+    is not faster than fast memory, it is the optimum of the instance up to rounding.
     """
 
     def __init__(self, instance: MappingInstance, slow_seconds: float) -> None:
+        """Build the model; `slow_seconds` is the run time with everything in slow memory."""
         from ortools.sat.python import cp_model
 
         self.instance, self.model = instance, cp_model.CpModel()
         self.tick = slow_seconds / _TICKS
         n = instance.ops
         self._made = instance.definition.tolist()
-        self._moved: list[list[Any]] = [[] for _ in range(n)]  # of each operation, the ticks that copies move during it
+        self._moved: list[list[Any]] = [[] for _ in range(n)]  # per operation, the ticks that copies move during it
         self._longest = [0] * n
         self._slow: list[list[Any]] = [[] for _ in range(n)]
         self._fast: list[list[Any]] = [[] for _ in range(n)]
         self._runs: list[_Run] = []
-        self._served: dict[int, list[Any]] = {}  # tensor -> of each access, whether fast memory serves it
-        self._rest: list[tuple[Any, int, Any, int]] = []  # literal, operation, offset, size: what an output leaves of its input
+        self._served: dict[int, list[Any]] = {}  # tensor -> for each access, whether fast memory serves it
+        self._rest: list[tuple[Any, int, Any, int]] = []  # literal, operation, offset, size: uncovered input
         self._outs: list[tuple[int, Any, Any]] = []  # tensor, literal, end of the copy out
         for t in range(instance.tensors):
             self._tensor(t)
@@ -64,11 +65,11 @@ class Model:
         self._times()
 
     def bound(self, value: float) -> float:
-        """A bound on the objective in microseconds from one on the model's."""
+        """Return the bound on the objective in microseconds that follows from one on the model's."""
         return 1e6 * (value - self.instance.ops - 1) * self.tick
 
     def plan(self, value: Callable[[Any], int]) -> MappingPlan:
-        """The plan of a solution of the model."""
+        """Return the plan of a solution of the model."""
         import numpy as np
 
         from corl.problems.memory.instance import IN, OUT, MappingPlan
@@ -85,11 +86,11 @@ class Model:
         return MappingPlan(*(np.array(rows, np.int64).reshape(-1, 4) for rows in (residencies, copies)))
 
     def _ticks(self, count: float) -> int:
-        """What slow memory needs to move so many bytes, rounded down."""
+        """Return the ticks that slow memory needs to move `count` bytes, rounded down."""
         return math.floor(count / self.instance.machine.slow_bandwidth / self.tick)
 
     def _tensor(self, t: int) -> None:
-        """The runs of a tensor, its copies, and from where its accesses are served."""
+        """Add the runs of a tensor, its copies, and the memory that serves its accesses."""
         instance, model, n = self.instance, self.model, self.instance.ops
         accesses = [int(a) for a in (instance.access_tensor == t).nonzero()[0]]
         ops = [int(instance.access_op[a]) for a in accesses]
@@ -100,12 +101,12 @@ class Model:
         for k, op in enumerate(ops):
             start = model.new_bool_var("") if size <= capacity else model.new_constant(0)
             keep = model.new_bool_var("") if k and size <= capacity else model.new_constant(0)
-            here = model.new_bool_var("")
-            model.add(start + keep == here)
+            literal = model.new_bool_var("")
+            model.add(start + keep == literal)
             if k:
                 model.add_implication(keep, served[-1])
             starts.append(start)
-            served.append(here)
+            served.append(literal)
             low, high = (model.new_constant(made), model.new_int_var(made + 1, n, "")) if op == made else (None, None)
             if op != made:
                 low, high = self._copied_in(t, start, op), model.new_int_var(op + 1, n, "")
@@ -118,13 +119,13 @@ class Model:
         if made >= 0:
             self._copied_out(t, ops, served, runs[0])
         self._served[t] = served
-        for a, op, here in zip(accesses, ops, served):
+        for a, op, literal in zip(accesses, ops, served):
             count = int(instance.access_bytes[a])
-            self._slow[op].append(self._ticks(count) * (1 - here))
-            self._fast[op].append((count, here))
+            self._slow[op].append(self._ticks(count) * (1 - literal))
+            self._fast[op].append((count, literal))
 
     def _group(self, members: list[int]) -> None:
-        """All accesses to tensors of a group are served from fast memory, or none; outputs may lie on inputs."""
+        """Add an alias group: all accesses are served from fast memory, or none; outputs may lie on inputs."""
         served = [literal for t in members for literal in self._served[t]]
         for one, other in pairwise(served):
             self.model.add(one == other)
@@ -138,7 +139,7 @@ class Model:
                     self._in_place(run, new, at)
 
     def _in_place(self, run: _Run, new: _Run, at: int) -> None:
-        """Operation `at` may write its output over the run of an input that ends with it."""
+        """Add a literal: operation `at` writes its output over the run of an input that ends with it."""
         model, instance = self.model, self.instance
         over = model.new_bool_var("")
         model.add_implication(over, run.literal)
@@ -147,12 +148,12 @@ class Model:
         model.add(run.offset == new.offset).only_enforce_if(over)
         run.over.append(over)
         beyond = int(instance.sizes[run.tensor] - instance.sizes[new.tensor])
-        if beyond > 0:  # the rest of the input is still in its place
+        if beyond > 0:  # the rest of the input still takes its place
             start = run.offset + int(instance.sizes[new.tensor])
             self._rest.append((over, at, start, beyond))
 
     def _places(self) -> None:
-        """Runs as rectangles that do not overlap; one that is written over ends an operation earlier."""
+        """Add the runs as rectangles that do not overlap; one that is written over ends an operation earlier."""
         model, rows = self.model, []
         for run in self._runs:
             size, reach = int(self.instance.sizes[run.tensor]), run.high
@@ -170,22 +171,22 @@ class Model:
             model.add_cumulative([x for x, _, _ in rows], [size for _, _, size in rows], self.instance.machine.fast_bytes)
 
     def _chain(self, ops: list[int], starts: list[Any], served: list[Any], runs: list[Any], k: int) -> None:
-        """A run that begins at access k goes on over those that follow until one is not served or begins a run of its own."""
+        """Let a run that begins at access k continue over the next ones until one is not served or begins its own run."""
         model, alive = self.model, starts[k]
         for j in range(k + 1, len(ops)):
             model.add(runs[j][1] >= runs[k][2]).only_enforce_if([starts[k], starts[j]])
-            further = model.new_bool_var("")  # served without a break from k to j
+            further = model.new_bool_var("")  # served without interruption from k to j
             model.add_implication(further, alive)
             model.add_implication(further, served[j])
             model.add_implication(further, starts[j].negated())
             model.add_bool_or([alive.negated(), served[j].negated(), starts[j], further])
             model.add(runs[k][2] >= ops[j] + 1).only_enforce_if(further)
             if k == 0:
-                self._whole = further
+                self._served_throughout = further
             alive = further
 
     def _copied_in(self, t: int, literal: Any, op: int) -> Any:
-        """When a copy for access `op` begins, and what it moves during each operation before that."""
+        """Add a copy for access `op`; return the variable of its begin."""
         model, made = self.model, self._made[t]
         size = self._ticks(int(self.instance.sizes[t]))
         earliest = made + 1
@@ -202,7 +203,7 @@ class Model:
         return low
 
     def _copied_out(self, t: int, ops: list[int], served: list[Any], run: tuple[Any, Any, Any]) -> None:
-        """A tensor defined in fast memory that is needed in slow memory is copied out within that run, before that need."""
+        """Add the copy out of a tensor defined in fast memory and needed in slow memory: within its run and before that need."""
         model, n, made = self.model, self.instance.ops, self._made[t]
         start, _, high = run
         size = self._ticks(int(self.instance.sizes[t]))
@@ -212,27 +213,27 @@ class Model:
         elif len(ops) == 1:
             return
         else:
-            model.add(needed >= start - self._whole)
+            model.add(needed >= start - self._served_throughout)
             model.add_implication(needed, start)
-        going = [model.new_bool_var("") for _ in range(made + 1, n)]
-        for one, other in pairwise(going):
+        running = [model.new_bool_var("") for _ in range(made + 1, n)]
+        for one, other in pairwise(running):
             model.add_implication(other, one)
         stop = model.new_int_var(made + 1, n, "")
-        model.add(stop == made + 1 + sum(going))
+        model.add(stop == made + 1 + sum(running))
         model.add(high >= stop).only_enforce_if(needed)
-        if not going:
+        if not running:
             model.add(needed == 0)
             return
-        model.add(going[0] == needed)
-        self._flow(size, needed, going, made + 1)
+        model.add(running[0] == needed)
+        self._flow(size, needed, running, made + 1)
         self._outs.append((t, needed, stop))
-        for op, here in zip(ops[1:], served[1:]):
-            model.add(stop <= op).only_enforce_if([start, here.negated()])
+        for op, literal in zip(ops[1:], served[1:]):
+            model.add(stop <= op).only_enforce_if([start, literal.negated()])
 
-    def _flow(self, size: int, literal: Any, open_: list[Any], first: int) -> None:
-        """`size` ticks are moved during the operations from `first` on whose literals are true, if the copy is made."""
+    def _flow(self, size: int, literal: Any, active: list[Any], first: int) -> None:
+        """Move `size` ticks during the operations from `first` on whose literals `active` are true, if the copy is made."""
         parts = []
-        for k, literal_here in enumerate(open_):
+        for k, literal_here in enumerate(active):
             part = self.model.new_int_var(0, size, "")
             self.model.add(part <= size * literal_here)
             self._moved[first + k].append(part)
@@ -241,7 +242,7 @@ class Model:
         self.model.add(sum(parts) == size * literal)
 
     def _times(self) -> None:
-        """What each operation takes, and that copies fit into what it leaves idle; the sum is minimised."""
+        """Add the time of each operation, limit copies to the idle bandwidth, and minimise the sum of times."""
         instance, model = self.instance, self.model
         machine, times = instance.machine, []
         share = machine.copy_bandwidth / machine.slow_bandwidth
@@ -249,7 +250,7 @@ class Model:
             time = model.new_int_var(0, self._longest[i] + 4 * _TICKS, "")
             over = math.floor(machine.overhead / self.tick)
             slow = sum(self._slow[i])
-            fast = sum(math.floor(count / machine.fast_bandwidth / self.tick) * here for count, here in self._fast[i])
+            fast = sum(math.floor(count / machine.fast_bandwidth / self.tick) * literal for count, literal in self._fast[i])
             model.add(time >= over + math.floor(float(instance.compute[i]) / self.tick))
             model.add(time >= over + slow + fast)
             if self._moved[i]:

@@ -31,14 +31,14 @@ class CpSat(Solver):
 
     def accepts(self, instance: MappingInstance) -> str:
         size = len(instance.access_tensor) * instance.ops
-        return f"its model would need {size:,} accesses x operations, which we allow up to {_MOST:,}" if size > _MOST else ""
+        return f"its model would need {size:,} accesses x operations, accepted: up to {_MOST:,}" if size > _MOST else ""
 
     def prepare(self, instance: MappingInstance) -> None:
         from corl.solvers.cp_sat import load_engine
-        from corl.solvers.memory.constructions import warm
+        from corl.solvers.memory.constructions import warm_up
 
         load_engine()
-        warm(self.first)
+        warm_up(self.first)
 
     @staticmethod
     def first(instance: MappingInstance, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Kernels that build layouts tensor by tensor: in the order of the definitions, or as a compiler does by priority."""
+"""Kernels that build layouts tensor by tensor: by definition order, or by priority as a compiler does."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -18,12 +18,12 @@ from corl.solvers.memory.layout import EPSILON, RUN_ACCESS, RUN_TENSOR, Program,
 __all__ = ["Filling", "benefits", "compatible", "fill", "new_filling", "repack", "span", "try_group"]
 
 PLACE, ACCESS, LAST, FREE = range(4)
-"""Places in `Filling.at`."""
+"""Indices of `Filling.at`."""
 
 
 @kernel
 def benefits(program):
-    """Seconds that each tensor would save if it alone were in fast memory, float64 [T]."""
+    """Return the seconds that each tensor would save if it alone were in fast memory, float64 [T]."""
     saved, rates = np.zeros(len(program.sizes)), program.rates
     for t in range(len(saved)):
         for a in range(program.first[t], program.first[t + 1]):
@@ -38,29 +38,39 @@ class Filling(NamedTuple):
     """The progress of `fill`."""
 
     order: NDArray[np.int64]
-    """Tensors."""
+    """Tensors, in the order in which they are tried."""
     done: NDArray[np.bool_]
     """[G] alias groups that have been tried."""
     at: NDArray[np.int64]
-    """[4] the tensor's place in `order`, -1 before the first; the access with which a run is to begin; the last access of the
-    run tried next, -1: all; the operation from which on the tensor has no run."""
+    """[4] the position in `order`, -1 before the first; the access with which the next run begins; the last access of the next
+    run, -1: all; the operation from which on the tensor has no run."""
     value: NDArray[np.float64]
     """[1] seconds of the layout."""
 
 
 def new_filling(program: Program, order: NDArray[np.int64]) -> Filling:
-    """Nothing is tried."""
-    return Filling(order, np.zeros(len(program.together), np.bool_), np.array([-1, 0, -1, 0]), np.zeros(1))
+    """Return a filling in which nothing has been tried."""
+    return Filling(order, np.zeros(len(program.shares_offset), np.bool_), np.array([-1, 0, -1, 0]), np.zeros(1))
 
 
 @kernel
 def fill(program, layout, filling, copies, ratio, tries):
-    """Give the tensors in `order` the longest runs that fit and make the program faster; so many tries of a run at the most.
-    Returns whether more are left.
+    """Give the tensors in `order` the longest runs that fit and make the program faster, in place.
 
-    A run begins with a definition, at the lowest free offset, or, if `copies`, with a copy that begins as late as what is idle
-    hides `ratio` times its bytes. Each is taken back where the simulated time does not get better, so copies stay within the
-    idle bandwidth unless a stall pays. Runs that are there already stay.
+    A run begins with a definition, at the lowest free offset; or, if `copies`, with a copy that begins as late as the idle
+    bandwidth can move `ratio` times its bytes. It is removed if the simulated time does not fall, so copies stay within the idle
+    bandwidth unless a stall pays. Runs that exist already stay.
+
+    Args:
+        program: The Program.
+        layout: The Layout to fill.
+        filling: The progress, a Filling.
+        copies: Whether runs may begin with copies.
+        ratio: See above.
+        tries: The largest number of runs to try in this call.
+
+    Returns:
+        Whether there are more runs to try.
     """
     at, order, done = filling.at, filling.order, filling.done
     if at[PLACE] < 0:
@@ -77,7 +87,7 @@ def fill(program, layout, filling, copies, ratio, tries):
         if g < 0:
             _try_next(program, layout, filling, t, copies, ratio)
             continue
-        if program.together[g] and not done[g] and copies:
+        if program.shares_offset[g] and not done[g] and copies:
             filling.value[0] = try_group(program, layout, g, ratio, filling.value[0])
         done[g] = True
         at[PLACE] += 1
@@ -86,7 +96,7 @@ def fill(program, layout, filling, copies, ratio, tries):
 
 @kernel
 def _try_next(program, layout, filling, t, copies, ratio):
-    """Try the next run of a tensor, or go on to its next access or to the next tensor."""
+    """Try the next run of a tensor, or advance to its next access or to the next tensor, in place."""
     at, k, last = filling.at, filling.at[ACCESS], filling.at[LAST]
     uses = program.first[t + 1] - program.first[t]
     if k == 0 and last < 0:
@@ -111,7 +121,7 @@ def _try_next(program, layout, filling, t, copies, ratio):
 
 @kernel
 def _first_free(program, layout, t):
-    """From which operation on a tensor has no run (it is filled from the left, so all before counts as filled)."""
+    """Return the operation from which on a tensor has no run (earlier gaps are not filled)."""
     free = 0
     for r in range(layout.filled[0]):
         if layout.runs[r, RUN_TENSOR] == t:
@@ -121,7 +131,7 @@ def _first_free(program, layout, t):
 
 @kernel
 def _try_run(program, layout, t, k, last, free, ratio, value):
-    """Put a run over the accesses k..last of a tensor where it is free; seconds, or infinity and nothing is changed."""
+    """Add a run over the accesses k..last of a tensor; return the seconds, or infinity if nothing was changed."""
     low, high = span(program, layout, t, k, last, free, ratio)
     if low < 0:
         return np.inf
@@ -140,9 +150,18 @@ def _try_run(program, layout, t, k, last, free, ratio, value):
 
 @kernel
 def span(program, layout, t, k, last, free, ratio):
-    """(from, to) of a run over the accesses k..last, beginning at operation `free` or later; from < 0: it cannot be.
+    """Return (from, to) of a run over some accesses of a tensor; from < 0 if it is impossible.
 
-    A definition that has to be copied out stays until what is idle has hidden that.
+    A definition that has to be copied out stays until idle bandwidth has done so.
+
+    Args:
+        program: The Program.
+        layout: The Layout, whose `idle` is used.
+        t: The tensor.
+        k: Its first access in the run.
+        last: Its last access in the run.
+        free: The operation from which on the run may begin.
+        ratio: The idle bytes required during a copy, as a multiple of its size.
     """
     a, n = program.first[t] + k, len(program.compute)
     op, high = program.use_op[a], program.use_op[program.first[t] + last] + 1
@@ -164,17 +183,28 @@ def span(program, layout, t, k, last, free, ratio):
 
 @kernel
 def try_group(program, layout, g, ratio, value):
-    """Put all tensors of an alias group into fast memory at one offset; seconds, the value given where that does not pay."""
+    """Put all tensors of an alias group into fast memory at one offset, in place, if that is possible and pays.
+
+    Args:
+        program: The Program.
+        layout: The Layout.
+        g: The group.
+        ratio: The idle bytes required during a copy, as a multiple of its size.
+        value: The seconds of the layout.
+
+    Returns:
+        The seconds of the new layout, or `value`.
+    """
     before = layout.filled[0]
     members = program.member[program.member_first[g] : program.member_first[g + 1]]
     size = 0
     for t in members:
         size = max(size, program.sizes[t])
     offset, capacity = 0, program.capacity
-    for _ in range(2 * (before + 1)):  # raise the offset until all members are free there
+    for _ in range(2 * (before + 1)):  # raise the offset until it is free for all members
         if offset + size > capacity:
             break
-        again = offset
+        raised = offset
         for t in members:
             low, high = span(program, layout, t, 0, program.first[t + 1] - program.first[t] - 1, 0, ratio)
             if low < 0:
@@ -182,10 +212,10 @@ def try_group(program, layout, g, ratio, value):
             for r in range(before):
                 inside = layout.rects[r, LOW] < high and low < layout.rects[r, HIGH] and layout.rects[r, OFFSET] < offset + size
                 if inside and offset < layout.rects[r, OFFSET] + layout.rects[r, SIZE]:
-                    again = max(again, layout.rects[r, OFFSET] + layout.rects[r, SIZE])
-        if again == offset:
+                    raised = max(raised, layout.rects[r, OFFSET] + layout.rects[r, SIZE])
+        if raised == offset:
             break
-        offset = again
+        offset = raised
     if offset + size > capacity:
         return value
     for t in members:
@@ -205,7 +235,7 @@ def try_group(program, layout, g, ratio, value):
 
 @kernel
 def compatible(program, layout, r, s):
-    """Whether two runs of one group at one offset do not overlap, or one is written over the other where it ends."""
+    """Return whether two runs of a group at one offset do not overlap, or one is written over the other at its end."""
     if layout.rects[r, LOW] > layout.rects[s, LOW]:
         r, s = s, r
     new = layout.runs[s, RUN_TENSOR]
@@ -219,9 +249,9 @@ def compatible(program, layout, r, s):
 
 @kernel
 def repack(program, layout, order):
-    """Place all runs anew at the lowest free offset, in the order given (indices of runs); drop those that do not fit.
+    """Place all runs again at their lowest free offsets, in the given order of indices, in place; drop those that do not fit.
 
-    Runs of alias groups keep their offsets and go first. Returns how many were dropped.
+    Runs of alias groups keep their offsets and come first. Returns the number of dropped runs.
     """
     count = layout.filled[0]
     runs, rects = layout.runs[:count].copy(), layout.rects[:count].copy()

@@ -1,8 +1,8 @@
-"""A layout: runs of accesses that fast memory serves, each with its rectangle; what the kernels of the solvers work on.
+"""A layout: the runs of accesses that fast memory serves, each with its rectangle. All solvers' kernels work on it.
 
-A run begins with a tensor's definition, or with an access that a copy brings it in for, and holds all accesses up to the end of
-its rectangle. All else follows: copies into fast memory end before their run's first access, and a tensor defined there that is
-needed in slow memory later, or at the end, is copied out between its definition and the end of its rectangle.
+A run begins with a tensor's definition, or with an access for which it is copied in, and contains all accesses up to the end of
+its rectangle. The copies follow from it: a copy in ends before its run's first access, and a tensor defined in fast memory that
+is needed in slow memory later, or at the end, is copied out between its definition and the end of its rectangle.
 """
 
 # mypy: allow-untyped-defs
@@ -27,7 +27,7 @@ __all__ = [
     "plan_of", "program_of", "put", "remove",
 ]  # fmt: skip
 
-EPSILON = 1e-12  # relative: what counts as an improvement and not as rounding
+EPSILON = 1e-12  # the least relative improvement: smaller ones are rounding
 RUN_TENSOR, RUN_ACCESS = range(2)
 """Columns of `Layout.runs`."""
 
@@ -41,7 +41,7 @@ class Program(NamedTuple):
     compute: NDArray[np.float64]
     """[O] seconds"""
     bytes: NDArray[np.float64]
-    """[O] of all accesses."""
+    """[O] bytes of all accesses."""
     sizes: NDArray[np.int64]
     """[T]"""
     made: NDArray[np.int64]
@@ -49,26 +49,26 @@ class Program(NamedTuple):
     output: NDArray[np.bool_]
     """[T]"""
     first: NDArray[np.int64]
-    """[T + 1] where the accesses of a tensor begin."""
+    """[T + 1] index of a tensor's first access."""
     use_op: NDArray[np.int64]
-    """[A] rising within a tensor; the definition is the first."""
+    """[A] increasing within a tensor; its definition comes first."""
     use_bytes: NDArray[np.float64]
     """[A]"""
     group: NDArray[np.int64]
-    """[T] -1: none."""
+    """[T] alias group of each tensor; -1: none."""
     member_first: NDArray[np.int64]
-    """[G + 1]"""
+    """[G + 1] index of a group's first tensor in `member`."""
     member: NDArray[np.int64]
-    """Tensors of the groups."""
-    together: NDArray[np.bool_]
-    """[G] whether all members can have one offset: where two are there at once, one is written over the other."""
+    """Tensors of the groups, one group after the other."""
+    shares_offset: NDArray[np.bool_]
+    """[G] whether all members can have one offset: of two that are alive together, one is written over the other."""
 
 
 class Layout(NamedTuple):
-    """Runs, at most one for each access, and the memory that `evaluate` works in."""
+    """Runs, at most one per access, and the arrays in which `evaluate` computes."""
 
     filled: NDArray[np.int64]
-    """[1] how many runs there are."""
+    """[1] the number of runs."""
     runs: NDArray[np.int64]
     """[A, 2] tensor, its first access in the run (0: the tensor's first)."""
     rects: NDArray[np.int64]
@@ -78,11 +78,11 @@ class Layout(NamedTuple):
     slow: NDArray[np.float64]
     fast: NDArray[np.float64]
     idle: NDArray[np.float64]
-    """[O] what the copies leave of each operation's room for copies, bytes."""
+    """[O] the unused bytes of the copy engine during each operation."""
 
 
 def program_of(instance: MappingInstance) -> Program:
-    """The arrays of an instance."""
+    """Return the arrays of an instance."""
     machine, op = instance.machine, instance.access_op.astype(np.int64)
     order = np.argsort(instance.access_tensor, kind="stable")
     total = np.zeros(instance.ops)
@@ -103,16 +103,16 @@ def program_of(instance: MappingInstance) -> Program:
         group=instance.group.astype(np.int64),
         member_first=np.cumsum([0, *map(len, groups)]).astype(np.int64),
         member=np.concatenate([np.zeros(0, np.int64), *groups]).astype(np.int64),
-        together=np.zeros(len(groups), np.bool_),
+        shares_offset=np.zeros(len(groups), np.bool_),
     )
     for g, members in enumerate(groups):
-        program.together[g] = _fits_together(program, members.tolist())
+        program.shares_offset[g] = _fits_together(program, members.tolist())
     return program
 
 
 def _fits_together(program: Program, members: list[int]) -> bool:
     """Return whether the members of a group, each from its first to its last access, can all lie at one offset."""
-    spans = [_whole(program, t) for t in members]
+    spans = [_shortest_span(program, t) for t in members]
     if any(span is None for span in spans):
         return False
     for a, one in zip(members, spans):
@@ -125,8 +125,8 @@ def _fits_together(program: Program, members: list[int]) -> bool:
     return True
 
 
-def _whole(program: Program, t: int) -> tuple[int, int] | None:
-    """From and to of a rectangle for all accesses of a tensor with as short a copy as can be; None: there is none."""
+def _shortest_span(program: Program, t: int) -> tuple[int, int] | None:
+    """Return (from, to) of a rectangle for all accesses of a tensor with the shortest possible copy; None if there is none."""
     ops = program.use_op[program.first[t] : program.first[t + 1]]
     if not len(ops) or (program.made[t] < 0 and ops[0] == 0):
         return None
@@ -141,7 +141,7 @@ def _reads(program: Program, t: int, op: int) -> bool:
 
 
 def new_layout(program: Program) -> Layout:
-    """The empty layout."""
+    """Return the empty layout."""
     n, accesses, tensors = len(program.compute), len(program.use_op), len(program.sizes)
     runs, rects = np.zeros((accesses + 1, 2), np.int64), np.zeros((accesses + 1, 4), np.int64)
     copies = np.zeros((accesses + tensors + 1, 3), np.int64)
@@ -149,7 +149,7 @@ def new_layout(program: Program) -> Layout:
 
 
 def plan_of(program: Program, layout: Layout) -> MappingPlan:
-    """The plan of a layout, in the judge's form."""
+    """Return the plan of a layout, in the judge's form."""
     from corl.problems.memory.instance import IN, OUT, MappingPlan
 
     residencies, copies = [], []
@@ -165,7 +165,7 @@ def plan_of(program: Program, layout: Layout) -> MappingPlan:
 # -------------------------------------------------------------------- kernels
 @kernel
 def evaluate(program, layout):
-    """Seconds of the program with a layout; fills `idle`. Infinite where a tensor has to be copied out and cannot."""
+    """Return the seconds of the program with a layout, and write `idle`, in place; infinity if a copy out is impossible."""
     count, slow, fast, copies = layout.filled[0], layout.slow, layout.fast, layout.copies
     copy(program.bytes, slow, len(slow))
     fast[:] = 0.0
@@ -192,7 +192,17 @@ def evaluate(program, layout):
 
 @kernel
 def put(layout, t, k, low, high, offset, size):
-    """Add a run of tensor t from its access k on, in a rectangle that must be free."""
+    """Add a run and its rectangle, which must be free, in place.
+
+    Args:
+        layout: The Layout.
+        t: The tensor.
+        k: Its first access in the run.
+        low: The first operation of the rectangle.
+        high: The operation after its last.
+        offset: Its offset in fast memory.
+        size: Its bytes.
+    """
     r = layout.filled[0]
     layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS] = t, k
     layout.rects[r, LOW], layout.rects[r, HIGH], layout.rects[r, OFFSET], layout.rects[r, SIZE] = low, high, offset, size
@@ -201,7 +211,7 @@ def put(layout, t, k, low, high, offset, size):
 
 @kernel
 def drop(program, layout, r):
-    """Take run r away, and with it all runs of its alias group; the order of the others changes."""
+    """Remove run r, and with it all runs of its alias group, in place; the order of the others changes."""
     group = program.group[layout.runs[r, RUN_TENSOR]]
     if group < 0:
         remove(layout, r)
@@ -215,7 +225,7 @@ def drop(program, layout, r):
 
 @kernel
 def remove(layout, r):
-    """Take run r away; the last one takes its place."""
+    """Remove run r, in place; the last run moves to its index."""
     last = layout.filled[0] - 1
     for k in range(2):
         layout.runs[r, k] = layout.runs[last, k]
@@ -226,7 +236,7 @@ def remove(layout, r):
 
 @kernel
 def copy_runs(layout, other):
-    """Copy the runs of a layout into another; not `idle`, which stays that of the layout simulated last."""
+    """Copy the runs of a layout to `other`, in place; not `idle`, which belongs to the layout simulated last."""
     count = layout.filled[0]
     other.filled[0] = count
     for r in range(count):
@@ -238,7 +248,7 @@ def copy_runs(layout, other):
 
 @kernel
 def latest_start(layout, op, earliest, size):
-    """The latest operation from which on what is idle before `op` hides a copy of `size` bytes; `earliest` if there is none."""
+    """Return the latest operation from which on idle bandwidth hides a copy of `size` bytes before `op`; otherwise `earliest`."""
     start, room = op, 0.0
     while start > earliest:
         start -= 1

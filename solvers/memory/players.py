@@ -1,7 +1,7 @@
-"""Players of the mallocGame: the generic recipes `alphazero` and `muzero` with programs and a network for it as their defaults.
+"""Players of the mallocGame: the recipes `alphazero` and `muzero` with programs and a network for it as defaults.
 
-The network is that of the paper (Wang et al., 2023) in small: a convolution over the time x height grid of what fast memory
-holds, attention over the actions, the upcoming accesses and the spans of time.
+The network is a small form of the paper's (Wang et al., 2023): a convolution over the time x height grid of the occupied fast
+memory, and attention over the actions, the upcoming accesses and the spans of time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _GRID = ("grid=10",)  # spans of time that the features `game` show
 
 @dataclass(frozen=True)
 class GameAlphaZero(AlphaZero):
-    """AlphaZero on generated programs, the first of whose games replay plans of `annealing`."""
+    """AlphaZero on generated programs; its first games replay plans of `annealing`."""
 
     generator: str = changed(AlphaZero, "generator", "mixed")
     size: int = changed(AlphaZero, "size", 12)
@@ -46,7 +46,7 @@ class GameAlphaZero(AlphaZero):
 
 @dataclass(frozen=True)
 class GameMuZero(MuZero):
-    """MuZero on generated programs, the first of whose games replay plans of `annealing`."""
+    """MuZero on generated programs; its first games replay plans of `annealing`."""
 
     generator: str = changed(MuZero, "generator", "mixed")
     size: int = changed(MuZero, "size", 12)

@@ -1,4 +1,4 @@
-"""`auto`: the solver for an instance's size and the limit given."""
+"""`auto`: the choice of a solver by the instance's size."""
 
 from __future__ import annotations
 

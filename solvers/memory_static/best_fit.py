@@ -1,4 +1,4 @@
-"""Passes of best fit (niches.py) over many buffers, before anything else is tried."""
+"""Passes of best fit (best_fit_kernels.py) over many buffers, before any search."""
 
 from __future__ import annotations
 
@@ -11,28 +11,37 @@ if TYPE_CHECKING:
 __all__ = ["best_fit", "prepare"]
 
 _LEAST = 5_000
-"""Buffers below which searches are as good from the beginning."""
+"""Buffers below which a search alone is as good."""
 _MOST = 100_000
-"""Buffers above which nothing else ends in time, so that passes follow one another until the limit."""
+"""Buffers above which no search ends in time, so that passes are repeated until the limit."""
 _PASSES = 3
-"""Passes over fewer than that: 0.1 to 0.3 s each for 60,000 buffers."""
+"""Passes before a search: 0.1 to 0.3 s each for 60,000 buffers."""
 _PORTION = 5_000
-"""Niches between two looks at the clock: milliseconds."""
+"""Steps between two time checks: milliseconds."""
 _NOISE = 0.05
 """Standard deviation of the noise on the logarithms of lifetimes, from the second pass on."""
 
 
 def best_fit(instance: StaticInstance, run: Run, ceiling: int, capacity: int | None) -> int:
-    """Pass after pass, each to end below the one before; returns the largest height that is still worth finding.
+    """Run passes of best fit, each of which must end below the best height.
 
-    Returns `ceiling` unchanged when there are few buffers or a fixed one. Without a search after it an iteration is a buffer
-    placed or a niche removed; before a search passes are no iterations, since those of a search take longer.
+    If passes are repeated until the limit, an iteration is one buffer placed or one niche removed; passes before a search do not
+    count as iterations, since those of the search take longer.
+
+    Args:
+        instance: The instance.
+        run: The run, to which better allocations are reported.
+        ceiling: The largest height to accept.
+        capacity: The height at which the run ends, or None.
+
+    Returns:
+        The largest height that would still be an improvement: `ceiling` itself if there are few buffers or a fixed one.
     """
     import numpy as np
 
     from corl.problems.memory_static.instance import sections
+    from corl.solvers.memory_static.best_fit_kernels import LEFT, TOP, advance, new_niches
     from corl.solvers.memory_static.capacity import report
-    from corl.solvers.memory_static.niches import LEFT, TOP, advance, new_niches
 
     if instance.n < _LEAST or (instance.fixed >= 0).any():
         return ceiling
@@ -59,12 +68,12 @@ def best_fit(instance: StaticInstance, run: Run, ceiling: int, capacity: int | N
 
 
 def prepare() -> None:
-    """Compile what passes and the judge of many buffers need."""
+    """Compile the kernels of the passes, and of the judge of many buffers."""
     import numpy as np
 
     from corl.problems.memory_static.instance import make_instance, sections
     from corl.problems.memory_static.overlaps import any_overlap
-    from corl.solvers.memory_static.niches import advance, new_niches
+    from corl.solvers.memory_static.best_fit_kernels import advance, new_niches
 
     tiny = make_instance("", [0, 1], [2, 3], [1, 1])
     advance(new_niches(tiny, sections(tiny), np.arange(2)), 9, 9)

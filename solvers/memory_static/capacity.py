@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from corl.problems.memory_static.instance import StaticInstance
     from corl.run import Run
 
-__all__ = ["lower_bound", "misfit", "open_run", "report"]
+__all__ = ["lower_bound", "capacity_conflict", "open_run", "report"]
 
 
 def lower_bound(instance: StaticInstance) -> int:
-    """The largest load; or where a buffer must end because its offset is fixed, or because it is that large."""
+    """Return a lower bound: the largest load, the largest buffer, or the end of a fixed buffer."""
     import numpy as np
 
     from corl.problems.memory_static.instance import sections
@@ -21,8 +21,8 @@ def lower_bound(instance: StaticInstance) -> int:
     return max(int(sections(instance).load.max()), int(ends.max()))
 
 
-def misfit(instance: StaticInstance, capacity: int) -> str:
-    """Why nothing can be within a capacity, in words; "" if that is not plain to see."""
+def capacity_conflict(instance: StaticInstance, capacity: int) -> str:
+    """Return why no allocation is within the capacity; "" if the load and single buffers do not prove it."""
     import numpy as np
 
     from corl.problems.memory_static.instance import sections
@@ -41,14 +41,14 @@ def misfit(instance: StaticInstance, capacity: int) -> str:
 
 
 def open_run(instance: StaticInstance, run: Run, capacity: int | None) -> int:
-    """Tell the bound, or that the capacity is too small; returns the largest height that is still worth finding.
+    """Report the lower bound, or that the capacity is too small; return the largest height that would be an improvement.
 
-    That is the capacity, or where there is none more than any sensible height; below a warm start's height in any case.
+    That is the capacity, or without one a bound on every sensible height; and always less than the height of a warm start.
     """
     if capacity is not None:
         if run.objective is not None and run.objective <= capacity:
             run.stop("target")
-        elif reason := misfit(instance, capacity):
+        elif reason := capacity_conflict(instance, capacity):
             run.report_infeasible(reason)
     if not run.should_stop:
         run.report_bound(lower_bound(instance))
@@ -58,7 +58,7 @@ def open_run(instance: StaticInstance, run: Run, capacity: int | None) -> int:
 
 
 def report(run: Run, offsets: Any, capacity: int | None) -> None:
-    """Offer an allocation; a run with a capacity ends with the first that is within it."""
+    """Report an allocation; a run with a capacity ends with the first that is within it."""
     run.report(offsets)
     if capacity is not None and run.objective is not None and run.objective <= capacity:
         run.stop("target")

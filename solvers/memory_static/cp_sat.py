@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_MOST = 20_000  # buffers, beyond which building the model takes over a second
+_MOST = 20_000  # buffers, above which building the model takes more than a second
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """A variable an offset, and one NoOverlap2D constraint of all buffers; it begins from the passes of first fit, as a hint."""
+    """One variable per offset, one NoOverlap2D constraint for all buffers; the best allocation of first fit is its hint."""
 
     capacity: int | None = option(
         None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
@@ -50,7 +50,7 @@ class CpSat(Solver):
         from corl.rng import random_state
         from corl.solvers.cp_sat import solve_model
         from corl.solvers.memory_static.capacity import lower_bound, open_run, report
-        from corl.solvers.memory_static.first_fit.fitting import BEST, first_passes, new_fit, orders
+        from corl.solvers.memory_static.first_fit.kernels import BEST, first_passes, new_fit, orders
 
         ceiling = open_run(instance, run, self.capacity)
         if run.should_stop:

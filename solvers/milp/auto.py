@@ -1,4 +1,4 @@
-"""The choice of a solver for a program."""
+"""The solver that `auto` chooses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["choose"]
 
 
 def choose(instance: MilpInstance, time_limit: float | None, iterations: int | None) -> str:
-    """learned-branching where the program is like those that a shipped policy was trained on; scip for all others"""
+    """learned-branching if the program matches those that a shipped policy was trained on; scip for all others"""
     from corl.solvers.milp.branching.solver import LearnedBranching
 
     return "scip" if find_spec("torch") is None or LearnedBranching().accepts(instance) else "learned-branching"

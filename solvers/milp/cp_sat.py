@@ -1,4 +1,4 @@
-"""`CpSat`: OR-Tools' CP-SAT for programs whose variables are all integers with limits and whose numbers are fractions."""
+"""`CpSat`: OR-Tools' CP-SAT for programs with bounded integer variables and rational coefficients."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_LARGEST_DENOMINATOR = 10**6  # of coefficients in the unit of their row, one by one and together
+_LARGEST_DENOMINATOR = 10**6  # of each coefficient in the unit of its row, and common to the row
 _LARGEST_SUM = 2**60  # of |coefficient x value| over a row; the engine's integers have 63 bits
-_Known = dict[tuple[float, float], Fraction | None]  # (coefficient, unit) -> the fraction that it is of the unit
-_MOST = 5_000_000  # entries of the matrix, beyond which building the model would take over ten seconds
+_Known = dict[tuple[float, float], Fraction | None]  # (coefficient, unit) -> coefficient / unit as a fraction; None if it is none
+_MOST = 5_000_000  # entries of the matrix; building a larger model would take over ten seconds
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """An integer variable each and a linear constraint a row, multiplied by its coefficients' common denominator.
+    """CP-SAT with an integer variable per variable and a linear constraint per row, times the row's common denominator.
 
-    The answer is exact. Refused, by name, are continuous variables, integers without limits and coefficients that are, in the
-    unit of their row, no fractions with denominators up to a million.
+    The result is exact. Continuous variables, integers without limits, and rows whose coefficients, in the unit of the row, have
+    no common denominator up to a million are refused.
     """
 
     search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, also=0, scale="log")
@@ -68,7 +68,10 @@ class CpSat(Solver):
         sign = -1.0 if instance.sense == "max" else 1.0
 
         def bound(value: float) -> float:
-            """On the objective, from the engine's on that times `scale`; the incumbent's where only rounding is between them."""
+            """Return the bound on the objective for one on the engine's, which is `scale` times as large.
+
+            A bound that differs from the incumbent's objective value only by rounding becomes that value.
+            """
             own = sign * math.ceil(sign * value - 1e-6) / float(scale) + instance.offset
             best = run.objective
             return best if best is not None and tied(own, best) else own
@@ -80,7 +83,7 @@ class CpSat(Solver):
 
 
 def _misfit(instance: MilpInstance) -> str:
-    """What of the integers and the coefficients the engine cannot hold; "" if nothing."""
+    """Return which variable or row the engine cannot represent, in one line; "" if it can represent all."""
     largest = [max(abs(a), abs(b)) for a, b in zip(*(limits.tolist() for limits in integer_limits(instance)))]
     for name, value in zip(instance.names, largest):
         if not value < _LARGEST_SUM:
@@ -97,7 +100,11 @@ def _misfit(instance: MilpInstance) -> str:
         whole, scale = _integers(coefficients, unit, known)
         if scale == 0:
             worst = next((v for v in coefficients if known[v, unit] is None), None)
-            what = f"the coefficients have no common denominator in {place}" if worst is None else f"{worst!r} stands in {place}"
+            what = (
+                f"the coefficients have no common denominator in {place}"
+                if worst is None
+                else f"coefficient {worst!r} in {place}"
+            )
             return f"{what}; accepted: fractions with a common denominator up to 10**6"
         if sum(map(mul, map(abs, whole), map(largest.__getitem__, row))) >= _LARGEST_SUM:
             return f"{place} may reach 2**60; accepted: smaller sums"
@@ -105,8 +112,16 @@ def _misfit(instance: MilpInstance) -> str:
 
 
 def _integers(coefficients: Sequence[float], unit: float, known: _Known) -> tuple[list[int], Fraction]:
-    """(the coefficients as integers, the least factor that makes them so); ([], 0) where there is no factor that is accepted."""
-    scale, distinct = 1, dict.fromkeys(coefficients)  # a row of thousands often has few
+    """Return the coefficients as integers without a common divisor, and the factor that makes them so.
+
+    ([], 0) if the common denominator is too large.
+
+    Args:
+        coefficients: The coefficients of a row.
+        unit: The unit of the row.
+        known: The fractions found so far, extended in place.
+    """
+    scale, distinct = 1, dict.fromkeys(coefficients)  # a row of thousands often has few different coefficients
     for value in distinct:
         if (value, unit) not in known:
             fraction = Fraction(value / unit).limit_denominator(_LARGEST_DENOMINATOR)
@@ -122,7 +137,7 @@ def _integers(coefficients: Sequence[float], unit: float, known: _Known) -> tupl
 
 
 def _model(instance: MilpInstance, run: Run) -> tuple[Any, list[Any], Fraction]:
-    """(the engine's model, its variables, what its objective is the objective without its constant times)."""
+    """Return the engine's model, its variables, and the factor by which the program's objective is multiplied in the model."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
@@ -149,7 +164,7 @@ def _model(instance: MilpInstance, run: Run) -> tuple[Any, list[Any], Fraction]:
 
 
 def _side(upper: float, scale: Fraction) -> int:
-    """The greatest integer that `scale` times a row may be; a side from the largest sum on is none."""
+    """Return the largest integer that `scale` times a row may be; an upper side from the largest sum on means no limit."""
     if abs(upper * float(scale)) >= _LARGEST_SUM:
         return int(math.copysign(_LARGEST_SUM, upper))
     known = float(digits(np.array([upper]))[0])

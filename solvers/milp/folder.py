@@ -1,4 +1,4 @@
-"""Programs in a folder, for recipes that learn from files of one's own (`instances`)."""
+"""Programs in a folder: recipes learn from the user's own files by their option `instances`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ __all__ = ["instances_option", "program_files"]
 
 
 def instances_option() -> str:
-    """What a recipe calls the folder."""
-    return option(
-        "", "A folder of .mps and .lp files (.gz too), solved in turn, again and again, instead of what `family` generates."
-    )
+    """Return the option `instances` of a recipe."""
+    return option("", "A folder of .mps and .lp files (.gz too), solved in turn, repeatedly, instead of generated programs.")
 
 
 def program_files(folder: str) -> list[Path]:
-    """Those of a folder, by name. Raises UsageError where there are none."""
+    """Return the MPS and LP files of a folder, sorted by name. Raises UsageError if there are none."""
     files = sorted(path for path in Path(folder).glob("*") if path.name.endswith((".mps", ".lp", ".mps.gz", ".lp.gz")))
     if not files:
         raise UsageError(f"{folder}: no .mps or .lp file there; accepted: instances=FOLDER of such files")

@@ -1,4 +1,4 @@
-"""HiGHS through SciPy, in a process of its own: SciPy's call cannot be interrupted, a process can."""
+"""HiGHS through SciPy, in a child process: SciPy's call cannot be interrupted, but a process can be killed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Highs", "main"]
 
-_spare: list[Child] = []  # started by `prepare`, outside the clock; taken by `solve`
-_PATIENCE = 1.0  # seconds after the time limit in which HiGHS may still answer
+_spare: list[Child] = []  # processes started by `prepare`, before the clock starts, and used by `solve`
+_PATIENCE = 1.0  # seconds after the time limit until a process that has not answered is killed
 _OPTIMAL, _LIMIT, _INFEASIBLE, _UNBOUNDED, _EITHER = range(5)  # SciPy's statuses
 
 
 @dataclass(frozen=True)
 class Highs(Solver):
-    """HiGHS's branch and cut. It tells of its best solution and bound at its end or at the time limit, of none at Ctrl-C.
+    """HiGHS's branch and cut. It reports its best solution and bound at the end or at the time limit, and nothing after Ctrl-C.
 
-    Where a row's largest coefficient is more than 1e9 times its smallest (1e6 with continuous variables), or its side more than
-    1e8 times, it proves nothing.
+    Its proofs are not used if a row's largest coefficient is more than 1e9 times its smallest (1e6 with continuous variables), or
+    its side more than 1e8 times.
     """
 
     title: ClassVar[str] = "HiGHS (through SciPy)"
@@ -43,9 +43,9 @@ class Highs(Solver):
 
         question, child = Question(run, instance), _spare.pop() if _spare else _started()
         try:
-            status = _asked(child, question)
+            status = _solve(child, question)
             while status == _OPTIMAL and not question.done():
-                status = _asked(child, question)
+                status = _solve(child, question)
         finally:
             end([child])
             child.close()
@@ -58,8 +58,11 @@ class Highs(Solver):
         question.close()
 
 
-def _asked(child: Child, question: Question) -> int:
-    """HiGHS's status of the program, after its answers are reported; that of a time limit where the run had to end."""
+def _solve(child: Child, question: Question) -> int:
+    """Solve the program of `question` in the process, report the results, and return SciPy's status.
+
+    The status is that of a time limit if the run had to end. Raises SolverError if the process fails.
+    """
     run = question.run
 
     def ask() -> dict[str, Any]:
@@ -87,7 +90,7 @@ def _asked(child: Child, question: Question) -> int:
 
 
 def _started() -> Child:
-    """A process that has imported what it needs and waits for a program; it ends with this one."""
+    """Start a process that has imported its modules and waits for programs; it ends with this process. Raises SolverError."""
     child = Child("corl.solvers.milp.highs")
     try:
         child.receive()
@@ -97,10 +100,10 @@ def _started() -> Child:
 
 
 def main() -> None:
-    """The child: say that it is ready; to each (instance, seconds) answer with what SciPy finds, in the user's sense."""
+    """Run the child process: send "ready", then answer each (instance, seconds) with SciPy's results in the user's sense."""
     import scipy.optimize  # noqa: F401
 
-    import corl.problems.milp.instance  # noqa: F401  # what the messages are made of
+    import corl.problems.milp.instance  # noqa: F401  # needed to unpickle the messages
     from corl.processes.child import connect
     from corl.processes.pipes import send
 
@@ -109,11 +112,15 @@ def main() -> None:
         send(outbox, "ready")
         while True:
             send(outbox, _answer(*pickle.loads(messages.get())))
-    except BrokenPipeError:  # the user was gone (Ctrl-C)
+    except BrokenPipeError:  # the parent process has ended (Ctrl-C)
         return
 
 
 def _answer(instance: MilpInstance, seconds: float | None) -> dict[str, Any]:
+    """Solve a program within a time limit (None: no limit); return "x", "bound", "status" and "message".
+
+    "x" and "bound" are None if there are none; "bound" is in the user's sense.
+    """
     import time
 
     import numpy as np
@@ -134,7 +141,7 @@ def _answer(instance: MilpInstance, seconds: float | None) -> dict[str, Any]:
     status, bound = int(found.status), getattr(found, "mip_dual_bound", None)
     if bound is None and status == _OPTIMAL:
         bound = found.fun
-    if status in (_EITHER, _UNBOUNDED):  # of the relaxation: any solution says which it is
+    if status in (_EITHER, _UNBOUNDED):  # this is of the relaxation; the program is unbounded only if it has a solution
         found, bound = milp(0.0 * instance.c, options=limits(), **keywords), None
         status = int(found.status) if found.x is None else _UNBOUNDED
     return {

@@ -1,4 +1,4 @@
-"""What an engine is asked of a program, and what is believed of its answers on their way to a Run."""
+"""`Question`: passes a program to an engine in suitable units, checks the engine's answers and reports them to a Run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.milp.evaluation import objective
 from corl.problems.milp.instance import INFINITY, MilpInstance
-from corl.problems.milp.scaling import Scaled, doubt, scaled
+from corl.problems.milp.scaling import Scaled, scaled, unreliable
 from corl.tolerance import agrees
 
 if TYPE_CHECKING:
@@ -25,44 +25,45 @@ _MOST_ORIGINS = 3
 
 
 class Question:
-    """A program in its own units, and about another origin where the engine's best solution is none for the judge.
+    """A program in its own units, shifted to another origin if the judge refuses the engine's best solution.
 
-    Engines tolerate a share of a row's side: x + y <= 1e9 holds for them at 1e9 + 5. About that point the row is
-    x' + y' <= -5, of which they tolerate nothing that matters.
+    The tolerances of engines are relative to a row's side: for them, x + y = 1e9 + 5 satisfies x + y <= 1e9. Shifted to that
+    point, the row is x' + y' <= -5, and the tolerance is negligible.
     """
 
     def __init__(self, run: Run, instance: MilpInstance) -> None:
         self.run, self.instance = run, instance
-        self._refused: NDArray[np.float64] | None = None  # the last answer, where it was none
+        self._refused: NDArray[np.float64] | None = None  # the last answer, if the judge refused it
         self._origins: set[bytes] = set()
-        self._ask(scaled(instance))
+        self._pose(scaled(instance))
 
-    def _ask(self, about: Scaled) -> None:
-        self._scaled, held = about, doubt(about.program)
-        self._doubt = f"nothing is proved: {held}" if held else ""
+    def _pose(self, shifted: Scaled) -> None:
+        self._scaled, reason = shifted, unreliable(shifted.program)
+        self._doubt = f"nothing is proved: {reason}" if reason else ""
 
     @property
     def program(self) -> MilpInstance:
-        """What the engine is asked."""
+        """The program that the engine is to solve."""
         return self._scaled.program
 
     @property
     def start(self) -> NDArray[np.float64] | None:
-        """The incumbent as a solution of `program`."""
-        return None if self.run.solution is None else self._scaled.own(np.asarray(self.run.solution, np.float64))
+        """The incumbent as a solution of `program`, float64 [n]; None without an incumbent."""
+        return None if self.run.solution is None else self._scaled.to_program(np.asarray(self.run.solution, np.float64))
 
     def values(self, x: NDArray[np.float64]) -> None:
-        """Offer a solution of `program`: with its integers rounded if that is feasible, else with the rest solved anew.
+        """Report a solution of `program`, float64 [n], with its integers rounded.
 
-        What no tolerance saves is a warning in the log, not an answer.
+        If that is infeasible, the continuous variables are solved again with these integers. If the solution is still infeasible,
+        a warning is logged and nothing is reported.
         """
         rounded = np.clip(np.where(self.program.integer, np.round(x), x), self.program.lower, self.program.upper)
-        found = self._scaled.values(rounded)
+        found = self._scaled.to_instance(rounded)
         try:
             objective(self.instance, found)
         except Infeasible as error:
             completed = _completed(self.program, rounded)
-            found = self._scaled.values(rounded if completed is None else completed)
+            found = self._scaled.to_instance(rounded if completed is None else completed)
             try:
                 objective(self.instance, found)
             except Infeasible:
@@ -73,7 +74,10 @@ class Question:
         self.run.report(found)
 
     def bound(self, value: float) -> None:
-        """Offer a bound on `program`; one that the incumbent passes by no more than rounding is the incumbent's value."""
+        """Report a bound on the objective of `program`, unless it is unreliable.
+
+        If the incumbent is better than the bound only by rounding, its objective value is reported.
+        """
         if not math.isfinite(value) or abs(value) >= INFINITY or self._doubt:
             return
         own, best = self._scaled.bound(value), self.run.objective
@@ -82,21 +86,22 @@ class Question:
         self.run.report_bound(own)
 
     def infeasible(self) -> None:
-        """Offer a proof that there is no solution; one that the judge takes, within its tolerances, stands against it."""
+        """Report that there is no solution, unless the proof is unreliable or contradicted by the incumbent."""
         if self.run.objective is not None:
             self._doubt = self._doubt or "nothing is proved: for the engine even the solution found breaks a row"
         elif not self._doubt:
             self.run.report_infeasible()
 
     def unbounded(self) -> None:
-        """Offer a proof that there is no best solution."""
+        """Report that the objective is unbounded, unless the proof is unreliable."""
         if not self._doubt and self.run.bound is None:
             self.run.report_unbounded()
 
     def done(self) -> bool:
-        """Whether the engine, which calls its last answer optimal, is done, and believed as far as it can be.
+        """Return whether the solve is complete, given that the engine calls its last answer optimal.
 
-        If not, it is to be asked again, about that answer: it is none, or the sides are too large for proofs.
+        If not, `program` has been shifted to that answer, and the engine must solve it again: the judge refused the answer, or
+        the sides are too large for reliable proofs.
         """
         run, point = self.run, self._refused
         if point is None and not self._doubt:
@@ -107,27 +112,27 @@ class Question:
             point = self.start
         if point is None or run.should_stop or len(self._origins) == _MOST_ORIGINS:
             return True
-        about = self._scaled.about(point)
-        if about.origin.tobytes() in self._origins or (self._refused is None and doubt(about.program)):
+        shifted = self._scaled.shifted_to(point)
+        if shifted.origin.tobytes() in self._origins or (self._refused is None and unreliable(shifted.program)):
             return True
-        self._origins.add(about.origin.tobytes())
+        self._origins.add(shifted.origin.tobytes())
         self._refused = None
-        self._ask(about)
+        self._pose(shifted)
         return False
 
     def gave_up(self, reason: str) -> None:
-        """Note in words why the engine ended without an answer."""
+        """Note why the engine ended without an answer, in one line."""
         self._doubt = reason
 
     def close(self) -> None:
-        """Say why nothing is proved, where that is so."""
+        """End the solve: if nothing is proved, set the run's reason."""
         if self.run.status in ("feasible", "no_solution"):
             lost = "the engine calls a point best that breaks a row by what it tolerates" if self._refused is not None else ""
             self.run.reason = self._doubt or lost
 
 
 def _completed(instance: MilpInstance, rounded: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The best solution with these integers, by HiGHS on the linear program that is left; None if there is none."""
+    """Return the best solution with the integers of `rounded`, [n], from the remaining linear program; None if there is none."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     low = np.where(instance.integer, rounded, instance.lower)

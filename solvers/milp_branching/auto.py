@@ -1,4 +1,4 @@
-"""The choice of a solver for a tree."""
+"""The solver that `auto` chooses."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["choose"]
 
 
 def choose(instance: BranchingInstance, time_limit: float | None, iterations: int | None) -> str:
-    """rule: it needs no network, and by pseudocosts little time a node"""
+    """rule: it needs no network, and with pseudocosts little time per node"""
     return "rule"

@@ -1,4 +1,4 @@
-"""`Rule`: depth-first branch and bound by one of the classical rules, the baselines of learned branching."""
+"""`Rule`: depth-first branch and bound by a classical branching rule, a baseline of learned branching."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Rule", "chosen", "scores"]
 
-_LEAST = 1e-6  # below it a gain counts as this in a product of two (Achterberg 2007, section 5.3)
+_LEAST = 1e-6  # lower limit of each gain in the product of two (Achterberg 2007, section 5.3)
 
 
 @dataclass(frozen=True)
 class Rule(Solver):
-    """One tree, grown to its end. Strong branching's own linear programs are no nodes: they cost time, which a bench shows."""
+    """Builds one complete tree. The linear programs of strong branching are not counted as nodes; they only cost time."""
 
     rule: Literal["most-fractional", "pseudocost", "strong"] = option(
         "pseudocost",
@@ -49,14 +49,21 @@ class Rule(Solver):
                     return
                 environment.step([0], [0], [variable])
             run.report(environment.solution(0))
-        except OutOfTime:  # HiGHS's clock may be a moment before ours
+        except OutOfTime:  # HiGHS's clock may reach the limit slightly before the run's clock
             run.stop("time_limit")
 
 
 def chosen(environment: BranchingEnvironment, row: int, rule: str, stop: Callable[[], bool] = lambda: False) -> int:
-    """The variable that a rule branches on in a row, of equals the most fractional; -1 where the tree is complete.
+    """Return the variable on which a rule branches; -1 if the tree is complete.
 
-    `stop` as for `scores`: what is chosen then is not the rule's.
+    Args:
+        environment: The pool of trees.
+        row: The tree.
+        rule: "most-fractional", "pseudocost" or "strong".
+        stop: See `scores`; after an early stop, the variable is not necessarily that of the rule.
+
+    Returns:
+        The listed variable with the highest score; ties are broken in favour of the most fractional.
     """
     import numpy as np
 
@@ -68,7 +75,18 @@ def chosen(environment: BranchingEnvironment, row: int, rule: str, stop: Callabl
 
 
 def scores(environment: BranchingEnvironment, row: int, rule: str, listed: Any, stop: Callable[[], bool] = lambda: False) -> Any:
-    """float64 [K]: the more a rule is for each of `listed`; for none of those that were not reached before `stop` said so."""
+    """Return the scores of the listed variables; the highest is best.
+
+    Args:
+        environment: The pool of trees.
+        row: The tree.
+        rule: "most-fractional", "pseudocost" or "strong".
+        listed: int32 [K], the variables.
+        stop: Asked before each variable by strong branching; once it returns True, the remaining variables get the lowest score.
+
+    Returns:
+        float64 [K].
+    """
     import numpy as np
 
     from corl.problems.milp_branching.transitions import children

@@ -1,4 +1,4 @@
-"""`OrTools`: Google OR-Tools' routing library with optional nodes, to compare with."""
+"""`OrTools`: Google OR-Tools' routing library with optional nodes, a baseline for comparison."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
-_MOST_NODES = 5000  # its n x n matrix goes through Python integers
-_HEARS = 2000  # nodes up to which the matrix is handed over within half a second
-_ROWS = 50  # of it that are made between two looks at the clock
-_LARGEST = 2.0**40  # of a distance, so that sums stay far from int64's end
+_MOST_NODES = 5000  # the n x n matrix is passed as Python integers
+_INTERRUPTIBLE = 2000  # most nodes whose matrix is passed within half a second
+_ROWS = 50  # rows of the matrix that are computed between two readings of the clock
+_LARGEST = 2.0**40  # the longest scaled distance, so that sums stay far below the end of int64
 
 
 @dataclass(frozen=True)
 class OrTools(Solver):
-    """One vehicle, a dimension for the length, a disjunction with the score as penalty for every node; guided local search.
+    """OR-Tools' guided local search on a model with one vehicle, a dimension for the length, and every node optional.
 
-    The engine wants integers: other distances are scaled and rounded up, other scores scaled and rounded. It takes no seed.
+    A node that is not visited costs its score. The engine takes integers: other distances are scaled and rounded up, other scores
+    are scaled and rounded. It takes no seed.
     """
 
     limit_free: ClassVar[bool] = True
@@ -37,7 +38,7 @@ class OrTools(Solver):
         return ""
 
     def own_process(self, instance: OrienteeringInstance) -> bool:
-        return instance.n > _HEARS
+        return instance.n > _INTERRUPTIBLE
 
     def prepare(self, instance: OrienteeringInstance) -> None:
         from corl.problems.orienteering.generators import generation_1
@@ -45,7 +46,7 @@ class OrTools(Solver):
         from corl.solvers.ortools_routing import load_engine
 
         load_engine()
-        upper_bound(generation_1(size=20))  # compiles
+        upper_bound(generation_1(size=20))  # compiles its kernels
 
     def solve(self, instance: OrienteeringInstance, run: Run) -> None:
         from corl.problems.orienteering.evaluation import shortest_path
@@ -61,6 +62,7 @@ class OrTools(Solver):
             self._search(space, run)
 
     def _search(self, space: Space, run: Run) -> None:
+        """Run the engine on the nodes of `space`, and report its paths."""
         import numpy as np
         from ortools.constraint_solver import pywrapcp
 
@@ -86,7 +88,10 @@ class OrTools(Solver):
 
 
 def _whole_distances(space: Space, run: Run) -> tuple[list[list[int]], int] | None:
-    """Distances [N][N] and the limit, scaled and rounded (up, and down) where they are not integers; None: out of time."""
+    """Return the distances [N][N] and the limit as integers; None if the run ended first.
+
+    If some distances are not integers, all are scaled and rounded up, and the limit is rounded down.
+    """
     import numpy as np
 
     from corl.routing.edge_weights import edge_lengths
@@ -110,7 +115,7 @@ def _whole_distances(space: Space, run: Run) -> tuple[list[list[int]], int] | No
 
 
 def _path(routing: Any, manager: Any) -> list[int]:
-    """The engine's present path."""
+    """Return the engine's current path, as indices of the model's nodes."""
     path, index = [], routing.Start(0)
     while True:
         path.append(manager.IndexToNode(index))

@@ -1,1 +1,1 @@
-"""The old place of the generic recipes, see corl.learning.algorithms; it goes with the next version."""
+"""Deprecated: the generic recipes are in corl.learning.algorithms. This package will be removed in the next version."""

@@ -1,4 +1,4 @@
-"""The old names of what recipes of one's own begin with; they go with the next version."""
+"""Deprecated names for user-defined recipes; they will be removed in the next version. See corl.learning.loop."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["PolicyRecipe", "begin", "source_of"]
 
 warnings.warn(
-    "corl.solvers.training.common gives way to corl.learning.loop (PolicyRecipe, Loop)", DeprecationWarning, stacklevel=2
+    "corl.solvers.training.common is deprecated; use corl.learning.loop (PolicyRecipe, Loop)", DeprecationWarning, stacklevel=2
 )
 
 
 def source_of(recipe: PolicyRecipe, problem: Problem, seed: int) -> Source:
-    """Return where a recipe's instances come from."""
+    """Return the source of a recipe's instances."""
     return Source(problem, recipe.generator, recipe.sizes or (recipe.size,), seed, recipe.instances)
 
 
 def begin(recipe: PolicyRecipe, training: Training, source: Source) -> Policy:
-    """Return the network that a recipe trains first."""
+    """Return the initial network of a recipe."""
     return recipe.first_network(training, source)

@@ -1,4 +1,4 @@
-"""`auto`: the solver that our benchmarks show best for an instance's kind, its size and the time given."""
+"""`auto`: the choice of the solver that is best in our benchmarks for an instance's kind and size and for the limits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 __all__ = ["choose"]
 
-# Measured on uniform cities, where eax overtakes ils: 1000 between 0.1 and 0.2 s, 5000 between 0.5 and 1 s, 20,000 between 3
-# and 5 s. With regions bred by its own crossover ils is ahead again at 31,623: 0.05 against 0.08 % above the best known in 60 s,
-# 0.032 against 0.038 in 300.
+# Measured on uniform cities: eax overtakes ils at 1000 cities between 0.1 and 0.2 s, at 5000 between 0.5 and 1 s, at 20,000
+# between 3 and 5 s. At 31,623 cities ils, which then breeds regions by edge assembly crossover, is better again: 0.05 against
+# 0.08 % above the best known in 60 s, 0.032 against 0.038 in 300 s.
 _EXACT_CITIES = 12
 _EAX_CITIES = 20_000
 _EAX_SECONDS_PER_CITY = 2.5e-4

@@ -1,8 +1,9 @@
-"""Recipes `tsp.bq` and `tsp.atsp-bq`: the generic imitation, whose teachers complete the policy's own beginnings, with defaults.
+"""Recipes `tsp.bq` and `tsp.atsp-bq`: imitation learning, with defaults for the TSP and the ATSP.
 
-After BQ-NCO (Drakulic, Michel, Mai, Sors and Andreoli, NeurIPS 2023): what remains of a tour is an instance of its own. A policy
-that imitates optimal tours alone never sees what its own mistakes leave behind (Ross, Gordon & Bagnell, AISTATS 2011); so a part
-of the episodes is completed from the beginning, which gives optimal tours, and the others from where the policy came to.
+After BQ-NCO (Drakulic, Michel, Mai, Sors and Andreoli, NeurIPS 2023): the rest of a tour is itself an instance. A policy that
+imitates only optimal tours never observes the states that its own mistakes lead to (Ross, Gordon & Bagnell, AISTATS 2011).
+Therefore the teacher completes some episodes from the beginning, which gives optimal tours, and others from partial tours that
+the policy has built.
 """
 
 from __future__ import annotations

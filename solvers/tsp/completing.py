@@ -1,7 +1,7 @@
-"""Completing a partial tour: what remains, a shortest path from the last city through the unvisited to the first, as a TSP.
+"""Completion of a partial tour: a shortest path from the last city through the unvisited cities to the first, solved as a TSP.
 
-So any state of the environment has a teacher, also those that a policy comes to by its own mistakes (DAgger: Ross, Gordon &
-Bagnell, AISTATS 2011).
+Thus there is a teacher for every state of the environment, including those that a policy reaches by its own mistakes (DAgger:
+Ross, Gordon & Bagnell, AISTATS 2011).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["completion"]
 
 
 def completion(solver: Solver, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
-    """See corl.solver.Solver.complete: the unvisited cities in the order in which `solver` goes through them, one a step.
+    """Return the unvisited cities of a row in the order of the completion that `solver` finds, one per step.
 
-    Raises UsageError where the environment is another one, or where the solver does not take such distances.
+    See corl.solver.Solver.complete. Raises UsageError for another environment, or if the solver does not take such distances.
     """
     if not isinstance(environment, TspEnvironment):
-        raise UsageError("solvers of the tsp complete tours of its own environment")
+        raise UsageError("solvers of the tsp complete tours; accepted: an environment of the problem tsp")
     state, instance = environment.state, environment.instances[int(environment.state.instance[row])]
     if reason := solver.accepts(instance):
         raise UsageError(f"{type(solver).__name__} completes no tour of {instance.name} because {reason}")
@@ -41,11 +41,11 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
 def _shortest(
     solver: Solver, instance: TspInstance, origin: int, cities: NDArray[np.int64], destination: int, iterations: int, seed: int
 ) -> NDArray[np.int64]:
-    """The order of `cities` on a short path from origin to destination."""
+    """Return the order of `cities`, int64 [m], on a short path from origin to destination, as indices into `cities`."""
     between = _between(instance, np.concatenate([[origin], cities, [destination]]))
     if instance.symmetric:
         _join(between)
-    else:  # one city: leaving it costs what leaving the origin does, coming to it what coming to the destination does
+    else:  # merge origin and destination into one city, with the arcs out of the origin and into the destination
         between[:, 0] = between[:, -1]
         between = between[:-1, :-1].copy()
         between[0, 0] = 0.0
@@ -61,7 +61,7 @@ def _shortest(
 
 
 def _between(instance: TspInstance, cities: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 [m, m] distances among cities, of which the first may be the last too."""
+    """Return the distances among the given cities, float64 [m, m]; the first and the last may be the same city."""
     if instance.matrix is not None:
         found = instance.matrix[np.ix_(cities, cities)].astype(np.float64)
     else:
@@ -75,9 +75,9 @@ def _between(instance: TspInstance, cities: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def _join(between: NDArray[np.float64]) -> None:
-    """Make the first and the last city neighbours in every good tour: all other ways from and to them cost the longest one more.
+    """Change the distances, in place, so that the first and the last city are neighbours in every good tour.
 
-    A tour in which they are none gets shorter by the 2-exchange that joins them.
+    All other distances from and to them grow by the longest distance: a 2-exchange that makes them neighbours shortens any tour.
     """
     longest = between.max()
     between[[0, -1]] += longest

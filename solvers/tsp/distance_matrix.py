@@ -1,4 +1,4 @@
-"""The full distance matrix, for engines of others that insist on one. Our own solvers never build it from coordinates."""
+"""The full distance matrix, for third-party engines that need one. Our own solvers never build it from coordinates."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from corl.problems.tsp.metric import Metric, distance, metric_of
 
 __all__ = ["compile_dense", "dense_matrix", "scaled_matrix"]
 
-_ENTRIES = 1_000_000  # a block of rows between two looks at the clock: about 10 ms
+_ENTRIES = 1_000_000  # matrix entries computed between two readings of the clock: about 10 ms
 
 
 @kernel
 def _rows(metric: Metric, first: int, last: int, matrix: NDArray[np.float64]) -> None:
+    """Write the distances of cities first..last-1 to all cities to these rows of `matrix` [n, n]."""
     for i in range(first, last):
         for j in range(matrix.shape[1]):
             matrix[i, j] = distance(metric, i, j)
 
 
 def dense_matrix(instance: TspInstance, should_stop: Callable[[], bool]) -> NDArray[np.float64] | None:
-    """float64 [n, n], a copy with a zero diagonal; None if `should_stop()` came true on the way."""
+    """Return all distances, float64 [n, n], with a zero diagonal; None if `should_stop()` became true."""
     n = instance.n
     metric = metric_of(instance)
     matrix = np.empty((n, n))
@@ -37,7 +38,7 @@ def dense_matrix(instance: TspInstance, should_stop: Callable[[], bool]) -> NDAr
 
 
 def scaled_matrix(instance: TspInstance, most: float, should_stop: Callable[[], bool]) -> NDArray[np.float64] | None:
-    """`dense_matrix` with every distance a whole number from 0 to `most`, shifted and scaled only where it must be."""
+    """Return `dense_matrix` with integral distances from 0 to `most`, shifted and scaled only if necessary."""
     matrix = dense_matrix(instance, should_stop)
     if matrix is None:
         return None
@@ -51,5 +52,5 @@ def scaled_matrix(instance: TspInstance, most: float, should_stop: Callable[[], 
 
 
 def compile_dense(instance: TspInstance) -> None:
-    """Compile what `dense_matrix` runs for instances of this kind."""
+    """Compile the kernels of `dense_matrix` for instances of this kind."""
     _rows(metric_of(instance), 0, 0, np.empty((1, 1)))

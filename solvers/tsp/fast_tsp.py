@@ -1,4 +1,4 @@
-"""`FastTsp`: the fast-tsp package (Shmuel Amar, MIT licence): local search in Rust, as a peer to compare with."""
+"""`FastTsp`: the fast-tsp package (Shmuel Amar, MIT licence), a local search in Rust, for comparison."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FastTsp"]
 
-_MOST_CITIES = 10_000  # n x n doubles on our side, n x n integers on its own
-_LARGEST = 65535  # its distances are 16-bit
-_MARGIN = 0.02  # seconds for its tour to come back
+_MOST_CITIES = 10_000  # n x n doubles here, n x n integers in its process
+_LARGEST = 65535  # its distances have 16 bits
+_MARGIN = 0.02  # seconds for the transfer of its tour
 _GRACE = 0.2  # seconds past the time limit after which its process is ended without a tour
 
-# Runs in a process of its own, because a call cannot be stopped from outside: matrix in, tour out.
+# The program of the child process, since a call cannot be stopped from outside: it reads the matrix and writes the tour.
 _CHILD = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -40,10 +40,10 @@ sys.stdout.write(" ".join(map(str, tour)))
 
 @dataclass(frozen=True)
 class FastTsp(Solver):
-    """fast-tsp in a process of its own (whose start, some 0.1 s, counts), one thread, symmetric instances.
+    """The package fast-tsp in a child process, with one thread, for symmetric instances.
 
-    Its distances are integers up to 65535: others are scaled to that and rounded; the length reported is the true one.
-    It takes no seed and tells of its tour only at the end.
+    The start of the process takes about 0.1 s of the limit. Distances are integers up to 65535: others are scaled and rounded;
+    the length reported is the true one. It takes no seed, and returns its tour only at the end.
     """
 
     candidates: Literal["auto", "nearest", "alpha"] = option("auto", "Its neighbour lists.")
@@ -86,7 +86,7 @@ class FastTsp(Solver):
                 child.kill()
 
     def _converse(self, child: subprocess.Popen[bytes], distances: NDArray[np.uint16], run: Run) -> None:
-        """Send the matrix, await the tour; end the process where the run ends for another reason than time."""
+        """Send the matrix and await the tour; kill the process if the run ends for another reason than its time limit."""
         import time
 
         import numpy as np

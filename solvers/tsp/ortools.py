@@ -1,4 +1,4 @@
-"""`OrTools`: Google OR-Tools' routing library, the classical baseline that people reach for first."""
+"""`OrTools`: Google OR-Tools' routing library, the usual classical baseline."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
-_MOST_CITIES = 5000  # its n x n matrix goes through Python integers: about 7 s and 1 GB at 5000
-_HEARS = 2000  # cities up to which the matrix is handed over within half a second
-_LARGEST = 2.0**40  # of a distance, so that sums stay far from int64's end
+_MOST_CITIES = 5000  # the n x n matrix is passed as Python integers: about 7 s and 1 GB at 5000
+_INTERRUPTIBLE = 2000  # most cities whose matrix is passed within half a second
+_LARGEST = 2.0**40  # the longest scaled distance, so that sums stay far below the end of int64
 
 
 @dataclass(frozen=True)
 class OrTools(Solver):
     """OR-Tools' routing search: a construction, then local search under a metaheuristic. Symmetric and asymmetric.
 
-    The engine wants an n x n matrix of integers: distances that are not integers are scaled so that the longest becomes
-    2**40 and rounded; the lengths reported are the true ones. Handing the matrix over takes about 1 microsecond
-    an entry (ours never build one from coordinates) and cannot be interrupted: beyond 2,000 cities it runs in a process of its
-    own. It takes no seed.
+    The engine takes an n x n matrix of integers: distances that are not integers are scaled so that the longest becomes 2**40,
+    and rounded; the lengths reported are the true ones. Passing the matrix takes about 1 microsecond per entry and cannot be
+    interrupted, so that instances of more than 2,000 cities are solved in a child process. It takes no seed.
     """
 
     first_solution: Literal[
@@ -49,7 +48,7 @@ class OrTools(Solver):
         return ""
 
     def own_process(self, instance: TspInstance) -> bool:
-        return instance.n > _HEARS
+        return instance.n > _INTERRUPTIBLE
 
     def prepare(self, instance: TspInstance) -> None:
         from corl.solvers.ortools_routing import load_engine
@@ -63,7 +62,7 @@ class OrTools(Solver):
 
         tour = np.arange(instance.n) if run.solution is None else run.solution
         run.report(tour)
-        if instance.n < 4 or run.should_stop:  # the engine asks for more than a handful of nodes in some strategies
+        if instance.n < 4 or run.should_stop:  # some strategies of the engine do not take so few nodes
             return self._few(instance, run)
         from corl.solvers.tsp.distance_matrix import scaled_matrix
 
@@ -72,13 +71,14 @@ class OrTools(Solver):
             self._search(distances.astype(np.int64), tour if run.warm_start is not None else None, run)
 
     def _few(self, instance: TspInstance, run: Run) -> None:
-        """One to three cities have at most two tours."""
+        """Solve an instance of at most three cities, which has at most two tours."""
         import numpy as np
 
         if instance.n == 3:
             run.report(np.array([0, 2, 1]))
 
     def _search(self, distances: NDArray[np.int64], start: NDArray[np.integer] | None, run: Run) -> None:
+        """Run the engine on int64 `distances` [n, n], from the tour `start` if there is one, and report its tours."""
         import numpy as np
         from ortools.constraint_solver import pywrapcp
 
@@ -102,7 +102,7 @@ class OrTools(Solver):
 
 
 def _tour(routing: Any, manager: Any, n: int) -> NDArray[np.int32]:
-    """The engine's present solution as cities in visiting order."""
+    """Return the engine's current solution, int32 [n], the cities in visiting order."""
     import numpy as np
 
     tour, index = [], routing.Start(0)

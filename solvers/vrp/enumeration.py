@@ -1,4 +1,4 @@
-"""Tiny instances in which nobody is placed one by one: every route there is, and the cheapest set of them."""
+"""Enumeration for tiny instances: all possible routes, and the cheapest set of them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
     from corl.run import Run
 
-__all__ = ["NO_PLAN", "countable", "least_plan", "settle"]
+__all__ = ["NO_PLAN", "countable", "enumerate_if_unsolved", "least_plan"]
 
-NO_PLAN = "none of the routes that there are for {} clients make up a plan"
+NO_PLAN = "no combination of the possible routes of {} clients is a feasible solution"
 
-_MOST = 6000  # routes that are looked at, a tenth of a millisecond each
+_MOST = 6000  # greatest number of routes, a tenth of a millisecond each
 
-_Best = dict[int, tuple[float, list[Route]]]  # clients served, a bit each: what that costs at the least, and how
+_Best = dict[int, tuple[float, list[Route]]]  # bit mask of the clients served -> least cost, and its routes
 
 
 def countable(instance: VrpInstance) -> bool:
-    """Whether there are few enough routes to look at all of them."""
+    """Return whether there are few enough possible routes to enumerate them."""
     count, n = 0, instance.clients
     for kind in np.flatnonzero(instance.vehicles.count).tolist():
         depots, most = len(_reload_depots(instance, kind)), _reloads(instance, kind)
@@ -42,7 +42,7 @@ def countable(instance: VrpInstance) -> bool:
 
 
 def least_plan(instance: VrpInstance, stop: Callable[[], bool]) -> list[Route] | None:
-    """The cheapest plan; None where there is none, or `stop` says so."""
+    """Return the cheapest solution; None if there is none, or `stop` returns True."""
     plans: _Best = {0: (0.0, [])}
     begun = () if instance.rules is None or instance.rules.begun is None else instance.rules.begun
     for kind in np.flatnonzero(instance.vehicles.count).tolist():
@@ -52,15 +52,15 @@ def least_plan(instance: VrpInstance, stop: Callable[[], bool]) -> list[Route] |
         count, newest = int(instance.vehicles.count[kind]), plans
         plans = {} if len(begun) and len(begun[kind]) else dict(plans)
         for _ in range(instance.clients if count < 0 else min(count, instance.clients)):
-            newest = _joined(newest, routes)
+            newest = _combined(newest, routes)
             _keep_cheaper(plans, newest)
-    costs = [(cost + _missed(instance, mask), mask) for mask, (cost, _) in plans.items()]
+    costs = [(cost + _unserved_cost(instance, mask), mask) for mask, (cost, _) in plans.items()]
     least, mask = min(costs, default=(np.inf, 0))
     return plans[mask][1] if least < np.inf else None
 
 
-def settle(instance: VrpInstance, run: Run) -> None:
-    """Where nothing was found and there are few routes: report the cheapest plan, or that there is none."""
+def enumerate_if_unsolved(instance: VrpInstance, run: Run) -> None:
+    """If nothing was found and there are few possible routes, report the cheapest solution, or that there is none."""
     if run.solution is not None or run.infeasible or not countable(instance):
         return
 
@@ -75,7 +75,7 @@ def settle(instance: VrpInstance, run: Run) -> None:
 
 
 def _routes(instance: VrpInstance, kind: int, stop: Callable[[], bool]) -> _Best:
-    """The cheapest route of this type of every set of clients."""
+    """Return the cheapest feasible route of a vehicle type for each set of clients."""
     best: _Best = {}
     for size in range(1, instance.clients + 1):
         for chosen in combinations(range(instance.depots, instance.n), size):
@@ -94,7 +94,7 @@ def _routes(instance: VrpInstance, kind: int, stop: Callable[[], bool]) -> _Best
 
 
 def _trips(instance: VrpInstance, kind: int, order: tuple[int, ...]) -> Iterator[list[int]]:
-    """The visits in this order, with reloads in every way."""
+    """Return the visits in this order, with reloads in every possible way."""
     depots, most = _reload_depots(instance, kind), _reloads(instance, kind)
     between = [[None, *depots] if most else [None]] * (len(order) - 1)
     for reloads in product(*between):
@@ -115,8 +115,8 @@ def _reload_depots(instance: VrpInstance, kind: int) -> list[int]:
     return np.flatnonzero(instance.rules.reload_depots[kind]).tolist()
 
 
-def _joined(plans: _Best, routes: _Best) -> _Best:
-    """Plans of one route more."""
+def _combined(plans: _Best, routes: _Best) -> _Best:
+    """Return solutions with one more route."""
     found: _Best = {}
     for one, (cost, taken) in plans.items():
         for two, (its, route) in routes.items():
@@ -126,13 +126,14 @@ def _joined(plans: _Best, routes: _Best) -> _Best:
 
 
 def _keep_cheaper(best: _Best, found: _Best) -> None:
+    """Update `best` with cheaper entries of `found`, in place."""
     for mask, (cost, routes) in found.items():
         if mask not in best or cost < best[mask][0]:
             best[mask] = (cost, routes)
 
 
-def _missed(instance: VrpInstance, mask: int) -> float:
-    """What it costs that the others are not served; inf where one of them must be."""
+def _unserved_cost(instance: VrpInstance, mask: int) -> float:
+    """Return the prizes of the clients that are not in `mask`; inf if one of them must be served."""
     served = np.array([mask >> bit & 1 for bit in range(instance.clients)], bool)
     out, rules = ~np.concatenate([np.ones(instance.depots, bool), served]), instance.rules
     if (instance.required & out).any():

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
-_MOST_NODES = 3000  # its n x n matrices go through Python integers
-_HEARS = 1000  # nodes up to which its matrices are handed over within half a second; with 3,000 it takes 1.5
-_LARGEST = 2.0**30  # of a distance that is not whole
+_MOST_NODES = 3000  # its n x n matrices are passed as Python integers
+_MOST_IN_PROCESS = 1000  # nodes up to which its matrices are passed within half a second; with 3,000 it takes 1.5
+_LARGEST = 2.0**30  # greatest distance after scaling, if distances are not integers
 _HORIZON = 2**50
 
 
@@ -24,8 +24,8 @@ _HORIZON = 2**50
 class OrTools(Solver):
     """OR-Tools' routing search: parallel cheapest insertion, then guided local search. It takes no seed and no warm start.
 
-    Where there may be as many vehicles as one likes, it is given twice as many as the demand needs, and ten more. What is not
-    whole is scaled, so that the longest distance becomes 2**30, and rounded to the safe side.
+    If the number of vehicles is unlimited, it is given twice as many as the demand needs, and ten more. Values that are not
+    integers are scaled, so that the longest distance becomes 2**30, and rounded to the safe side.
     """
 
     limit_free: ClassVar[bool] = True
@@ -39,7 +39,7 @@ class OrTools(Solver):
         return ""
 
     def own_process(self, instance: VrpInstance) -> bool:
-        return instance.n > _HEARS
+        return instance.n > _MOST_IN_PROCESS
 
     def prepare(self, instance: VrpInstance) -> None:
         from corl.solvers.ortools_routing import load_engine
@@ -48,11 +48,11 @@ class OrTools(Solver):
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.solvers.ortools_routing import solve_model
-        from corl.solvers.vrp.bounds import nobody_asks
+        from corl.solvers.vrp.bounds import report_if_empty
 
-        if nobody_asks(instance, run):
+        if report_if_empty(instance, run):
             return
-        if not instance.vehicles.count.any():  # the engine crashes where there are no vehicles
+        if not instance.vehicles.count.any():  # the engine crashes if there are no vehicles
             run.report([])
             return
         model = _Model(instance)
@@ -68,7 +68,7 @@ class OrTools(Solver):
 
 
 class _Model:
-    """The instance in the engine's terms: nodes are ours, vehicle k is one of type `types[k]`."""
+    """The model of the routing library: its nodes are the instance's, its vehicle k is of type `types[k]`."""
 
     def __init__(self, instance: VrpInstance) -> None:
         import numpy as np
@@ -82,7 +82,7 @@ class _Model:
         given = [part for part in (instance.service, instance.earliest, instance.latest) if part is not None]
         given += [distances, vehicles.max_distance, vehicles.max_duration]
         factor = integer_factor(float(distances.max()), _LARGEST, given)
-        fullest = max(float(instance.demand.max()), float(vehicles.capacity.min()))  # what two routes carry, at the least
+        fullest = max(float(instance.demand.max()), float(vehicles.capacity.min()))  # lower bound on the load of two routes
         needed = 2 * int(np.ceil(instance.demand.sum() / fullest)) + 10 if fullest > 0.0 else instance.clients
         counts = np.minimum(instance.clients, np.where(vehicles.count < 0, needed, vehicles.count))
         self.types = np.repeat(np.arange(vehicles.types), counts)
@@ -97,7 +97,7 @@ class _Model:
         if instance.timed:
             self._dimension("time", np.ceil((distances + service[:, None]) * factor - 1e-6), vehicles.max_duration)
             self._windows()
-        for depot in np.setdiff1d(np.arange(depots), [*starts, *ends]).tolist():  # the engine takes it for a client
+        for depot in np.setdiff1d(np.arange(depots), [*starts, *ends]).tolist():  # the engine would treat it as a client
             index = self.manager.NodeToIndex(depot)
             self.routing.AddDisjunction([index], 0)
             self.routing.ActiveVar(index).SetValue(0)
@@ -158,7 +158,7 @@ class _Model:
 
 
 def _routes(routing: Any, manager: Any, types: list[int]) -> list[Route]:
-    """The engine's present solution; types: of its vehicles."""
+    """Return the engine's current solution; types: the types of its vehicles."""
     import numpy as np
 
     from corl.problems.vrp.evaluation import Route

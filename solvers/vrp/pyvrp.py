@@ -1,4 +1,4 @@
-"""`PyVrp`: the PyVRP package (MIT licence), an iterated local search in C++, as a peer and from our own solutions."""
+"""`PyVrp`: the PyVRP package (MIT licence), an iterated local search in C++, as a peer, and to improve CORL's solutions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["PyVrp"]
 
 _MOST_NODES = 12_000  # n x n integers of 8 bytes, twice
-_HEARS = 1000  # nodes up to which it is asked whether to go on within half a second; with 6,000 its first descent takes 11
+_MOST_IN_PROCESS = 1000  # nodes up to which it checks its limit every half second; with 6,000 its first descent takes 11 s
 
 
 @dataclass(frozen=True)
 class PyVrp(Solver):
-    """PyVRP with its own default parameters. It starts from `warm_start` where one is given.
+    """PyVRP with its own default parameters. It starts from `warm_start`, if one is given.
 
-    It computes with integers: what is not whole is scaled, so that the longest distance becomes 2**17 at most, and rounded to
-    the safe side; what is reported is the true cost. Where it finds nothing for a few clients, all routes are looked at.
+    It computes with integers: values that are not integers are scaled, so that the longest distance becomes at most 2**17, and
+    rounded to the safe side; the cost reported is the true one. If it finds nothing for a few clients, all routes are enumerated.
     """
 
     limit_free: ClassVar[bool] = True
@@ -46,7 +46,7 @@ class PyVrp(Solver):
         return ""
 
     def own_process(self, instance: VrpInstance) -> bool:
-        return instance.n > _HEARS
+        return instance.n > _MOST_IN_PROCESS
 
     def prepare(self, instance: VrpInstance) -> None:
         try:
@@ -57,11 +57,11 @@ class PyVrp(Solver):
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.problems.vrp.evaluation import routes_of
-        from corl.solvers.vrp.bounds import nobody_asks
-        from corl.solvers.vrp.enumeration import settle
+        from corl.solvers.vrp.bounds import report_if_empty
+        from corl.solvers.vrp.enumeration import enumerate_if_unsolved
         from corl.solvers.vrp.pyvrp_data import servable, translate, usable
 
-        if nobody_asks(instance, run):
+        if report_if_empty(instance, run):
             return
         pyvrp: Any = import_module("pyvrp")
         kinds, nodes = usable(instance), servable(instance)
@@ -93,4 +93,4 @@ class PyVrp(Solver):
         pyvrp.solve(
             translation.data, stop, seed, collect_stats=False, display=False, params=parameters, initial_solution=start
         )  # fmt: skip
-        settle(instance, run)
+        enumerate_if_unsolved(instance, run)

@@ -1,4 +1,4 @@
-"""An instance in the PyVRP package's classes, and its solutions in ours."""
+"""Conversion of an instance to PyVRP's classes, and of its solutions to routes."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.vrp.alone import Ways, hours
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
+from corl.problems.vrp.single_client import VehicleTravel, operating_hours
 from corl.solvers.integers import integer_factor, integer_loads
 
 __all__ = ["UNKNOWN", "Translation", "servable", "translate", "usable"]
 
 UNKNOWN = ("closed", "breaks", "max_driving", "begun")
-"""Rules that PyVRP has nothing for."""
+"""Side constraints that PyVRP does not support."""
 
-_LARGEST = 2.0**17  # of a distance that is not whole: with longer ones its penalties, 100,000 at the most, are too small
-_NEVER = 2**40  # a way that no vehicle takes
+_LARGEST = 2.0**17  # greatest scaled distance: with longer ones its penalties, at most 100,000, are too small
+_NEVER = 2**40  # length of a forbidden leg
 _FOREVER = 2**62
-_NO_RULES = Rules()
+_NO_RULES = SideConstraints()
 
 _Floats = NDArray[np.float64]
 
 
 class Translation(NamedTuple):
-    """PyVRP's data, and what its clients, shipments and vehicle types are here."""
+    """PyVRP's data, and what its clients, shipments and vehicle types are in the instance."""
 
     data: Any
     kinds: list[int]
-    """Our vehicle types, those of which there are vehicles."""
+    """The instance's vehicle types of which there are vehicles."""
     clients: list[int]
-    """Our nodes."""
+    """The instance's nodes."""
     shipments: list[tuple[int, int]]
     instance: VrpInstance
 
     @property
     def depots(self) -> int:
-        """How many there are."""
+        """The number of depots."""
         return self.instance.depots
 
     def routes(self, solution: Any) -> list[Route]:
-        """The routes of a PyVRP solution."""
+        """Return the routes of a PyVRP solution."""
         routes = []
         for route in solution.routes():
             visits = [self._node(activity) for activity in route][1:-1]  # depots at both ends
@@ -57,7 +57,7 @@ class Translation(NamedTuple):
         return routes
 
     def lets(self, routes: list[Route]) -> bool:
-        """Whether no route takes a way that there is not: for PyVRP it is long, not forbidden."""
+        """Return whether no route has a forbidden leg or client: for PyVRP such legs are long, not forbidden."""
         rules = self.instance.rules or _NO_RULES
         ways = _forbidden(self.instance, rules) if rules.backhauls_last else None
         for kind, visits in routes:
@@ -77,7 +77,7 @@ class Translation(NamedTuple):
         return start if activity.is_pickup() else end
 
     def start(self, routes: list[Route]) -> Any:
-        """A PyVRP solution of these routes."""
+        """Return a PyVRP solution of these routes."""
         pyvrp: Any = import_module("pyvrp")
         names = {node: f"C{k}" for k, node in enumerate(self.clients)} | {depot: f"D{depot}" for depot in range(self.depots)}
         for k, (begin, end) in enumerate(self.shipments):
@@ -93,9 +93,9 @@ class _Units(NamedTuple):
     """Distances, times and loads as integers."""
 
     factor: float
-    """Of distances and times."""
+    """The factor of distances and times."""
     money: float
-    """Of what a unit of them costs."""
+    """The factor of costs of their units."""
     delivery: NDArray[np.int64]
     pickup: NDArray[np.int64]
     amount: NDArray[np.int64]
@@ -115,10 +115,10 @@ def _whole(value: float) -> int:
 
 
 def usable(instance: VrpInstance) -> list[int]:
-    """The vehicle types of which there are vehicles, and hours in which they may leave and be back: PyVRP takes no others."""
+    """Return the vehicle types with vehicles, and with hours in which they may leave and be back: PyVRP takes no others."""
     found = []
     for kind in np.flatnonzero(instance.vehicles.count).tolist():
-        leave, leave_by, home, home_by = hours(Ways(instance, kind))
+        leave, leave_by, home, home_by = operating_hours(VehicleTravel(instance, kind))
         shift = (0.0, np.inf) if instance.rules is None or instance.rules.shift is None else instance.rules.shift[kind]
         if leave <= leave_by and max(home, float(shift[0])) <= home_by and shift[0] <= shift[1]:
             found.append(kind)
@@ -126,7 +126,7 @@ def usable(instance: VrpInstance) -> list[int]:
 
 
 def servable(instance: VrpInstance) -> list[int]:
-    """The clients that are there before their windows end: PyVRP takes no others."""
+    """Return the clients whose release time is before the end of their window: PyVRP takes no others."""
     rules, clients = instance.rules or _NO_RULES, np.arange(instance.n) >= instance.depots
     if rules.release is not None and instance.latest is not None:
         clients &= rules.release <= instance.latest
@@ -134,8 +134,11 @@ def servable(instance: VrpInstance) -> list[int]:
 
 
 def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Translation:
-    """These vehicle types and clients. What is not whole is scaled and rounded to the safe side. Locations are our nodes, one
-    more where vehicles stay out."""
+    """Return the data of these vehicle types and clients for PyVRP.
+
+    Values that are not integers are scaled and rounded to the safe side. Locations are the instance's nodes, and one more if
+    vehicles stay out.
+    """
     pyvrp: Any = import_module("pyvrp")
     rules = instance.rules or _NO_RULES
     n, depots = instance.n, instance.depots
@@ -170,7 +173,7 @@ def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Tran
     return Translation(data, kinds, clients, pairs, instance)
 
 
-def _units(instance: VrpInstance, rules: Rules, distances: _Floats) -> _Units:
+def _units(instance: VrpInstance, rules: SideConstraints, distances: _Floats) -> _Units:
     vehicles, n, q = instance.vehicles, instance.n, rules.dimensions
     times = [distances, vehicles.max_distance, vehicles.max_duration]
     times += [
@@ -200,13 +203,13 @@ def _units(instance: VrpInstance, rules: Rules, distances: _Floats) -> _Units:
 
 
 def _where(instance: VrpInstance) -> _Floats:
-    """float64 [n, 2]: coordinates, which PyVRP wants and does not compute with."""
+    """Return float64 [n, 2]: coordinates, which PyVRP requires and does not use."""
     return np.zeros((instance.n, 2)) if instance.points is None else np.asarray(instance.points[:, :2])
 
 
 def _clients(
-    instance: VrpInstance, rules: Rules, units: _Units, clients: list[int], times: tuple[list[int], list[int], list[int]],
-    group_of: list[int | None],
+    instance: VrpInstance, rules: SideConstraints, units: _Units, clients: list[int],
+    times: tuple[list[int], list[int], list[int]], group_of: list[int | None],
 ) -> list[Any]:  # fmt: skip
     pyvrp: Any = import_module("pyvrp")
     early, late, service = times
@@ -229,8 +232,8 @@ def _clients(
     ]
 
 
-def _groups(rules: Rules, clients: list[int]) -> tuple[list[Any], list[int | None]]:
-    """PyVRP's groups, and the group of each client."""
+def _groups(rules: SideConstraints, clients: list[int]) -> tuple[list[Any], list[int | None]]:
+    """Return PyVRP's groups, and the group of each client."""
     pyvrp: Any = import_module("pyvrp")
     if rules.groups is None or rules.group_required is None:
         return [], [None] * len(clients)
@@ -241,7 +244,7 @@ def _groups(rules: Rules, clients: list[int]) -> tuple[list[Any], list[int | Non
     return groups, [there.index(group) if group >= 0 else None for group in of]
 
 
-def _types(instance: VrpInstance, rules: Rules, units: _Units, kinds: list[int], profile: list[int]) -> list[Any]:
+def _types(instance: VrpInstance, rules: SideConstraints, units: _Units, kinds: list[int], profile: list[int]) -> list[Any]:
     pyvrp: Any = import_module("pyvrp")
     vehicles, costs = instance.vehicles, units.factor * units.money
     types, k = vehicles.types, vehicles.count
@@ -278,9 +281,9 @@ def _types(instance: VrpInstance, rules: Rules, units: _Units, kinds: list[int],
 
 # -------------------------------------------------------------------- matrices
 def _matrices(
-    instance: VrpInstance, rules: Rules, distances: _Floats, units: _Units, kinds: list[int]
+    instance: VrpInstance, rules: SideConstraints, distances: _Floats, units: _Units, kinds: list[int]
 ) -> tuple[tuple[list[Any], list[Any]], list[int]]:
-    """Distances and durations of vehicle types that differ in them, and which of them a type has."""
+    """Return the distinct distances and durations of vehicle types, and the index of each type's."""
     found: dict[tuple[Any, ...], int] = {}
     lengths: list[Any] = []
     times: list[Any] = []
@@ -300,20 +303,22 @@ def _matrices(
     return (lengths, times), profile
 
 
-def _matrix(instance: VrpInstance, rules: Rules, matrix: _Floats, factor: float, barred: NDArray[np.int64]) -> NDArray[np.int64]:
+def _matrix(
+    instance: VrpInstance, rules: SideConstraints, matrix: _Floats, factor: float, barred: NDArray[np.int64]
+) -> NDArray[np.int64]:
     whole = np.ceil(matrix * factor - 1e-6).astype(np.int64)
     whole[:, barred] = _NEVER
     if rules.backhauls_last:
         whole[_forbidden(instance, rules)] = _NEVER
-    if rules.stays_out is not None:  # to nowhere it takes nothing
+    if rules.stays_out is not None:  # the leg to the end of an open route has length 0
         whole = np.pad(whole, (0, 1))
         whole[-1, :-1] = _NEVER
     np.fill_diagonal(whole, 0)
     return whole
 
 
-def _forbidden(instance: VrpInstance, rules: Rules) -> NDArray[np.bool_]:
-    """bool [n, n]: where deliveries come first, ways from a depot to what is collected, and from there to a delivery."""
+def _forbidden(instance: VrpInstance, rules: SideConstraints) -> NDArray[np.bool_]:
+    """Return bool [n, n]: if deliveries come first, legs from a depot to a pickup, and from a pickup to a delivery."""
     brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
     depot = np.arange(instance.n) < instance.depots
     ways = np.zeros((instance.n, instance.n), bool)

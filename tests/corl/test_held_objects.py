@@ -73,7 +73,7 @@ def test_a_graph_keeps_its_nodes_names(tmp_path):
         registry.problem("tsp").from_json(result.data, ["Rom"])
     graph.add_node(1, pos=(0, 1))
     graph.add_node("1", pos=(0, 2))
-    with pytest.raises(corl.InputError, match="written alike"):
+    with pytest.raises(corl.InputError, match="have the same text"):
         corl.solve(graph, problem="tsp")
 
 

@@ -22,7 +22,7 @@ EXCEPTIONS = {
     "milp observe": "as above",
     "milp State": "as above",
     "milp-branching observe": "a relaxation is an object of HiGHS, which no kernel can hold: features are made in NumPy",
-    "tsp observe": "coordinates are observed by surroundings (transitions.py), matrices by describe (assignment_outlook.py)",
+    "tsp observe": "coordinates are observed by surroundings (transitions.py), matrices by assignment_lookahead.py",
 }
 """FAMILY NAME -> why the family has it elsewhere or not at all."""
 FEATURES = {"edges", "f", "nodes", "out", "pairs", "seen", "slots", "table", "values", "whole", "x"}

@@ -120,7 +120,7 @@ def _annealed(program: Any, start: tuple[float, Any], moves: int) -> tuple[float
     options = Annealing()
     chain = Chain(program, *start, (options.hot, options.cold, options.coolings), 0)
     chain.move(moves, 0, moves)
-    return chain.least, chain.best
+    return chain.best_value, chain.best
 
 
 def compiler(network: Any) -> Any:

@@ -59,8 +59,8 @@ class _Eyes:
     def context(self, node: Any) -> dict[str, Any]:
         return {name: array for network in self.networks for name, array in network.context(node).items()}
 
-    def see(self, node: Any, slots: Any) -> dict[str, Any]:
-        return {name: array for network in self.networks for name, array in network.see(node, slots).items()}
+    def observe(self, node: Any, slots: Any) -> dict[str, Any]:
+        return {name: array for network in self.networks for name, array in network.observe(node, slots).items()}
 
 
 def _learn(folder: Path, given: argparse.Namespace) -> None:

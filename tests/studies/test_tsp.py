@@ -15,7 +15,7 @@ from corl.problems.tsp.generators import atsp, uniform
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
 from corl.solvers.tsp.eax.solver import Eax
-from corl.solvers.tsp.heatmap.heat import NEAREST
+from corl.solvers.tsp.heatmap.heatmap import NEAREST
 
 
 def test_the_prior_is_what_our_tours_say():

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import corl
 from corl.benchmark.running.references import read_references
 from corl.policy import RulePolicy
-from corl.problems.tsp.assignment_outlook import least_estimate
+from corl.problems.tsp.assignment_lookahead import least_estimate
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import asymmetric
 from corl.problems.tsp.instance import TspInstance

@@ -2,7 +2,7 @@
 
 python tests/studies/tsp_heatmap_prior.py --size 500 --instances 200
 
-It prints NEAREST of corl/solvers/tsp/heatmap/heat.py.
+It prints NEAREST of corl/solvers/tsp/heatmap/heatmap.py.
 """
 
 from __future__ import annotations

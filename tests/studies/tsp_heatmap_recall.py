@@ -22,7 +22,7 @@ from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.registry import solver
 from corl.run import Run
-from corl.solvers.tsp.heatmap.heat import network_heat
+from corl.solvers.tsp.heatmap.heatmap import network_heatmap
 from corl.solvers.tsp.neighbours.candidates import neighbours
 from corl.statistics import Resampling
 
@@ -74,7 +74,7 @@ KINDS: dict[str, Callable[[TspInstance], NDArray[np.int32]]] = {
     "nearest": lambda instance: neighbours(instance, metric_of(instance), _LISTED)[0],
     "quadrants": lambda instance: neighbours(instance, metric_of(instance), _LISTED, 1)[0],
     "alpha": lambda instance: alpha_nearest(instance, _LISTED),
-    "gnn": lambda instance: network_heat(instance, metric_of(instance)).near[:, :_LISTED],
+    "gnn": lambda instance: network_heatmap(instance, metric_of(instance)).near[:, :_LISTED],
 }
 """Name -> the five candidates of every city, int32 [n, 5]."""
 

@@ -1,4 +1,4 @@
-"""Constraints on what may be done to the arms together: one file a kind."""
+"""Constraints on the actions that may be given to the arms together: one file per kind."""
 
 from corl.problems.bandits.constraints.budget import Budget
 from corl.problems.bandits.constraints.capacity import Capacity
@@ -10,4 +10,4 @@ from corl.problems.bandits.constraints.scheduling import Scheduling
 __all__ = ["KINDS", "Budget", "Capacity", "Constraint", "Interventions", "Oracle", "Relaxation", "Rooms", "Routing", "Scheduling"]
 
 KINDS: dict[str, type[Constraint]] = {kind.kind: kind for kind in (Budget, Capacity, Scheduling, Routing, Interventions)}
-"""Name in files -> class."""
+"""Kind in files -> class."""

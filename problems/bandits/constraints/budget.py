@@ -1,4 +1,4 @@
-"""Budget: pulls cost, and there is so much to spend in a step."""
+"""Budget: pulls have costs, whose sum in a step is limited."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Fields
 
 __all__ = ["Budget"]
 
-_MOST = 1_000_000  # units of budget that the table of the oracle may have
+_MOST = 1_000_000  # the largest budget, the size of the oracle's table
 
 
 @dataclass(frozen=True, eq=False)
 class Budget(PullConstraint):
-    """The costs of the arms pulled sum to at most `budget` (all costs 1: at most so many pulls, the classical bandit)."""
+    """The costs of the arms pulled sum to at most `budget` (with all costs 1, the classical bandit: at most `budget` pulls)."""
 
     costs: NDArray[np.int64]
-    """[J] from 1."""
+    """[J] at least 1."""
     budget: int
 
     kind = "budget"
@@ -46,17 +46,17 @@ class Budget(PullConstraint):
             raise Infeasible(f"the pulls cost {spent}, more than the budget of {self.budget}")
 
     def make_oracle(self) -> Oracle:
-        """The dearest arms where all cost the same; a knapsack's dynamic program otherwise."""
-        from corl.problems.bandits.constraints.kernels import dearest, falling, knapsack
+        """Return the best arms by gain if all costs are equal; otherwise a dynamic program for the knapsack."""
+        from corl.problems.bandits.constraints.kernels import by_decreasing_gain, knapsack, pull_best
 
         costs, budget = self.costs, self.budget
         pulls = budget // int(costs[0]) if len(costs) and (costs == costs[0]).all() else -1
 
-        def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
-            gains = self.gains(worth)
+        def best(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+            gains = self.gains(level_values)
             actions = np.zeros(gains.shape, np.int8)
             if pulls >= 0:
-                dearest(gains, falling(gains), pulls, actions)
+                pull_best(gains, by_decreasing_gain(gains), pulls, actions)
             else:
                 knapsack(gains, costs, budget, actions)
             return actions
@@ -64,7 +64,7 @@ class Budget(PullConstraint):
         return best
 
     def relaxation(self) -> Relaxation:
-        """Chances of pulls whose expected cost is in the budget."""
+        """Return probabilities of pulls whose expected cost is within the budget."""
         from scipy.sparse import csr_array
 
         eye = csr_array(np.eye(self.arms))
@@ -72,16 +72,16 @@ class Budget(PullConstraint):
         return Relaxation(eye, above, np.append(np.ones(self.arms), float(self.budget)))
 
     def rooms(self) -> Rooms:
-        """See Constraint.rooms: one, the budget."""
+        """Return one room, the budget. See Constraint.rooms."""
         return Rooms(self.costs[:, None], np.array([[self.budget]], np.int64))
 
     def to_json(self) -> dict[str, Any]:
-        """`costs` and `budget`."""
+        """Return `costs` and `budget`."""
         return {"costs": self.costs.tolist(), "budget": self.budget}
 
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Budget:
-        """`budget`, and `costs` where they are not all 1."""
-        given = fields["costs"].value is not None
-        costs = fields["costs"].integers(arms) if given else np.ones(arms, np.int64)
+        """Return the constraint of `budget` and `costs`, which are 1 if missing."""
+        has_costs = fields["costs"].value is not None
+        costs = fields["costs"].integers(arms) if has_costs else np.ones(arms, np.int64)
         return cls(costs, fields["budget"].integer())

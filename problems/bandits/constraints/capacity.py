@@ -1,4 +1,4 @@
-"""Capacity: every pull needs one worker, who has so much strength for all the arms he pulls (a multiple knapsack)."""
+"""Capacity: each worker has a capacity, shared by the arms assigned to him (a multiple knapsack)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Fields
 
 __all__ = ["Capacity"]
 
-_AT_ONCE = 2_000  # packings that are looked at between two looks at the clock
-_DRAWN = 2_000  # packings that the relaxation draws from
-_MOST = 300_000  # packings that are kept; beyond, each action is an integer program
+_AT_ONCE = 2_000  # packings that are compared between two time checks
+_DRAWN = 2_000  # the largest number of packings in the relaxation
+_MOST = 300_000  # packings that are kept; above, each action is found by an integer program
 
 
 @dataclass(frozen=True, eq=False)
 class Capacity(PullConstraint):
-    """The arms pulled can be shared out among the workers so that nobody's costs exceed his capacity."""
+    """The arms pulled can be assigned to the workers so that no worker's capacity is exceeded."""
 
     costs: NDArray[np.int64]
-    """[J] from 1."""
+    """[J] at least 1."""
     capacities: NDArray[np.int64]
-    """[W] of the workers, from 0."""
+    """[W] of the workers, at least 0."""
 
     kind = "capacity"
     form = Object({"costs": Array(Integer(1, LARGEST_INTEGER), 1), "capacities": Array(Integer(0, LARGEST_INTEGER), 1)})
@@ -46,29 +46,29 @@ class Capacity(PullConstraint):
         return len(self.costs)
 
     def check(self, action: NDArray[np.int8]) -> None:
-        """Tries the dearest arms first with every worker who still can, and no two who have equally much left."""
+        """Try the most expensive arms first, with every worker who has enough left, equal ones once. See Constraint.check."""
         pulled = sorted((int(cost) for cost, taken in zip(self.costs, action) if taken), reverse=True)
-        if (costs := tuple(pulled)) not in self._judged:
+        if (costs := tuple(pulled)) not in self._check_results:
             fits = sum(pulled) <= self.capacities.sum() and _fits(pulled, sorted(int(c) for c in self.capacities), set())
-            self._judged[costs] = bool(fits)
-        if not self._judged[costs]:
+            self._check_results[costs] = bool(fits)
+        if not self._check_results[costs]:
             raise Infeasible(f"pulls that cost {pulled} do not fit the workers' capacities {self.capacities.tolist()}")
 
     @cached_property
-    def _judged(self) -> dict[tuple[int, ...], bool]:
-        """What `check` has found out about pulls that cost so much."""
+    def _check_results(self) -> dict[tuple[int, ...], bool]:
+        """Results of `check`: the costs of the arms pulled -> whether they fit."""
         return {}
 
     @cached_property
     def _packed(self) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        """The costs there are, and how many arms of each can be packed together (`_packings`)."""
+        """The different costs, and the packings: how many arms of each cost can be pulled together (`_packings`)."""
         kinds = np.unique(self.costs)
         return kinds, _packings(kinds, np.array([(self.costs == kind).sum() for kind in kinds]), self.capacities)
 
     def make_oracle(self) -> Oracle:
-        """Of the arms of one cost the dearest go first, so that only how many of each cost can be packed matters.
+        """Return an oracle that evaluates all packings: only the numbers of arms of each cost matter, since the best are pulled.
 
-        All such vectors that no other exceeds are listed once; each action is then a look at every one of them.
+        All maximal packings are listed once; if they are too many, each action is the solution of an integer program.
         """
         from corl.problems.bandits.constraints.kernels import best_packing
 
@@ -79,8 +79,8 @@ class Capacity(PullConstraint):
             return program_oracle(self, self._program())
         members = [np.flatnonzero(self.costs == kind) for kind in kinds]
 
-        def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
-            gains = self.gains(worth)
+        def best(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+            gains = self.gains(level_values)
             orders = [each[np.argsort(-gains[:, each], axis=1, kind="stable")] for each in members]
             sums = np.zeros((len(gains), len(kinds), max(map(len, members)) + 1))
             for k, order in enumerate(orders):
@@ -96,22 +96,22 @@ class Capacity(PullConstraint):
         return best
 
     def _program(self) -> Relaxation:
-        """Who pulls which arm: z[w * J + j]."""
+        """Return the assignment of arms to workers as a program: z[w * J + j]."""
         from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
         arms, workers = self.arms, len(self.capacities)
         one = csr_array(hstack([eye_array(arms)] * workers))
         loads = kron(eye_array(workers), csr_array(self.costs[None, :].astype(np.float64)))
-        too_dear = np.flatnonzero(self.costs[None, :] > self.capacities[:, None])
-        none = csr_array((np.ones(len(too_dear)), too_dear, np.arange(len(too_dear) + 1)), (len(too_dear), arms * workers))
-        limit = np.concatenate([np.ones(arms), self.capacities.astype(np.float64), np.zeros(len(too_dear))])
+        too_heavy = np.flatnonzero(self.costs[None, :] > self.capacities[:, None])
+        none = csr_array((np.ones(len(too_heavy)), too_heavy, np.arange(len(too_heavy) + 1)), (len(too_heavy), arms * workers))
+        limit = np.concatenate([np.ones(arms), self.capacities.astype(np.float64), np.zeros(len(too_heavy))])
         return Relaxation(one, csr_array(vstack([one, loads, none])), limit)
 
     def relaxation(self) -> Relaxation:
-        """Chances of the arms, and of the packings: of each cost as many arms are pulled as the packing drawn has room for.
+        """Return probabilities of pulls and of packings: in expectation, arms of each cost fit into the random packing.
 
-        Tighter than chances that a worker pulls an arm, which fill workers with parts of arms; those where there are too many
-        packings.
+        Tighter than probabilities that a worker pulls an arm, which fill workers with fractions of arms; those are used if there
+        are too many packings.
         """
         from scipy.sparse import block_array, csr_array, eye_array
 
@@ -126,28 +126,28 @@ class Capacity(PullConstraint):
         return Relaxation(csr_array(eye_array(arms, arms + drawn)), csr_array(above), limit)
 
     def rooms(self) -> Rooms:
-        """See Constraint.rooms: the packings, each of so many arms of every cost."""
+        """Return the packings, numbers of arms of each cost. See Constraint.rooms."""
         kinds, packings = self._packed
         if packings is None:
             raise UsageError(f"the workers' capacities allow more than {_MOST:,} packings of arms: too many to list")
         return Rooms((self.costs[:, None] == kinds).astype(np.int64), packings)
 
     def to_json(self) -> dict[str, Any]:
-        """`costs` and `capacities`."""
+        """Return `costs` and `capacities`."""
         return {"costs": self.costs.tolist(), "capacities": self.capacities.tolist()}
 
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Capacity:
-        """The inverse of `to_json`."""
+        """Return the constraint, as the inverse of `to_json`."""
         costs = fields["costs"].integers(arms)
         return cls(costs, fields["capacities"].integers(None))
 
 
 def _fits(costs: list[int], capacities: list[int], failed: set[tuple[int, ...]]) -> bool:
-    """Whether `costs`, falling, can be packed into `capacities`, rising."""
+    """Return whether `costs`, decreasing, can be packed into `capacities`, increasing; `failed` collects failed capacities."""
     if not costs:
         return True
-    if (known := tuple(capacities)) in failed:  # of one call, costs are told by how much is left
+    if (known := tuple(capacities)) in failed:  # within one call, the capacities determine the costs that remain
         return False
     for k, capacity in enumerate(capacities):
         if capacity >= costs[0] and (k == 0 or capacity != capacities[k - 1]):
@@ -158,15 +158,15 @@ def _fits(costs: list[int], capacities: list[int], failed: set[tuple[int, ...]])
     return False
 
 
-def _packings(kinds: NDArray[np.int64], there: NDArray[np.int64], capacities: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """How many arms of each cost can be packed together: the vectors that no other exceeds, int64 [V, kinds]; None: too many."""
+def _packings(kinds: NDArray[np.int64], available: NDArray[np.int64], capacities: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the maximal numbers of arms of each cost that can be packed together, int64 [V, kinds]; None: too many."""
     found = np.zeros((1, len(kinds)), np.int64)
     for capacity in capacities:
         seconds_left()
-        fills = _fills(kinds, there, int(capacity))
+        fills = _fills(kinds, available, int(capacity))
         if len(found) * len(fills) > 20 * _MOST:
             return None
-        found = _unlike(np.minimum((found[:, None, :] + fills[None, :, :]).reshape(-1, len(kinds)), there), there)
+        found = _distinct(np.minimum((found[:, None, :] + fills[None, :, :]).reshape(-1, len(kinds)), available), available)
         if len(found) > _MOST:
             return None
     from corl.problems.bandits.constraints.kernels import keep_largest
@@ -178,8 +178,8 @@ def _packings(kinds: NDArray[np.int64], there: NDArray[np.int64], capacities: ND
     return np.ascontiguousarray(kept[:count][::-1])
 
 
-def _unlike(vectors: NDArray[np.int64], most: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The different rows in lexicographic order; each is at most `most`, so that a row is a number (of mixed radix)."""
+def _distinct(vectors: NDArray[np.int64], most: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the different rows in lexicographic order; entries are at most `most`, so that a row is a number of mixed radix."""
     if math.prod((most + 1).tolist()) >= 2**63:
         return np.unique(vectors, axis=0)
     number = np.zeros(len(vectors), np.int64)
@@ -188,14 +188,14 @@ def _unlike(vectors: NDArray[np.int64], most: NDArray[np.int64]) -> NDArray[np.i
     return vectors[np.unique(number, return_index=True)[1]]
 
 
-def _fills(kinds: NDArray[np.int64], there: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
-    """What one worker can take so that nothing more fits, int64 [F, kinds]."""
+def _fills(kinds: NDArray[np.int64], available: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+    """Return the sets of arms that one worker can take so that no other fits, as numbers of each cost, int64 [F, kinds]."""
     fills = [(np.zeros(len(kinds), np.int64), capacity)]
     for k, kind in enumerate(kinds):
         fills = [
             (fill + n * (np.arange(len(kinds)) == k), left - n * int(kind))
             for fill, left in fills
-            for n in range(min(int(there[k]), left // int(kind)) + 1)
+            for n in range(min(int(available[k]), left // int(kind)) + 1)
         ]
-    full = [fill for fill, left in fills if not ((kinds <= left) & (fill < there)).any()]
+    full = [fill for fill, left in fills if not ((kinds <= left) & (fill < available)).any()]
     return np.array(full, np.int64)

@@ -1,4 +1,4 @@
-"""Constraint: what one kind of coupling must give."""
+"""Constraint: the interface of the kinds of coupling between arms."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_INTEGER", "Constraint", "Fields", "Oracle", "PullConstraint", "Relaxation", "Rooms"]
 
 LARGEST_INTEGER = 2**31 - 1
-"""Of the numbers of a constraint in files."""
-_MANY = 1_000  # rooms with which it pays to look at the same needs once
-_AT_ONCE = 8  # situations between two looks at the clock
+"""The limit on the numbers of a constraint in files."""
+_MANY = 1_000  # rooms above which equal needs are compared with them only once
+_AT_ONCE = 8  # situations between two time checks
 
 Fields = Mapping[str, Field] | Record
-"""The numbers of a constraint in a file by their names here, which a file of another layout may call otherwise."""
+"""The fields of a constraint in a file, by their names here; another layout may call them otherwise."""
 
 
 class Relaxation(NamedTuple):
-    """A polyhedron that holds the expected action of every randomised feasible action: the z >= 0 with `above` z <= `limit`.
+    """A polyhedron that contains the expected action of every randomised feasible action: z >= 0 with `above` z <= `limit`.
 
-    The chance that arm j is given level a > 0 is `chance[j * (A - 1) + a - 1]` z.
+    The probability that arm j is given level a > 0 is `chance[j * (A - 1) + a - 1]` z.
     """
 
     chance: csr_array
@@ -43,34 +43,36 @@ class Relaxation(NamedTuple):
     limit: NDArray[np.float64]
     """[M]"""
     whole: NDArray[np.bool_] | None = None
-    """[Z] which entries are integers where z is a feasible action; if these are, z is one. None: all."""
+    """[Z] the entries of z that are integers if z is a feasible action; conversely, if they are, z is one. None: all."""
 
 
 class Rooms(NamedTuple):
-    """The feasible actions as those that fit into one room at least: x is feasible if `needs`' x <= `sizes[v]` for some v."""
+    """The feasible actions as those that fit into some room: x is feasible if x `needs` <= `sizes[v]` for some v."""
 
     needs: NDArray[np.int64]
-    """[action_size, M] what each entry of an action takes, from 0."""
+    """[action_size, M] the resources that each entry of an action takes, at least 0."""
     sizes: NDArray[np.int64]
-    """[V, M]"""
+    """[V, M] the resources of each room."""
 
 
 class Oracle(Protocol):
-    """Finds the best feasible action for given worths of levels."""
+    """A function that finds the best feasible action for given values of levels."""
 
-    def __call__(self, worth: NDArray[np.float64]) -> NDArray[np.int8]:
-        """worth float64 [R, J, A]: of giving arm j level a, in each of R situations. Returns R feasible actions with the
-        highest sums of worth, int8 [R, action_size]; of equal ones always the same."""
+    def __call__(self, level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+        """Return R feasible actions with the largest sums of values, int8 [R, action_size]; ties are always broken the same way.
+
+        level_values: float64 [R, J, A], of giving arm j level a, in each of R situations.
+        """
         ...
 
 
 class Constraint(abc.ABC):
-    """A frozen dataclass of the numbers in the file. An action is an int8 array of `action_size` zeros and ones."""
+    """A constraint: a frozen dataclass of the fields in the file. An action is an int8 array of `action_size` zeros and ones."""
 
     kind: ClassVar[str]
-    """Its name in files."""
+    """The name in files."""
     form: ClassVar[Object]
-    """Its numbers in files, without "kind"."""
+    """The fields in files, without "kind"."""
 
     @property
     @abc.abstractmethod
@@ -79,14 +81,14 @@ class Constraint(abc.ABC):
 
     @abc.abstractmethod
     def check_arms(self, levels: NDArray[np.int32], most: int) -> None:
-        """Raise InputError where it does not fit arms with so many `levels` [J], held in arrays for `most` levels."""
+        """Raise InputError if it does not fit arms with `levels` [J] levels, of at most `most`."""
 
     @abc.abstractmethod
     def check(self, action: NDArray[np.int8]) -> None:
-        """The independent judge of one action: raises Infeasible, naming what is broken. Shares nothing with `oracle`."""
+        """Raise Infeasible, naming the violation, if an action is infeasible: the judge, which shares nothing with `oracle`."""
 
     def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Which of the actions [R, action_size] are feasible: by the rooms, where they can be listed, or else as `check` says."""
+        """Return which actions [R, action_size] are feasible, bool [R]: by rooms, or by `check` if they cannot be listed."""
         from corl.problems.bandits.constraints.kernels import within_any
 
         if self._listed is None:
@@ -94,8 +96,8 @@ class Constraint(abc.ABC):
         needs, sizes = actions.astype(np.int64) @ self._listed.needs, self._listed.sizes
         if len(sizes) <= _MANY:
             return within_any(needs, sizes)  # type: ignore[no-any-return]
-        unlike, back = np.unique(needs, axis=0, return_inverse=True)
-        return within_any(unlike, sizes)[back.reshape(-1)]  # type: ignore[no-any-return]
+        distinct, back = np.unique(needs, axis=0, return_inverse=True)
+        return within_any(distinct, sizes)[back.reshape(-1)]  # type: ignore[no-any-return]
 
     @cached_property
     def _listed(self) -> Rooms | None:
@@ -113,57 +115,57 @@ class Constraint(abc.ABC):
         return True
 
     @abc.abstractmethod
-    def given(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
-        """Actions [R, action_size] -> the levels they give to the arms, int8 [R, J]."""
+    def levels_of(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return the levels that actions [R, action_size] give to the arms, int8 [R, J]."""
 
     @abc.abstractmethod
     def random(self, generator: np.random.Generator, count: int) -> NDArray[np.int8]:
-        """Random feasible actions that cannot be extended, int8 [count, action_size]; every such action is possible."""
+        """Return random feasible actions that cannot be extended, int8 [count, action_size]; each such action is possible."""
 
     @abc.abstractmethod
     def make_oracle(self) -> Oracle:
-        """An exact maximiser; what can be enumerated is enumerated here, once."""
+        """Return an exact maximiser; anything that is enumerated is enumerated here, once."""
 
     @abc.abstractmethod
     def relaxation(self) -> Relaxation:
-        """For bounds and prices."""
+        """Return the relaxation, for bounds and prices."""
 
     @abc.abstractmethod
     def rooms(self) -> Rooms:
-        """For kernels that build an action entry by entry. Raises UsageError where there are too many to list."""
+        """Return the rooms, for kernels that build an action entry by entry. Raises UsageError if there are too many to list."""
 
     def touched(self) -> list[tuple[tuple[int, int], ...]]:
-        """For each entry of an action pairs (arm, what is added to its level)."""
+        """Return for each entry of an action the pairs (arm, increment of its level)."""
         return [((entry, 1),) for entry in range(self.action_size)]
 
     @abc.abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Its numbers, without "kind"."""
+        """Return the fields as JSON values, without "kind"."""
 
     @classmethod
     @abc.abstractmethod
     def from_json(cls, fields: Fields, arms: int) -> Constraint:
-        """The inverse of `to_json`; raises InputError with the field's place."""
+        """Return the constraint, as the inverse of `to_json`. Raises InputError with the field's place."""
 
     @cached_property
     def oracle(self) -> Oracle:
-        """What `make_oracle` made, in time (deadline.py)."""
+        """The maximiser of `make_oracle`, which respects deadlines (corl.deadline)."""
         best = self.make_oracle()
 
-        def patient(worth: NDArray[np.float64]) -> NDArray[np.int8]:
+        def in_time(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
             found = [np.zeros((0, self.action_size), np.int8)]
-            for first in range(0, len(worth), _AT_ONCE):
+            for first in range(0, len(level_values), _AT_ONCE):
                 seconds_left()
-                found.append(best(worth[first : first + _AT_ONCE]))
+                found.append(best(level_values[first : first + _AT_ONCE]))
             return np.concatenate(found)
 
-        return patient
+        return in_time
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # not what is cached
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # without caches
 
     def checked(self, action: Any) -> NDArray[np.int8]:
-        """An action of anybody's making as int8 [action_size], feasible. Raises Infeasible."""
+        """Return any action as int8 [action_size]. Raises Infeasible if it is malformed or infeasible."""
         array = np.asarray(action)
         if array.shape != (self.action_size,) or not np.isin(array, (0, 1)).all():
             raise Infeasible(f"an action has {self.action_size} zeros and ones, not {str(action)[:60]}")
@@ -173,35 +175,35 @@ class Constraint(abc.ABC):
 
 
 class PullConstraint(Constraint):
-    """One that says which arms may be pulled together: an action has a 0 or 1 for each arm, which is its level.
+    """A constraint on which arms may be pulled together: an action has a 0 or 1 for each arm, which is its level.
 
-    Leaving any arm out of a feasible action is feasible too.
+    Dropping any arm from a feasible action keeps it feasible.
     """
 
     arms: int
 
     @property
     def action_size(self) -> int:
-        """J."""
+        """J, the number of arms."""
         return self.arms
 
     def check_arms(self, levels: NDArray[np.int32], most: int) -> None:
         """See Constraint.check_arms."""
         if len(levels) != self.arms:
-            raise InputError(f"is made for {self.arms} arms; there are {len(levels)}", field="constraint")
+            raise InputError(f"is for {self.arms} arms; there are {len(levels)}", field="constraint")
         if most != 2:
             raise InputError(f"{self.kind} takes arms with two levels, not {most}", field="constraint")
 
-    def given(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
-        """The actions themselves."""
+    def levels_of(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return the actions themselves."""
         return actions
 
     def random(self, generator: np.random.Generator, count: int) -> NDArray[np.int8]:
-        """The best actions for random worths."""
+        """Return the best actions for random gains. See Constraint.random."""
         gains = generator.standard_exponential((count, self.arms)) + 1e-9
         return self.oracle(np.stack([np.zeros_like(gains), gains], axis=2))
 
     @staticmethod
-    def gains(worth: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a pull adds, float64 [R, J]; never negative (an arm that is not worth it is left alone)."""
-        return np.ascontiguousarray(np.maximum(0.0, worth[:, :, 1] - worth[:, :, 0]))
+    def gains(level_values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the gain of each pull, float64 [R, J], at least 0: an arm with a negative gain is not pulled."""
+        return np.ascontiguousarray(np.maximum(0.0, level_values[:, :, 1] - level_values[:, :, 0]))

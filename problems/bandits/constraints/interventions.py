@@ -1,4 +1,4 @@
-"""Interventions: what is done acts on several arms at once, and an arm feels all that acts on it together."""
+"""Interventions: each acts on several arms at once, and the interventions on an arm act together."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Constr
 __all__ = ["TOUCHED_MOST", "Interventions"]
 
 TOUCHED_MOST = 6
-"""Interventions on one arm, at most: it has a level for each of their 2^m sets."""
+"""The largest number of interventions on one arm, which has a level for each of their 2^m subsets."""
 _MOST = 200_000  # actions that the oracle lists
 
 
 @dataclass(frozen=True, eq=False)
 class Interventions(Constraint):
-    """Of N interventions at most `budget` are chosen. The level of an arm is the set of those chosen that touch it.
+    """At most `budget` of N interventions are chosen. The level of an arm encodes the chosen interventions that touch it.
 
-    touching[j] lists the interventions that touch arm j, rising; level sum(2^i) is given where the i-th of them are chosen.
+    touching[j] lists the interventions that touch arm j, in increasing order; bit i of its level belongs to the i-th of them.
     """
 
     count: int
-    """N."""
+    """N, the number of interventions."""
     touching: tuple[tuple[int, ...], ...]
-    """[J] lists."""
+    """[J] lists, see above."""
     budget: int
 
     kind = "interventions"
@@ -48,13 +48,13 @@ class Interventions(Constraint):
 
     @property
     def action_size(self) -> int:
-        """N."""
+        """N, the number of interventions."""
         return self.count
 
     def check_arms(self, levels: NDArray[np.int32], most: int) -> None:
-        """Each arm has a level for every set of the interventions that touch it."""
+        """See Constraint.check_arms: an arm has a level for every subset of the interventions that touch it."""
         if len(self.touching) != len(levels):
-            raise InputError(f"is made for {len(self.touching)} arms; there are {len(levels)}", field="constraint.touching")
+            raise InputError(f"is for {len(self.touching)} arms; there are {len(levels)}", field="constraint.touching")
         for arm, each in enumerate(self.touching):
             if levels[arm] != 1 << len(each):
                 made = f"{len(each)} interventions make {1 << len(each)}"
@@ -65,7 +65,7 @@ class Interventions(Constraint):
         if (chosen := sum(int(x) for x in action)) > self.budget:
             raise Infeasible(f"{chosen} interventions, more than the {self.budget} allowed")
 
-    def given(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
+    def levels_of(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
         """See Constraint.given."""
         levels = np.zeros((len(actions), len(self.touching)), np.int8)
         for arm, each in enumerate(self.touching):
@@ -74,13 +74,13 @@ class Interventions(Constraint):
         return levels
 
     def random(self, generator: np.random.Generator, count: int) -> NDArray[np.int8]:
-        """`budget` interventions at random."""
+        """Return `budget` random interventions. See Constraint.random."""
         order = generator.random((count, self.count)).argsort(axis=1).argsort(axis=1)
         return (order < self.budget).astype(np.int8)
 
     @cached_property
     def every_action(self) -> NDArray[np.int8]:
-        """[V, N] all feasible actions. Raises UsageError where there are too many to list."""
+        """int8 [V, N], all feasible actions. Raises UsageError if there are too many to list."""
         size = sum(comb(self.count, k) for k in range(self.budget + 1))
         if size > _MOST:
             raise UsageError(f"{size} sets of interventions; accepted: up to {_MOST}")
@@ -91,22 +91,24 @@ class Interventions(Constraint):
         return actions
 
     def make_oracle(self) -> Oracle:
-        """A look at every action."""
+        """Return an oracle that evaluates every action."""
         from corl.problems.bandits.constraints.kernels import best_effects
 
         actions = self.every_action
-        levels = self.given(actions)
+        levels = self.levels_of(actions)
 
-        def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
-            chosen = np.empty(len(worth), np.int64)
-            best_effects(np.ascontiguousarray(worth, np.float64), levels, chosen)
+        def best(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+            chosen = np.empty(len(level_values), np.int64)
+            best_effects(np.ascontiguousarray(level_values, np.float64), levels, chosen)
             return actions[chosen]
 
         return best
 
     def relaxation(self) -> Relaxation:
-        """z: for each arm the chances of its levels above 0, then those of the interventions, y. The chance that one of an
-        arm's interventions is chosen is that of the levels with it, the same for all arms it touches; the y sum to the budget.
+        """Return the relaxation. z holds the probabilities of each arm's levels above 0, then those of the interventions, y.
+
+        The probability that an intervention is chosen equals the sum of the probabilities of the levels that contain it, for each
+        arm it touches; the sum of y is at most the budget.
         """
         from scipy.sparse import csr_array
 
@@ -119,7 +121,7 @@ class Interventions(Constraint):
         for arm, each in enumerate(touching):
             own = np.zeros(size)
             own[first[arm] : first[arm + 1]] = 1.0
-            above.append(own)  # some level is given
+            above.append(own)  # at most one level is given
             limit.append(1.0)
             for level in range(1, 1 << len(each)):
                 chance[arm * width + level - 1, first[arm] + level - 1] = 1.0
@@ -139,7 +141,7 @@ class Interventions(Constraint):
         return Relaxation(csr_array(chance), csr_array(np.array(above)), np.array(limit), np.arange(size) >= first[-1])
 
     def rooms(self) -> Rooms:
-        """See Constraint.rooms: one, the budget."""
+        """Return one room, the budget. See Constraint.rooms."""
         return Rooms(np.ones((self.count, 1), np.int64), np.array([[self.budget]], np.int64))
 
     def touched(self) -> list[tuple[tuple[int, int], ...]]:
@@ -148,12 +150,12 @@ class Interventions(Constraint):
         return [tuple((arm, level) for i, arm, level in places if i == entry) for entry in range(self.count)]
 
     def to_json(self) -> dict[str, Any]:
-        """`count`, `touching`, `budget`."""
+        """Return `count`, `touching` and `budget`."""
         return {"count": self.count, "touching": [list(each) for each in self.touching], "budget": self.budget}
 
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Interventions:
-        """The inverse of `to_json`."""
+        """Return the constraint, as the inverse of `to_json`."""
         count = fields["count"].integer()
         touching = [[entry.integer() for entry in each.entries()] for each in fields["touching"].entries(arms)]
         return cls(count, tuple(map(tuple, touching)), fields["budget"].integer())

@@ -1,4 +1,4 @@
-"""The oracles' kernels. In each, row r of the result is the best action for row r of the worths or gains."""
+"""The oracles' kernels. Row r of a result is the best action for row r of the gains or values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = [
     "best_packing",
     "best_schedule",
     "best_visits",
-    "dearest",
-    "falling",
+    "pull_best",
+    "by_decreasing_gain",
     "keep_largest",
     "knapsack",
     "within_any",
@@ -26,14 +26,24 @@ NEEDED = 2
 """Working slots that a pull takes (scheduling)."""
 
 
-def falling(gains: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The arms by falling gain in each row [R, J], of equal ones the first; not a kernel, for a sort takes seconds to compile."""
+def by_decreasing_gain(gains: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the arms by decreasing gain in each row, int64 [R, J], ties by number.
+
+    Not a kernel, because a sort takes seconds to compile.
+    """
     return np.argsort(-gains, axis=1, kind="stable")
 
 
 @kernel
-def dearest(gains: Any, orders: Any, pulls: Any, actions: Any) -> None:
-    """Pull the `pulls` arms of highest positive gain; of equal ones the first. orders: `falling`."""
+def pull_best(gains: Any, orders: Any, pulls: Any, actions: Any) -> None:
+    """Pull the `pulls` arms of largest positive gain, ties by number, in place.
+
+    Args:
+        gains: float64 [R, J].
+        orders: int64 [R, J], the arms by decreasing gain.
+        pulls: The largest number of pulls.
+        actions: int8 [R, J], zeros at first.
+    """
     for r in range(len(gains)):
         order = orders[r]
         for k in range(min(pulls, len(order))):
@@ -43,7 +53,14 @@ def dearest(gains: Any, orders: Any, pulls: Any, actions: Any) -> None:
 
 @kernel
 def knapsack(gains: Any, costs: Any, budget: Any, actions: Any) -> None:
-    """The 0/1 knapsack by dynamic programming over the budget."""
+    """Solve 0-1 knapsacks by dynamic programming over the budget.
+
+    Args:
+        gains: float64 [R, J].
+        costs: int64 [J].
+        budget: The largest sum of costs.
+        actions: int8 [R, J], zeros at first, changed in place.
+    """
     arms = len(costs)
     best = np.zeros(budget + 1)
     took = np.zeros((arms, budget + 1), np.bool_)
@@ -66,9 +83,16 @@ def knapsack(gains: Any, costs: Any, budget: Any, actions: Any) -> None:
 
 @kernel
 def keep_largest(vectors: Any, kept: Any, count: Any) -> Any:
-    """Append to the `count` vectors of `kept`, from the last one down, those that none of `kept` is as large as in all entries.
+    """Append to `kept` those vectors that are not dominated, that is, no vector in `kept` is as large in all entries, in place.
 
-    Vectors in lexicographic order, and before those of `kept`: only a later one can be as large. Returns the new count.
+    Args:
+        vectors: int64 [n, K], in lexicographic order and before those of `kept`, so that only later ones can dominate; they are
+            considered from the last to the first.
+        kept: int64 [m, K].
+        count: The number of vectors in `kept`.
+
+    Returns:
+        The new count.
     """
     for i in range(len(vectors) - 1, -1, -1):
         exceeded = False
@@ -81,7 +105,7 @@ def keep_largest(vectors: Any, kept: Any, count: Any) -> Any:
             if exceeded:
                 break
         if not exceeded:
-            for k in range(vectors.shape[1]):  # not a slice: numba would compile the text of an error message with it
+            for k in range(vectors.shape[1]):  # a slice would take longer to compile
                 kept[count, k] = vectors[i, k]
             count += 1
     return count
@@ -89,7 +113,7 @@ def keep_largest(vectors: Any, kept: Any, count: Any) -> Any:
 
 @kernel
 def within_any(needs: Any, sizes: Any) -> Any:
-    """Whether some room of `sizes` [V, M] is at least as large as needs [R, M] in all entries, bool [R]."""
+    """Return for each of needs [R, M] whether some room of `sizes` [V, M] is at least as large in all entries, bool [R]."""
     found = np.zeros(len(needs), np.bool_)
     for r in range(len(needs)):
         for v in range(len(sizes)):
@@ -106,7 +130,10 @@ def within_any(needs: Any, sizes: Any) -> Any:
 
 @kernel
 def best_packing(sums: Any, packings: Any, chosen: Any) -> None:
-    """The packing whose arms gain most; sums[r, k, n] is what the n dearest arms of cost k gain."""
+    """Write the best packing of each row to `chosen`, int64 [R], in place.
+
+    sums: float64 [R, K, n], the total gain of the n best arms of cost k; packings: int64 [V, K], the number of arms of each cost.
+    """
     for r in range(len(sums)):
         best = -1.0
         for v in range(len(packings)):
@@ -120,9 +147,17 @@ def best_packing(sums: Any, packings: Any, chosen: Any) -> None:
 
 @kernel
 def best_schedule(gains: Any, orders: Any, inside: Any, offered: Any, budget: Any, actions: Any) -> None:
-    """For each row depth-first search over the arms by falling gain (`orders`), taking an arm first.
+    """Find the best schedule of each row by depth-first branch and bound over the arms by decreasing gain; pull first, then not.
 
-    used[s] counts the arms taken that are served within the set of slots s only; they need no more than offered[s].
+    Args:
+        gains: float64 [R, J].
+        orders: int64 [R, J], the arms by decreasing gain.
+        inside: int64 [J], the slots of each arm as bits.
+        offered: int64 [2^slots], the working slots that the workers have in each set of slots.
+        budget: The largest number of pulls.
+        actions: int8 [R, J], the result, in place.
+
+    `used[s]` is the number of pulled arms whose slots all lie in the set s; NEEDED * used[s] must not exceed offered[s].
     """
     arms, sets = len(inside), len(offered)
     used = np.zeros(sets, np.int64)
@@ -151,7 +186,7 @@ def best_schedule(gains: Any, orders: Any, inside: Any, offered: Any, budget: An
                     count += 1
                 depth += 1
                 continue
-            depth -= 1  # back to the last arm taken, and leave it out
+            depth -= 1  # return to the last arm pulled, and leave it out
             while depth >= 0 and taken[order[depth]] == 0:
                 depth -= 1
             if depth < 0:
@@ -166,7 +201,7 @@ def best_schedule(gains: Any, orders: Any, inside: Any, offered: Any, budget: An
 
 @kernel
 def _allowed(slots: Any, offered: Any, used: Any) -> Any:
-    """Whether one more arm with these slots can be served."""
+    """Return whether one more arm with these slots can be served."""
     allowed = True
     for s in range(len(offered)):
         allowed &= slots & ~s != 0 or NEEDED * (used[s] + 1) <= offered[s]
@@ -182,7 +217,7 @@ def _count(slots: Any, used: Any, more: Any) -> None:
 
 @kernel
 def _bound(gains: Any, inside: Any, offered: Any, used: Any, pulls: Any, order: Any, depth: Any, room: Any) -> Any:
-    """What the arms from `depth` on can add at most: the greedy on fractions of pulls."""
+    """Return an upper bound on the gain of the arms from `depth` on: the greedy solution with fractional pulls."""
     for s in range(len(offered)):
         room[s] = offered[s] / NEEDED - used[s]
     left, total = float(pulls), 0.0
@@ -205,12 +240,20 @@ def _bound(gains: Any, inside: Any, offered: Any, used: Any, pulls: Any, order: 
 
 @kernel
 def best_visits(gains: Any, orders: Any, visits: Any, budget: Any, actions: Any) -> None:
-    """For each row the set of visits whose `budget` dearest places gain most; visits bool [V, J]."""
+    """Find for each row the set of visits whose `budget` best places gain most, in place.
+
+    Args:
+        gains: float64 [R, J].
+        orders: int64 [R, J], the arms by decreasing gain.
+        visits: bool [V, J].
+        budget: The largest number of pulls.
+        actions: int8 [R, J], zeros at first.
+    """
     for r in range(len(gains)):
         order = orders[r]
         best, at = -1.0, 0
         for v in range(len(visits)):
-            total = _dearest_of(gains[r], visits[v], order, budget, best)
+            total = _best_gains_among(gains[r], visits[v], order, budget, best)
             if total > best:
                 best, at = total, v
         left = budget
@@ -221,8 +264,8 @@ def best_visits(gains: Any, orders: Any, visits: Any, budget: Any, actions: Any)
 
 
 @kernel
-def _dearest_of(gains: Any, visited: Any, order: Any, pulls: Any, best: Any) -> Any:
-    """The sum of the `pulls` highest gains among the places visited; less where it cannot exceed `best`."""
+def _best_gains_among(gains: Any, visited: Any, order: Any, pulls: Any, best: Any) -> Any:
+    """Return the sum of the `pulls` largest gains among the places visited, or a smaller number if it cannot exceed `best`."""
     total, left = 0.0, pulls
     for arm in order:
         if left == 0 or gains[arm] <= 0.0 or total + left * gains[arm] <= best:
@@ -234,14 +277,17 @@ def _dearest_of(gains: Any, visited: Any, order: Any, pulls: Any, best: Any) -> 
 
 
 @kernel
-def best_effects(worth: Any, levels: Any, chosen: Any) -> None:
-    """The first of the actions with the highest sum of worth; worth [R, J, A], levels int8 [V, J]."""
-    for r in range(len(worth)):
+def best_effects(level_values: Any, levels: Any, chosen: Any) -> None:
+    """Write the first of the actions with the largest sum of values to `chosen`, int64 [R], in place.
+
+    level_values: float64 [R, J, A]; levels: int8 [V, J], of each action.
+    """
+    for r in range(len(level_values)):
         best = -np.inf
         for v in range(len(levels)):
             total = 0.0
             for j in range(levels.shape[1]):
-                total += worth[r, j, levels[v, j]]
+                total += level_values[r, j, levels[v, j]]
             if total > best:
                 best = total
                 chosen[r] = v

@@ -1,4 +1,4 @@
-"""All feasible actions, where there are few enough to look at each."""
+"""The list of all feasible actions, if they are few enough."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _AT_ONCE = 4_000  # candidates that are tested together
 
 
 def every_action(constraint: Constraint, most: int = 100_000) -> NDArray[np.int8] | None:
-    """All feasible actions, int8 [V, action_size], those of few entries first; None where there are more than `most`.
+    """Return all feasible actions, int8 [V, action_size], those of few entries first; None if there are more than `most`.
 
-    For constraints under which leaving anything out of a feasible action is feasible (all there are): sets grow by one entry
-    above their last.
+    For constraints under which dropping entries keeps an action feasible (as all here): each set is extended by single entries
+    after its last one.
     """
     size = constraint.action_size
     found = [np.zeros((1, size), np.int8)]

@@ -1,4 +1,4 @@
-"""Actions as integer programs, for what is too large to be enumerated: HiGHS through SciPy."""
+"""Actions as solutions of integer programs, if there are too many to list: HiGHS through SciPy."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["program_oracle"]
 
 
 def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
-    """An oracle for a constraint whose feasible actions are the integer points of `program`, solved to optimality each time."""
+    """Return an oracle for a constraint whose feasible actions are the integer points of `program`, each time to optimality."""
     rows = LinearConstraint(program.above, ub=program.limit)
     size = program.chance.shape[1]
 
-    def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
-        actions = np.zeros((len(worth), constraint.arms), np.int8)
-        for r, gains in enumerate(constraint.gains(worth)):
+    def best(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+        actions = np.zeros((len(level_values), constraint.arms), np.int8)
+        for r, gains in enumerate(constraint.gains(level_values)):
             if not gains.any():
                 continue
             cost = -(program.chance.T @ gains)
@@ -33,6 +33,6 @@ def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
             if found.x is None:
                 raise SolverError(f"HiGHS found no action: {found.message}")
             actions[r] = (program.chance @ np.round(found.x)) > 0.5
-        return np.where(constraint.gains(worth) > 0.0, actions, 0).astype(np.int8)
+        return np.where(constraint.gains(level_values) > 0.0, actions, 0).astype(np.int8)
 
     return best

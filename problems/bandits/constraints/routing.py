@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Routing"]
 
-_MOST = 2_000_000  # states of walks that are looked at; beyond, each action is an integer program
-_COLUMNS = 5_000  # sets of visits that a relaxation has a column for, in every step; beyond, it has flows
+_MOST = 2_000_000  # states of walks that are explored; above, each action is found by an integer program
+_COLUMNS = 5_000  # sets of visits that a relaxation has a column for, in every step; above, it has flows
 
 
 @dataclass(frozen=True, eq=False)
 class Routing(PullConstraint):
     """At most `budget` pulls, all at places on one closed walk of at most `length` steps from `source` along the edges.
 
-    The walk may come to a place, and use an edge, more than once. The source is an arm like the others, always visited.
+    The walk may visit a place, and use an edge, more than once. The source is an arm like the others, always visited.
     """
 
     places: int
@@ -66,7 +66,7 @@ class Routing(PullConstraint):
 
     @cached_property
     def graph(self) -> nx.Graph:
-        """As networkx has it."""
+        """The graph for networkx."""
         import networkx as nx
 
         graph = nx.Graph()
@@ -75,7 +75,7 @@ class Routing(PullConstraint):
         return graph
 
     def check(self, action: NDArray[np.int8]) -> None:
-        """The shortest closed walk through the source and the arms pulled: a tour of them by shortest paths (Held & Karp)."""
+        """See Constraint.check: a shortest tour of the source and the arms pulled, over shortest paths (Held & Karp)."""
         pulled = [int(arm) for arm in np.flatnonzero(action)]
         if len(pulled) > self.budget:
             raise Infeasible(f"{len(pulled)} pulls, more than the {self.budget} allowed")
@@ -93,32 +93,32 @@ class Routing(PullConstraint):
 
     @cached_property
     def visits(self) -> NDArray[np.bool_] | None:
-        """[V, J] the sets of places of closed walks from the source that no other walk's set contains; None: too many."""
+        """bool [V, J], the maximal sets of places on closed walks from the source; None if there are too many."""
         from corl.problems.bandits.constraints.walks import largest_visits
 
-        enough = 2 * self.places  # steps: there and back along a tree that spans the graph
+        enough = 2 * self.places  # steps along a spanning tree and back
         return largest_visits(self.graph, self.source, min(self.length, enough), _MOST)
 
     def make_oracle(self) -> Oracle:
-        """A look at every set of visits: its `budget` places of highest gain."""
+        """Return an oracle that evaluates every set of visits by its `budget` places of largest gain."""
         if self.visits is None:
             from corl.problems.bandits.constraints.programs import program_oracle
 
             return program_oracle(self, self._program())
-        from corl.problems.bandits.constraints.kernels import best_visits, falling
+        from corl.problems.bandits.constraints.kernels import best_visits, by_decreasing_gain
 
         visits, budget = self.visits, self.budget
 
-        def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
-            gains = self.gains(worth)
+        def best(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+            gains = self.gains(level_values)
             actions = np.zeros(gains.shape, np.int8)
-            best_visits(gains, falling(gains), visits, budget, actions)
+            best_visits(gains, by_decreasing_gain(gains), visits, budget, actions)
             return actions
 
         return best
 
     def relaxation(self) -> Relaxation:
-        """z[j]: the chance of a pull; z[J + v]: that the set of visits v is walked. Where those are too many, flows."""
+        """Return the relaxation: z[j] is the probability of a pull, z[J + v] of the set of visits v; if too many, flows."""
         if self.visits is None or len(self.visits) > _COLUMNS:
             return self._program()
         from scipy.sparse import csr_array
@@ -132,7 +132,7 @@ class Routing(PullConstraint):
         return Relaxation(csr_array(chance), above, np.concatenate([np.ones(arms), np.zeros(arms), [1.0, float(self.budget)]]))
 
     def _program(self) -> Relaxation:
-        """z: a pull of each arm, how often each arc is walked, and a flow on the arcs walked from the source to every pull."""
+        """Return a program: z holds pulls, how often each arc is walked, and a flow on these from the source to every pull."""
         from scipy.sparse import csr_array
 
         arcs = np.concatenate([self.edges, self.edges[:, ::-1]])
@@ -156,7 +156,7 @@ class Routing(PullConstraint):
         return Relaxation(csr_array(chance), csr_array(above), limit)
 
     def rooms(self) -> Rooms:
-        """See Constraint.rooms: the sets of visits, and of each the budget."""
+        """Return the sets of visits, each with the budget. See Constraint.rooms."""
         if self.visits is None:
             raise UsageError(f"the walks of {self.length} steps are in more than {_MOST:,} states: too many to list")
         needs = np.concatenate([np.eye(self.places), np.ones((self.places, 1))], axis=1)
@@ -164,27 +164,27 @@ class Routing(PullConstraint):
         return Rooms(needs.astype(np.int64), np.concatenate([self.visits, budgets], axis=1).astype(np.int64))
 
     def to_json(self) -> dict[str, Any]:
-        """`edges`, `source`, `length`, `budget`."""
+        """Return `edges`, `source`, `length` and `budget`."""
         return {"edges": self.edges.tolist(), "source": self.source, "length": self.length, "budget": self.budget}
 
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Routing:
-        """The inverse of `to_json`."""
+        """Return the constraint, as the inverse of `to_json`."""
         edges = [edge.integers(2) for edge in fields["edges"].entries()]
         source, length, budget = (fields[key].integer() for key in ("source", "length", "budget"))
         return cls(arms, np.array(edges, np.int64).reshape(-1, 2), source, length, budget)
 
 
 def _can_walk(distances: Mapping[int, Mapping[int, int]], source: int, stops: list[int], most: int) -> bool:
-    """Whether a closed walk from `source` through `stops` takes at most `most` steps: dynamic programming over sets of stops."""
+    """Return whether a closed walk from `source` through `stops` takes at most `most` steps: dynamic programming over subsets."""
     best = {(0, source): 0}
     for _ in stops:
         further: dict[tuple[int, int], int] = {}
-        for (seen, last), length in best.items():
+        for (visited, last), length in best.items():
             seconds_left()
             for i, stop in enumerate(stops):
-                if not seen >> i & 1:
-                    key, total = (seen | 1 << i, stop), length + distances[last][stop]
+                if not visited >> i & 1:
+                    key, total = (visited | 1 << i, stop), length + distances[last][stop]
                     if total + distances[stop][source] <= most and total < further.get(key, total + 1):
                         further[key] = total
         best = further

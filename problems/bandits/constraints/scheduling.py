@@ -1,4 +1,4 @@
-"""Scheduling: a pull takes two working slots, of workers who are there while the arm is."""
+"""Scheduling: a pull takes two working slots, at times when its arm and a worker are available."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from corl.problems.bandits.constraints.constraint import Fields, Oracle, PullCon
 
 __all__ = ["Scheduling"]
 
-_SLOTS_MOST = 12  # the kernel looks at every set of slots
-_NEEDED = 2  # working slots a pull, here for the judge
+_SLOTS_MOST = 12  # the kernel considers every set of slots
+_NEEDED = 2  # working slots per pull, here for the judge
 
 
 @dataclass(frozen=True, eq=False)
 class Scheduling(PullConstraint):
-    """At most `budget` pulls; each takes two working slots (a worker in a slot) at times when its arm is there.
+    """At most `budget` pulls; each takes two working slots (a worker in a slot) at times when its arm is available.
 
-    A worker serves one arm in a slot; both may be of one worker, or in one slot.
+    A worker serves one arm per slot; the two working slots may be of one worker, or at the same time.
     """
 
     arm_slots: NDArray[np.bool_]
-    """[J, slots] when an arm is there."""
+    """[J, slots] whether an arm is available."""
     worker_slots: NDArray[np.bool_]
-    """[W, slots] when a worker is."""
+    """[W, slots] whether a worker is available."""
     budget: int
 
     kind = "scheduling"
@@ -46,7 +46,9 @@ class Scheduling(PullConstraint):
     def __post_init__(self) -> None:
         slots = self.arm_slots.shape[1]
         if self.worker_slots.shape[1] != slots or not 1 <= slots <= _SLOTS_MOST:
-            raise InputError(f"accepted: 1 to {_SLOTS_MOST} slots, for arms and workers alike", field="constraint.slots")
+            raise InputError(
+                f"accepted: 1 to {_SLOTS_MOST} slots, the same number for arms and workers", field="constraint.slots"
+            )
         if not 0 <= self.budget <= self.arms:
             raise InputError(f"{self.budget} is not accepted; accepted: 0 to {self.arms}, the arms", field="constraint.budget")
 
@@ -57,11 +59,11 @@ class Scheduling(PullConstraint):
 
     @cached_property
     def workers_in(self) -> NDArray[np.int64]:
-        """[slots] how many workers are there in each."""
+        """[slots] the number of available workers."""
         return self.worker_slots.sum(axis=0, dtype=np.int64)  # type: ignore[no-any-return]
 
     def check(self, action: NDArray[np.int8]) -> None:
-        """A maximum flow from the arms pulled through slots to workers in slots."""
+        """See Constraint.check: a maximum flow from the arms pulled through slots to workers in slots."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_flow
 
@@ -81,29 +83,31 @@ class Scheduling(PullConstraint):
 
     @cached_property
     def _sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Each arm's slots as bits [J], and what the workers offer in every set of slots [2^slots]."""
+        """Each arm's slots as bits [J], and the working slots that workers offer in every set of slots [2^slots]."""
         bits = 1 << np.arange(self.arm_slots.shape[1], dtype=np.int64)
         sets = np.arange(1 << len(bits), dtype=np.int64)
         return self.arm_slots @ bits, ((sets[:, None] & bits) > 0) @ self.workers_in
 
     def make_oracle(self) -> Oracle:
-        """Branch and bound by Hall's theorem: pulls are feasible if for every set of slots those that can be served nowhere
-        else need no more than its workers offer. The bound is the relaxation, a polymatroid, which the greedy solves.
+        """Return a branch and bound based on Hall's theorem.
+
+        Pulls are feasible if, for every set of slots, the arms that can be served only there need no more working slots than its
+        workers offer. The bound is the relaxation, a polymatroid, which the greedy algorithm solves.
         """
-        from corl.problems.bandits.constraints.kernels import best_schedule, falling
+        from corl.problems.bandits.constraints.kernels import best_schedule, by_decreasing_gain
 
         (inside, offered), budget = self._sets, self.budget
 
-        def best(worth: NDArray[np.float64]) -> NDArray[np.int8]:
-            gains = self.gains(worth)
+        def best(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+            gains = self.gains(level_values)
             actions = np.zeros(gains.shape, np.int8)
-            best_schedule(gains, falling(gains), inside, offered, budget, actions)
+            best_schedule(gains, by_decreasing_gain(gains), inside, offered, budget, actions)
             return actions
 
         return best
 
     def relaxation(self) -> Relaxation:
-        """z[j]: the chance of a pull; z[J + k]: how much of its need arm j has served in slot s, for each (j, s) there is."""
+        """Return the relaxation: z[j] is the probability of a pull, z[J + k] the service of arm j in slot s, per pair (j, s)."""
         from scipy.sparse import csr_array
 
         arms, slots = self.arm_slots.shape
@@ -120,32 +124,34 @@ class Scheduling(PullConstraint):
         total[0, :arms] = 1.0
         above = csr_array(np.vstack([chance, served, full, total]))
         limit = np.concatenate([np.ones(arms), np.zeros(arms), self.workers_in.astype(np.float64), [float(self.budget)]])
-        return Relaxation(csr_array(chance), above, limit, np.arange(size) < arms)  # given whole pulls there is a whole flow
+        return Relaxation(
+            csr_array(chance), above, limit, np.arange(size) < arms
+        )  # if pulls are integers, there is an integral flow
 
     def rooms(self) -> Rooms:
-        """See Constraint.rooms: one, of what the workers offer in every set of slots (Hall's theorem) and of the budget."""
+        """Return one room: the offer in every set of slots (Hall's theorem), and the budget. See Constraint.rooms."""
         inside, offered = self._sets
         within = (inside[:, None] & ~np.arange(len(offered))) == 0
-        tight = within.any(axis=0) & (_NEEDED * within.sum(axis=0) > offered)  # the other sets have enough for all arms
+        tight = within.any(axis=0) & (_NEEDED * within.sum(axis=0) > offered)  # the other sets offer enough for all arms
         needs = np.concatenate([_NEEDED * within[:, tight], np.ones((self.arms, 1))], axis=1)
         return Rooms(needs.astype(np.int64), np.append(offered[tight], self.budget)[None].astype(np.int64))
 
     def to_json(self) -> dict[str, Any]:
-        """`slots`, `arm_slots`, `worker_slots` (lists of slots), `budget`."""
-        lists = [[np.flatnonzero(there).tolist() for there in table] for table in (self.arm_slots, self.worker_slots)]
+        """Return `slots`, `arm_slots`, `worker_slots` (lists of slots) and `budget`."""
+        lists = [[np.flatnonzero(present).tolist() for present in table] for table in (self.arm_slots, self.worker_slots)]
         return {"slots": self.arm_slots.shape[1], "arm_slots": lists[0], "worker_slots": lists[1], "budget": self.budget}
 
     @classmethod
     def from_json(cls, fields: Fields, arms: int) -> Scheduling:
-        """The inverse of `to_json`."""
+        """Return the constraint, as the inverse of `to_json`."""
         slots = fields["slots"].integer()
         workers = len(fields["worker_slots"].entries())
-        there, working = _table(fields["arm_slots"], slots, arms), _table(fields["worker_slots"], slots, workers)
-        return cls(there, working, fields["budget"].integer())
+        present, working = _table(fields["arm_slots"], slots, arms), _table(fields["worker_slots"], slots, workers)
+        return cls(present, working, fields["budget"].integer())
 
 
 def _table(field: Field, slots: int, count: int) -> NDArray[np.bool_]:
-    """Lists of slots as a table of booleans [count, slots]."""
+    """Return lists of slots as a table, bool [count, slots]."""
     table = np.zeros((count, slots), np.bool_)
     for i, listed in enumerate(field.entries(count)):
         table[i, [slot.integer(0, slots - 1) for slot in listed.entries()]] = True

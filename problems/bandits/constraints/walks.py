@@ -1,4 +1,4 @@
-"""The sets of places that closed walks on a graph come to. A set is a row of words, place p the bit p % 64 of word p // 64."""
+"""Sets of places on closed walks in a graph. A set is a row of words; place p is the bit p % 64 of word p // 64."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["largest_visits"]
 
-_AT_ONCE = 4_000  # states or sets between two looks at the clock
+_AT_ONCE = 4_000  # states or sets between two time checks
 _ONE, _WORD = np.uint64(1), 64
 _BITS = np.array([number.bit_count() for number in range(256)], np.uint8)
 
 
 def largest_visits(graph: nx.Graph, source: int, length: int, most: int) -> NDArray[np.bool_] | None:
-    """The sets of places of closed walks of at most `length` steps that no other walk's set contains, the largest first.
+    """Return the maximal sets of places on closed walks of at most `length` steps, the largest first.
 
-    bool [V, places]; None where a walk can be in more than `most` states, which are a place and the set of those visited.
+    bool [V, places]; None if there are more than `most` states of walks, each a place and the set of those visited.
     """
     sets = _closed_walks(graph, source, length, most)
     if sets is None:
         return None
     size = _BITS[sets.view(np.uint8)].sum(axis=1, dtype=np.int64)
-    sets = sets[np.lexsort((*sets.T, -size))]  # of one size by value, the first word the lowest
+    sets = sets[np.lexsort((*sets.T, -size))]  # ties by value, the first word the least significant
     kept, count = np.empty_like(sets), 0
     for begin in range(0, len(sets), _AT_ONCE):
         seconds_left()
@@ -40,7 +40,7 @@ def largest_visits(graph: nx.Graph, source: int, length: int, most: int) -> NDAr
 
 
 def _closed_walks(graph: nx.Graph, source: int, length: int, most: int) -> NDArray[np.uint64] | None:
-    """The different sets of closed walks, uint64 [n, words], by breadth-first search over states; None: too many."""
+    """Return the different sets of closed walks, uint64 [n, words], by breadth-first search over states; None: too many."""
     import networkx as nx
 
     reached = nx.single_source_shortest_path_length(graph, source)
@@ -69,7 +69,7 @@ def _closed_walks(graph: nx.Graph, source: int, length: int, most: int) -> NDArr
 
 
 def _table(nodes: NDArray[np.int32], sets: NDArray[np.uint64], count: int) -> NDArray[np.int32]:
-    """A hash table of the first `count` states, with free slots for as many as the arrays can hold."""
+    """Return a hash table of the first `count` states, with free slots for as many as the arrays can hold."""
     slots = np.full(1 << (3 * len(nodes) // 2).bit_length(), -1, np.int32)
     for begin in range(0, count, _AT_ONCE):
         seconds_left()
@@ -79,7 +79,7 @@ def _table(nodes: NDArray[np.int32], sets: NDArray[np.uint64], count: int) -> ND
 
 @kernel
 def _slot(nodes: Any, sets: Any, state: Any, slots: Any) -> Any:
-    """Where a state is in the hash table of states (their numbers, -1 where free), or belongs."""
+    """Return the slot of a state in the hash table (of state numbers, -1 if free), or the free slot where it belongs."""
     code = mix(np.uint64(nodes[state]))
     for w in range(sets.shape[1]):
         code = mix(code ^ sets[state, w])
@@ -98,7 +98,7 @@ def _slot(nodes: Any, sets: Any, state: Any, slots: Any) -> Any:
 
 @kernel
 def _enter(nodes: Any, sets: Any, begin: Any, end: Any, slots: Any) -> None:
-    """Put the states `begin` to `end` into a table; its length is a power of 2."""
+    """Enter the states `begin` to `end` in a table, in place; its length is a power of 2."""
     for state in range(begin, end):
         slots[_slot(nodes, sets, state, slots)] = state
 
@@ -107,7 +107,23 @@ def _enter(nodes: Any, sets: Any, begin: Any, end: Any, slots: Any) -> None:
 def _walk_on(
     first: Any, others: Any, back: Any, left: Any, begin: Any, end: Any, nodes: Any, sets: Any, count: Any, slots: Any
 ) -> Any:
-    """One step from the states `begin` to `end` to every place from which `left` steps lead back; new states are appended."""
+    """Extend the states begin..end-1 by one step to every place from which `left` steps lead back; append new states, in place.
+
+    Args:
+        first: int64 [n + 1], index of a place's first neighbour in `others`.
+        others: int64 [edges], neighbours.
+        back: int64 [n], steps back to the source.
+        left: Steps that remain after this one.
+        begin: The first state to extend.
+        end: The state after the last.
+        nodes: int32 [states], the place of each state.
+        sets: uint64 [states, words], its set.
+        count: The number of states.
+        slots: int32, the hash table of the states.
+
+    Returns:
+        The new number of states.
+    """
     for state in range(begin, end):
         for k in range(first[nodes[state]], first[nodes[state] + 1]):
             other = others[k]
@@ -126,7 +142,7 @@ def _walk_on(
 
 @kernel
 def _keep_widest(sets: Any, kept: Any, count: Any) -> Any:
-    """Append to the `count` sets of `kept` those that none of them contains; the larger come first. Returns the new count."""
+    """Append to the `count` sets of `kept` those that none of them contains, the largest first, in place; return the count."""
     for i in range(len(sets)):
         contained = False
         for q in range(count):

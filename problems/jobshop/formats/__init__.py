@@ -1,4 +1,4 @@
-"""Instance files, their format by the content: the standard text, Taillard's own, the flexible .fjs, JSON.
+"""Instance files: the standard text, Taillard's format, the flexible .fjs and JSON; the content decides which.
 
 Lines of a text format that begin with # are comments. Numbers are integers.
 """
@@ -24,14 +24,17 @@ _HEAD = 4096
 
 
 def read_instance(path: str | Path) -> JobShopInstance:
-    """The instance in a file, its format by the content (a flexible one's name ends in .fjs, unless its header has three
-    numbers). Raises InputError with file, line, field and what is accepted, or OSError."""
+    """Return the instance in a file.
+
+    The content decides on the format; the name of a flexible text file ends in .fjs unless its header has three numbers. Raises
+    InputError with file, line, field and what is accepted, or OSError.
+    """
     name = plain_name(path)
     return read_text(Text.read(path), name.stem, name.suffix.lower() == ".fjs")
 
 
 def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInstance:
-    """The instance in a text; `name` stands in where the format has none. Raises InputError."""
+    """Return the instance in a text; it is called `name` if the format has no name. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
         return read_json(text, name)
     lines, comment = read_lines(text)
@@ -50,10 +53,11 @@ def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInst
 
 
 def recognises(head: str) -> bool:
-    """Whether a file that begins so looks like one of these formats.
+    """Return whether a file that begins with `head` looks like one of these formats.
 
-    Of plain numbers: a header of two or three, and at least half of the whole lines after it rows of the standard or the
-    flexible format, one of them with two operations at least. (So `read` can say what is wrong with the others.)
+    A file of plain numbers does so if its header has two or three numbers, and at least half of the complete lines after it are
+    rows of the standard or the flexible format, one of them with at least two operations. The other half may be malformed, so
+    that `read` can report their faults.
     """
     if _JSON.match(head) is not None or has_title(head):
         return True
@@ -64,7 +68,7 @@ def recognises(head: str) -> bool:
         if has_sections(head):
             return True
         rows = lines[1:]
-        if len(head) >= _HEAD:  # the last line is cut: it counts only where it is the only one, and then up to the cut
+        if len(head) >= _HEAD:  # the last line may be cut: it counts only if it is the only one, up to the cut
             *rows, (number, tokens) = rows
             rows = rows or [(number, tokens[: (len(tokens) - 1) // 2 * 2])]
         counts = [most_operations(text, line, machines) for line in rows]
@@ -74,10 +78,10 @@ def recognises(head: str) -> bool:
 
 
 def write_instance(instance: JobShopInstance, path: str | Path) -> None:
-    """Write a file from which `read_instance` gives the same instance back (the name by the file's own, but in JSON).
+    """Write a file from which `read_instance` returns an equal instance (named by the file name, unless it is JSON).
 
-    .fjs is the flexible format, .json JSON; under other names the standard text where it can hold the instance, else JSON.
-    Raises UsageError for an .fjs that cannot.
+    The suffix .fjs means the flexible format, .json JSON; any other the standard text if it can hold the instance, otherwise
+    JSON. Raises UsageError for an .fjs name if that format cannot hold the instance.
     """
     path = Path(path)
     suffix = plain_name(path).suffix.lower()
@@ -91,6 +95,6 @@ def write_instance(instance: JobShopInstance, path: str | Path) -> None:
 
 
 def _has_no_dates(instance: JobShopInstance) -> bool:
-    """Whether an instance is no more than machines and durations: no dates, weights, rules or objective but the makespan."""
+    """Return whether an instance has only machines and durations: no dates, weights or side constraints, and the makespan."""
     dates = instance.release.any() or instance.due is not None or (instance.weight != 1).any() or instance.rules is not None
     return instance.objective == "makespan" and not dates

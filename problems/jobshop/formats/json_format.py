@@ -1,10 +1,10 @@
-"""Instances in JSON: everything an instance can have, or the call of a generator that makes it.
+"""Instances in JSON: all data of an instance, or the call of a generator that makes it.
 
 {"problem": "jobshop", "name": "small", "machines": 2, "objective": "weighted_tardiness", "jobs": [
   {"operations": [[0, 3], [[0, 4], [1, 2]]], "release": 0, "due": 9, "weight": 2},
   [[1, 5]]]}
-An operation is [machine, duration], or a list of these where it has a choice; a job without dates may be the list of its
-operations alone. Machines are numbered from `first_machine` (0 unless given). Rules: json_rules.py.
+An operation is [machine, duration], or a list of these if it has a choice; a job without dates may be the list of its operations
+alone. Machines are numbered from `first_machine` (0 unless given). Side constraints: json_rules.py.
 
 {"problem": "jobshop", "name": "ta01", "generator": "taillard", "parameters": {"jobs": 15, ...}}
 """
@@ -50,12 +50,12 @@ _DEFAULTS = {"release": 0, "due": None, "weight": 1}
 
 
 def read_json(text: Text, name: str = "") -> JobShopInstance:
-    """The instance in a JSON text; `name` stands in for a missing one. Raises InputError with line and field."""
+    """Return the instance in a JSON text; it is called `name` if it has no name. Raises InputError with line and field."""
     return read_object(text, lambda field: from_json_value(field, name))
 
 
 def from_json_value(field: Field, name: str = "") -> JobShopInstance:
-    """The instance of a JSON object. Raises InputError with the field."""
+    """Return the instance of a JSON object. Raises InputError with the field."""
     if "generator" in field.value:
         made: JobShopInstance = generated(field, GENERATORS, "jobshop", name)
         return made
@@ -84,7 +84,7 @@ def from_json_value(field: Field, name: str = "") -> JobShopInstance:
 
 
 def _names(fields: list[Field]) -> list[str]:
-    """Different texts. Raises InputError."""
+    """Return the texts of `fields`, which must be distinct. Raises InputError."""
     found: dict[str, None] = {}
     for field in fields:
         if field.text() in found:
@@ -94,7 +94,7 @@ def _names(fields: list[Field]) -> list[str]:
 
 
 def _job(field: Field) -> Record:
-    """An object with operations and dates; a list is one of operations alone."""
+    """Return the record of a job: an object with operations and dates, or a list of operations alone."""
     if isinstance(field.value, list):
         return Record({"operations": field.value}, field.place, _JOB.keys)
     return field.record()
@@ -107,7 +107,7 @@ def _due(job: Record) -> int:
 
 
 def _choices(field: Field, machines: int, base: int) -> list[tuple[int, int]]:
-    """The machines that can do an operation, from 0, and how long they take."""
+    """Return (machine from 0, duration) for every machine that can process an operation. Raises InputError."""
     several = isinstance(field.value, list) and field.value and isinstance(field.value[0], list)
     found = []
     for pair in field.entries() if several else [field]:
@@ -122,7 +122,7 @@ def _choices(field: Field, machines: int, base: int) -> list[tuple[int, int]]:
 
 # -------------------------------------------------------------------- the writer
 def write_json(instance: JobShopInstance, path: Path) -> None:
-    """Write the instance, a line a job."""
+    """Write the instance, with one line per job."""
     head: dict[str, Any] = {"problem": "jobshop", "name": instance.name}
     if instance.comment:
         head["comment"] = instance.comment
@@ -143,6 +143,7 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
 
 
 def _jobs(instance: JobShopInstance) -> list[dict[str, Any]]:
+    """Return the JSON of each job, without values that are defaults."""
     base = instance.first_machine
     jobs: list[dict[str, Any]] = []
     for j, row in enumerate(instance.rows()):
@@ -150,7 +151,7 @@ def _jobs(instance: JobShopInstance) -> list[dict[str, Any]]:
         operations = [pairs[0] if len(pairs) == 1 else pairs for pairs in choices]
         facts = {"release": int(instance.release[j]), "weight": int(instance.weight[j])}
         facts |= {} if instance.due is None else {"due": int(instance.due[j])}
-        told = {key: value for key, value in facts.items() if value != _DEFAULTS[key]}
+        given = {key: value for key, value in facts.items() if value != _DEFAULTS[key]}
         named = {"name": instance.job_names[j]} if instance.job_names else {}
-        jobs.append({**named, "operations": operations, **told})
+        jobs.append({**named, "operations": operations, **given})
     return jobs

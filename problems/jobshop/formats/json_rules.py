@@ -1,4 +1,4 @@
-"""Reader and writer of the rules of a job shop in JSON; formats.md, "Rules in JSON", describes the fields."""
+"""Reader and writer of the side constraints of a job shop in JSON; formats.md, "Rules in JSON", describes the fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from corl.fields import Array, Either, Flag, Integer, Kind, Null, Object, Row
 from corl.files.json_instances import Field, Record
 from corl.problems.jobshop.instance import HORIZON, JobShopInstance
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 __all__ = ["FACTS", "JOB", "REFUSED", "REFUSED_OF_JOBS", "rules_of", "write_rules"]
 
@@ -30,7 +30,7 @@ FACTS: dict[str, Kind] = {
     "unavailable": Array(Array(Row(_SPAN, Either(_SPAN, Null())))),
     "setups": Array(Either(_SETUPS, Null())),
 }
-"""Of an instance: what rules it may have."""
+"""Optional fields of an instance."""
 JOB: dict[str, Kind] = {
     "earliest": Array(_TIME, 1),
     "no_wait": Either(Flag(), Array(Flag(), 1)),
@@ -39,14 +39,22 @@ JOB: dict[str, Kind] = {
     "earliness": Integer(0, _HEAVIEST),
     "fixed": Array(Either(Array(Integer(0), 2, 2), Null()), 1),
 }
-"""Of a job."""
+"""Optional fields of a job."""
 
 
 # -------------------------------------------------------------------- the reader
 def rules_of(
     given: Record, jobs: list[Record], rows: list[list[list[tuple[int, int]]]], machines: int, base: int
-) -> Rules | None:
-    """The rules that an instance's JSON has, None where it has none. rows: the operations of its jobs. Raises InputError."""
+) -> SideConstraints | None:
+    """Return the side constraints in the JSON of an instance; None if it has none. Raises InputError.
+
+    Args:
+        given: The record of the instance.
+        jobs: The records of its jobs.
+        rows: The operations of its jobs, each a list of (machine, duration).
+        machines: The number of machines.
+        base: The number of machine 0 in the file.
+    """
     rules: dict[str, Any] = {"now": given["now"].integer()} if "now" in given else {}
     lengths = [len(row) for row in rows]
     if "unavailable" in given:
@@ -74,11 +82,11 @@ def rules_of(
     if has("fixed"):
         pairs = [pair for job, row in zip(jobs, rows) for pair in _fixed(job, row, machines, base)]
         rules["fixed_machine"], rules["fixed_start"] = np.array(pairs, np.int64).T
-    return Rules(**rules) if rules else None
+    return SideConstraints(**rules) if rules else None
 
 
 def _spell(field: Field) -> tuple[int, int]:
-    """From when to when a machine is not available; to null: for good."""
+    """Return the begin and the end of a break; an end of null means FOREVER."""
     begin, end = field.entries()
     return begin.integer(), FOREVER if end.value is None else end.integer()
 
@@ -101,7 +109,7 @@ def _setups(fields: list[Field]) -> dict[str, Any]:
 
 
 def _family(job: Record, length: int, default: int, most: int) -> list[int]:
-    """A number for all operations of a job, or a list."""
+    """Return the families of a job's operations, given as one number for all or as a list."""
     field = job.get("family", default)
     if isinstance(field.value, list):
         families: list[int] = field.integers(length, low=0, high=most).tolist()
@@ -110,7 +118,7 @@ def _family(job: Record, length: int, default: int, most: int) -> list[int]:
 
 
 def _no_wait(job: Record, length: int) -> list[bool]:
-    """Whether all of a job's operations follow without waiting, or of each whether it does."""
+    """Return for each operation of a job whether it follows without waiting, given as one flag for all or as a list."""
     field = job.get("no_wait", False)
     if isinstance(field.value, list):
         flags = [each.flag() for each in field.entries(length)]
@@ -121,7 +129,7 @@ def _no_wait(job: Record, length: int) -> list[bool]:
 
 
 def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: int) -> list[tuple[int, int]]:
-    """(machine, start) of each operation of a job, (-1, -1) where it is free."""
+    """Return (machine, start) for each operation of a job; (-1, -1) if it is free."""
     found = []
     for field, choices in zip(job.get("fixed", [None] * len(row)).entries(len(row)), row):
         if field.value is None:
@@ -136,7 +144,7 @@ def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: i
 
 # -------------------------------------------------------------------- the writer
 def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
-    """Add the rules to what is written of the whole and of each job."""
+    """Add the side constraints to the JSON of the instance, `head`, and to that of each of the `jobs`, in place."""
     rules = instance.rules
     if rules is None:
         return
@@ -148,7 +156,7 @@ def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict
             spells[machine].append([begin, None if end == FOREVER else end])
         head["unavailable"] = spells
     if rules.setups is not None:
-        head["setups"] = [_written(rules, machine) for machine in range(instance.machines)]
+        head["setups"] = [_setups_json(rules, machine) for machine in range(instance.machines)]
     cuts, base = instance.first[1:-1], instance.first_machine
     for key in ("earliest", "no_wait", "family"):
         if (value := getattr(rules, key)) is not None:
@@ -164,8 +172,8 @@ def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict
             job["fixed"] = [[machine + base, start] if start >= 0 else None for machine, start in pairs]
 
 
-def _written(rules: Rules, machine: int) -> dict[str, Any] | None:
-    """One machine's set-ups; null where it has none, but of the first, from which the number of families is read."""
+def _setups_json(rules: SideConstraints, machine: int) -> dict[str, Any] | None:
+    """Return the JSON of a machine's set-ups; null without set-ups, except for machine 0, which states the number of families."""
     assert rules.setups is not None
     first = {} if rules.first_setups is None else {"first": rules.first_setups[machine].tolist()}
     if machine and not rules.setups[machine].any() and not any(first.get("first", ())):

@@ -1,4 +1,4 @@
-"""What the text formats share: lines of tokens, the header, and that there are as many lines as it says."""
+"""Common parts of the text formats: lines of tokens, the header, and the check of the number of lines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Line", "Operation", "check_count", "read_lines", "size"]
 _LARGEST_JOBS = 10_000_000
 
 Line = tuple[int, list[str]]
-"""The number of a line, and its tokens."""
+"""The line number, and the tokens of the line."""
 Operation = list[tuple[int, int]]
-"""(machine, duration) of every machine that can do it."""
+"""(machine, duration) for every machine that can process the operation."""
 
 
 def read_lines(text: Text) -> tuple[list[Line], str]:
-    """(line number, tokens) of the lines that are no comments; and the comments."""
+    """Return the lines that are not comments, and the text of the comments."""
     lines, comments = [], []
     for number, line in text.lines():
         if line.startswith("#"):
@@ -27,7 +27,7 @@ def read_lines(text: Text) -> tuple[list[Line], str]:
 
 
 def size(text: Text, header: Line) -> tuple[int, int]:
-    """Jobs and machines."""
+    """Return the numbers of jobs and machines in a header. Raises InputError."""
     number, tokens = header
     if len(tokens) < 2:
         message = f"{quoted(' '.join(tokens))} is not accepted; accepted: the numbers of jobs and machines"
@@ -37,6 +37,7 @@ def size(text: Text, header: Line) -> tuple[int, int]:
 
 
 def check_count(text: Text, rows: list[Line], jobs: int, field: str, header: int) -> None:
+    """Raise InputError unless there is one row per job; `header` is the line that states the number of jobs."""
     if len(rows) != jobs:
         line = rows[min(jobs, len(rows) - 1)][0] if rows else header
         raise text.error(f"{len(rows):,} lines; line {header} says {jobs:,} jobs, a line each", line=line, field=field)

@@ -1,8 +1,8 @@
-"""A line a job: the standard format and the flexible .fjs.
+"""The formats with one line per job: the standard format and the flexible .fjs.
 
-standard  "jobs machines", then a line a job: "machine duration" pairs in the order of the operations, machines from 0
-.fjs      "jobs machines [anything]", then a line a job: how many operations, and for each how many machines can do it and as
-          many "machine duration" pairs, machines from 1
+standard  "jobs machines", then for each job a line of "machine duration" pairs in the order of its operations; machines from 0
+.fjs      "jobs machines [anything]", then for each job a line: the number of operations, and for each operation the number of
+          eligible machines and that many "machine duration" pairs; machines from 1
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ __all__ = ["most_operations", "read_flexible", "read_standard", "write_flexible"
 
 
 def read_standard(text: Text, lines: list[Line], name: str, comment: str) -> JobShopInstance:
-    """The instance in the lines of a standard file. Raises InputError."""
+    """Return the instance in the lines of a standard file. Raises InputError."""
     return _read(text, lines, name, comment, _standard_row, 0)
 
 
 def read_flexible(text: Text, lines: list[Line], name: str, comment: str) -> JobShopInstance:
-    """The instance in the lines of an .fjs file. Raises InputError."""
+    """Return the instance in the lines of an .fjs file. Raises InputError."""
     return _read(text, lines, name, comment, _flexible_row, 1)
 
 
 def most_operations(text: Text, line: Line, machines: int) -> int:
-    """How many operations a line has in one of the two formats; 0 where it has a fault in both."""
+    """Return the number of operations of a line in one of the two formats; 0 if it is malformed in both."""
     return max(_count(row, text, line, machines) for row in (_standard_row, _flexible_row))
 
 
 def _count(row: Callable[[Text, Line, int], list[Operation]], text: Text, line: Line, machines: int) -> int:
-    """How many operations a line has in a format; 0 where it has a fault."""
+    """Return the number of operations of a line in a format; 0 if it is malformed."""
     try:
         return len(row(text, line, machines))
     except InputError:
@@ -50,6 +50,7 @@ def _read(
     row: Callable[[Text, Line, int], list[Operation]],
     first_machine: int,
 ) -> JobShopInstance:
+    """Return the instance of a header and rows that `row` parses. Raises InputError."""
     jobs, machines = size(text, lines[0])
     header, tokens = lines[0]
     if len(tokens) > (2 if row is _standard_row else 3):
@@ -61,7 +62,7 @@ def _read(
 
 
 def _standard_row(text: Text, line: Line, machines: int) -> list[Operation]:
-    """Pairs "machine duration", machines from 0."""
+    """Return the operations in a line of pairs "machine duration", machines from 0."""
     number, tokens = line
     if len(tokens) % 2:
         message = f"{len(tokens)} numbers; accepted: pairs of machine and duration (a flexible instance's name ends in .fjs)"
@@ -70,7 +71,7 @@ def _standard_row(text: Text, line: Line, machines: int) -> list[Operation]:
 
 
 def _flexible_row(text: Text, line: Line, machines: int) -> list[Operation]:
-    """How many operations; for each how many machines, and as many pairs "machine duration", machines from 1."""
+    """Return the operations in a line: their number; for each, the number of machines, then pairs "machine duration"."""
     number, tokens = line
     count = text.integer(tokens[0], "operations", number, 1, len(tokens))
     at = 1
@@ -99,12 +100,12 @@ def _pair(text: Text, number: int, tokens: list[str], at: int, machines: int, ba
 
 # -------------------------------------------------------------------- the writers
 def write_standard(instance: JobShopInstance, path: Path) -> None:
-    """Write the standard text of an instance without choices, its machines numbered from 0."""
+    """Write the standard text of an instance without choices; machines are numbered from 0."""
     _write(instance, path, _standard_text)
 
 
 def write_flexible(instance: JobShopInstance, path: Path) -> None:
-    """Write an .fjs file, its machines numbered from 1."""
+    """Write an .fjs file; machines are numbered from 1."""
     _write(instance, path, _flexible_text)
 
 

@@ -1,6 +1,7 @@
-"""Taillard's own format, in which every job visits every machine once.
+"""Taillard's format, in which every job visits every machine once.
 
-"jobs machines [time seed, machine seed, upper bound, lower bound]", Times, a line a job, Machines, a line a job; machines from 1
+A line "jobs machines [time seed, machine seed, upper bound, lower bound]"; the line "Times", and one line of durations per job;
+the line "Machines", and one line of machines per job, numbered from 1.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ _TITLE = re.compile(r"nb of jobs", re.IGNORECASE)
 
 
 def has_sections(content: str) -> bool:
-    """Whether a text has a line that says Times or Machines."""
+    """Return whether a text has a line "Times" or "Machines"."""
     return _SECTION.search(content) is not None
 
 
 def has_title(content: str) -> bool:
-    """Whether a text names its numbers ("Nb of jobs"), as some copies do."""
+    """Return whether a text labels its numbers ("Nb of jobs"), as some copies do."""
     return _TITLE.search(content) is not None
 
 
 def read_taillard(text: Text, lines: list[Line], name: str, comment: str) -> JobShopInstance:
-    """Times and machines as two matrices; every job visits every machine once."""
+    """Return the instance in the lines of a file of two matrices, times and machines. Raises InputError."""
     if has_title(" ".join(lines[0][1])):
         lines = lines[1:]
     if not lines:
@@ -52,16 +53,16 @@ def read_taillard(text: Text, lines: list[Line], name: str, comment: str) -> Job
 
 
 def _sections(text: Text, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """The lines under each of the words Times and Machines."""
-    seen: dict[str, int] = {}
+    """Yield each of the words "times" and "machines", and the lines under it."""
+    first_line: dict[str, int] = {}
     keyword, rows = "", []  # type: str, list[Line]
     for number, tokens in lines:
         word = tokens[0].lower()
         if word in ("times", "machines") and len(tokens) == 1:
-            if word in seen:
-                message = f"given twice, first in line {seen[word]}; accepted: one instance"
+            if word in first_line:
+                message = f"given twice, first in line {first_line[word]}; accepted: one instance"
                 raise text.error(message, line=number, field=word)
-            seen[word] = number
+            first_line[word] = number
             if keyword:
                 yield keyword, rows
             keyword, rows = word, []
@@ -82,5 +83,5 @@ def _matrix_row(text: Text, line: Line, machines: int, field: str, low: int, hig
 
 
 def _check_claim(text: Text, operations: int, line: int) -> None:
-    if operations > max(1, len(text.content)):  # a character each, at the least
+    if operations > max(1, len(text.content)):  # at least one character each
         raise text.error(f"{operations:,} operations cannot be in a file of {len(text.content):,} characters", line=line)

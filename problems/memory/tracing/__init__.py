@@ -1,4 +1,4 @@
-"""PyTorch models as programs (formats.md, "Real programs")."""
+"""Tracing of PyTorch and ONNX models to programs (formats.md, "Real programs")."""
 
 from __future__ import annotations
 
@@ -25,9 +25,17 @@ def trace(
     name: str = "",
     comment: str = "",
 ) -> MappingInstance:
-    """The program of a torch.nn.Module called with these inputs and keywords, or of a torch.export.ExportedProgram.
+    """Return the program of a model. Raises InputError if it cannot be traced.
 
-    Tensors may be on the meta device: nothing is computed, no weights are needed. Raises InputError where it cannot be traced.
+    Tensors may be on the meta device: nothing is computed, and no weights are needed.
+
+    Args:
+        model: A torch.nn.Module, or a torch.export.ExportedProgram.
+        inputs: Positional inputs of a module.
+        keywords: Keyword inputs of a module.
+        machine: None: the default one.
+        name: The instance's name; "": that of the model's class.
+        comment: Free text, kept in files.
     """
     from corl.problems.memory.tracing.fusion import fuse
     from corl.problems.memory.tracing.program import program_of
@@ -40,7 +48,7 @@ def trace(
 
 
 def trace_onnx(path: Path, batch: int = 1, dimensions: Mapping[str, int] | None = None) -> MappingInstance:
-    """The program of the model in an ONNX file, on the default machine. `batch`, `dimensions`: sizes of symbolic dimensions.
+    """Return the program of the model in an ONNX file, on the default machine; `batch`, `dimensions`: sizes of symbolic axes.
 
     Raises InputError, UsageError or OSError.
     """
@@ -58,9 +66,10 @@ def trace_onnx(path: Path, batch: int = 1, dimensions: Mapping[str, int] | None 
 def trace_model(
     *, model: str, batch: int = 1, dtype: DTYPES = "", tokens: int = 256, dimensions: str = "", fast_mib: float = 8.0
 ) -> MappingInstance:
-    """The program of a model that sources.load knows, or of an ONNX file. For `corl trace`.
+    """Return the program of a model that sources.load knows, or of an ONNX file. For `corl trace`.
 
-    tokens: of transformers' architectures. dimensions: of symbolic dimensions of an ONNX file, "height=224,width=224".
+    tokens: the length of inputs for transformers' architectures. dimensions: sizes of symbolic dimensions of an ONNX file, as in
+    "height=224,width=224".
     """
     from corl.problems.memory.generators import machine_with
 
@@ -76,11 +85,11 @@ def trace_model(
 
 
 def _of_file(model: str, batch: int, dtype: str, dimensions: str, fast_mib: float) -> MappingInstance:
-    """The program of an ONNX file, for `corl trace`."""
+    """Return the program of an ONNX file, for `corl trace`."""
     from corl.problems.memory.generators import machine_with
 
     if dtype:
-        raise UsageError("dtype: an ONNX file has types of its own; accepted: nothing")
+        raise UsageError("dtype: an ONNX file fixes its types; accepted: nothing")
     check_size("batch", batch)
     path, sizes = Path(model), dict[str, int]()
     for pair in filter(None, dimensions.split(",")):

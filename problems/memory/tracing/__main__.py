@@ -1,4 +1,4 @@
-"""Make the shipped programs anew: python -m corl.problems.memory.tracing FOLDER"""
+"""Make the shipped programs again: python -m corl.problems.memory.tracing FOLDER"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corl.problems.memory.tracing.models import SHIPPED
 
 
 def main(arguments: list[str]) -> int:
-    """Write every shipped model at its batch sizes, compressed; returns the exit code."""
+    """Write every shipped model at its batch sizes, compressed; return the exit code."""
     if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         print(__doc__, file=sys.stderr)
         return 2

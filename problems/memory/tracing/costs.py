@@ -1,11 +1,11 @@
 """The work of ATen operations: floating-point operations by kind, and how each may be fused.
 
 Matrix unit: 2 M N K of a matrix product; of a convolution 2 x elements of its result (transposed: of its input) x elements of
-one filter, which is that of its group; of attention its two products. These are torch.utils.flop_counter's numbers; sums
-begin with the bias.
-Vector unit, an element of the result: 1 for arithmetic, comparisons and choices, 4 for a transcendental function, what the
-formula takes for activations; an element of the input: 1 for a sum or a maximum, 8 for softmax and normalisations with
-statistics (mean, variance, scaling, affine map). Copies, gathers and conversions work nothing.
+one filter, which is that of its group; of attention its two products. These are the numbers of torch.utils.flop_counter; a bias
+adds none.
+Vector unit, per element of the result: 1 for arithmetic, comparisons and choices, 4 for a transcendental function, the number of
+operations in the formula for activations; per element of the input: 1 for a sum or a maximum, 8 for softmax and normalisations
+with statistics (mean, variance, scaling, affine map). Copies, gathers and conversions cost nothing.
 """
 
 from __future__ import annotations
@@ -43,27 +43,27 @@ _MOVES = _names(
 )
 
 GATHERS = _names("embedding gather index index_select _unsafe_index")
-"""They read of their table no more than they write."""
+"""Operations that read no more of their table than they write."""
 SCATTERS = _names("index_add index_copy index_put index_reduce scatter scatter_add scatter_reduce")
-"""In place, they touch no more of their target than of what they put there."""
+"""Operations that, in place, access no more of their target than they write."""
 OVERWRITES = _names("copy fill normal random uniform zero exponential bernoulli")
-"""In place, they do not read what they write over."""
+"""Operations that, in place, do not read the elements they overwrite."""
 FILLS = _names(
     "arange empty empty_like empty_strided eye full full_like linspace new_empty new_empty_strided new_full new_ones "
     "new_zeros ones ones_like scalar_tensor zeros zeros_like"
 )
-"""They read nothing and make one value or a range."""
+"""Operations that read nothing and produce one value or a range."""
 WHOLE = _names(
     "_adaptive_avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d avg_pool1d "
     "avg_pool2d batch_norm conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d embedding group_norm "
     "instance_norm layer_norm linear log_softmax matmul max_pool1d max_pool2d max_pool3d one_hot pad rms_norm "
     "scaled_dot_product_attention softmax stack upsample_nearest2d"
 )
-"""Operations taken as one, which PyTorch would take apart."""
+"""Operations that are recorded as one, although PyTorch decomposes them."""
 
 
 def base_name(function: Any) -> str:
-    """ "relu" for aten.relu_.default; leading underscores of internal forms are dropped where the public form is known."""
+    """Return "relu" for aten.relu_.default; internal forms lose their leading underscore if the public form is known."""
     name = str(function._schema.name).partition("::")[2]
     if name.startswith("__"):  # __and__, __ior__
         return name.strip("_")
@@ -72,12 +72,12 @@ def base_name(function: Any) -> str:
 
 
 def is_copy(name: str) -> bool:
-    """Whether an operation gives the values that it reads, perhaps in another type or layout."""
+    """Return whether an operation returns the values that it reads, possibly in another type or layout."""
     return name in _COPIES
 
 
 def cost_of(name: str, function: Any, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Cost:
-    """What an operation works. `inputs` and `outputs` are its tensors, `args` its positional arguments."""
+    """Return the cost of an operation. `inputs` and `outputs` are its tensors, `args` its positional arguments."""
     made = float(outputs[0].numel()) if outputs else 0.0
     most = max([float(t.numel()) for t in inputs], default=made)
     if (matrix := _matrix(name, args, inputs, outputs)) is not None:
@@ -96,11 +96,11 @@ def cost_of(name: str, function: Any, args: Sequence[Any], inputs: Sequence[Any]
         return Cost(0.0, made * (4.0 if name in _TRANSCENDENTAL else float(_FORMULAS.get(name, 1))), "elementwise")
     if name in _REDUCTIONS or _tagged(function, "reduction"):
         return Cost(0.0, float(inputs[0].numel()), "reduction")
-    return Cost(0.0, max(made, most), "other")  # not known: an operation an element
+    return Cost(0.0, max(made, most), "other")  # unknown operation: one per element
 
 
 def _matrix(name: str, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Cost | None:
-    """The cost of what runs on the matrix unit; None: not this."""
+    """Return the cost of an operation on the matrix unit; None for any other."""
     made = float(outputs[0].numel()) if outputs else 0.0
     if name in _PRODUCTS:
         return Cost(2.0 * made * args[_PRODUCTS[name]].shape[-1], 0.0, "other")
@@ -117,7 +117,7 @@ def _matrix(name: str, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequ
 
 
 def _pooling(name: str, args: Sequence[Any], read: float, made: float) -> float:
-    """An operation for each element of each window; adaptive windows are taken to cover the input once."""
+    """Return one operation per element of each window; adaptive windows are assumed to cover the input once."""
     if "adaptive" in name:
         return read
     found = re.search(r"pool(\d)d", name)
@@ -127,7 +127,7 @@ def _pooling(name: str, args: Sequence[Any], read: float, made: float) -> float:
 
 
 def _is_training_norm(name: str, args: Sequence[Any]) -> bool:
-    """batch_norm with the statistics of its own batch."""
+    """Return whether it is batch_norm with the statistics of its own batch."""
     return name == "batch_norm" and bool(args[5])
 
 

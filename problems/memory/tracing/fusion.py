@@ -1,15 +1,15 @@
-"""Fusion: which steps become one operation of the program, as compilers for accelerators fuse.
+"""Fusion: the steps that become one operation of the program, as compilers for accelerators fuse them.
 
 1. An elementwise step joins the operation that made one of its operands, if nothing else reads that operand, it is no output,
    and it has as many elements as the result (batch normalisation, bias, residual addition and activation after a convolution).
-   Of several such operands that of the latest operation is taken; operations of elementwise steps alone that made the others
-   become part of it.
+   Of several such operands, that of the latest operation is taken; the operations of the others, if they consist of elementwise
+   steps alone, become part of it.
 2. A reduction (softmax, normalisation, sum) joins an operation of elementwise steps alone that made its operand, under the same
    conditions (the mask before softmax, the square before a mean).
-3. What is constant is computed before the program runs (recording.py); zeros, ranges and the like are made by their readers.
+3. Constants are computed before the program runs (recording.py); zeros, ranges and the like are made by their readers.
 
-The operation runs where its last step stood; it is not fused if something between needs what it writes, or writes over
-what it reads. Conversions of type are elementwise; copies into another layout are operations of their own, as are gathers and
+The operation runs at the time of its last step; steps are not fused if an operation in between needs the result, or overwrites
+an operand. Type conversions are elementwise; copies into another layout are operations of their own, as are gathers and
 concatenations.
 """
 
@@ -25,34 +25,34 @@ __all__ = ["Group", "fuse"]
 
 @dataclass
 class Group:
-    """Steps that are one operation."""
+    """Steps that form one operation."""
 
     steps: list[Step]
     time: int
     """The position of its last step."""
     inside: set[int] = field(default_factory=set)
-    """Versions that are made and used within: they are never in memory."""
+    """Versions that are made and used within the operation, and so are never in memory."""
 
     @property
     def written(self) -> set[int]:
-        """Versions that it leaves behind."""
+        """Versions that it writes to memory."""
         return {v for step in self.steps for v in step.writes} - self.inside
 
     @property
     def read(self) -> set[int]:
-        """Versions that it needs."""
+        """Versions that it reads from memory."""
         own = {v for step in self.steps for v in step.writes}
         return {v for step in self.steps for v in step.reads} - own
 
 
 def fuse(recording: Recording) -> list[Group]:
-    """The operations in the order in which they run; steps whose results nobody needs are left out."""
+    """Return the operations in the order in which they run; steps with unused results are dropped."""
     steps = _needed(recording)
     return sorted(_Fusion(recording, steps).groups, key=lambda group: group.time)
 
 
 def _needed(recording: Recording) -> list[Step]:
-    """The steps without those that lead to no output, and without results that nobody needs."""
+    """Return the steps that lead to an output, without unused results."""
     needed = {number for number, version in enumerate(recording.versions) if version.kind == "output"}
     kept: list[Step] = []
     for step in reversed(recording.steps):
@@ -64,13 +64,13 @@ def _needed(recording: Recording) -> list[Step]:
 
 
 class _Fusion:
-    """The rules, step after step. Groups that are there already run before the step that is looked at."""
+    """The rules, applied step by step. Existing groups run before the step under consideration."""
 
     def __init__(self, recording: Recording, steps: list[Step]) -> None:
         self.versions, self.groups = recording.versions, list[Group]()
         self._needs = Counter(v for step in steps for v in step.reads)
         self._writer: dict[int, tuple[Group, Step]] = {}
-        self._updated: dict[int, Group] = {}  # version -> the group that writes over it
+        self._updated: dict[int, Group] = {}  # version -> the group that overwrites it
         self._readers: dict[int, list[Group]] = defaultdict(list)
         for time, step in enumerate(steps):
             group = self._joined(step, time)
@@ -81,7 +81,7 @@ class _Fusion:
                 self._readers[v].append(group)
 
     def _joined(self, step: Step, time: int) -> Group:
-        """The group of a step: the latest that it may join, or a new one."""
+        """Return the group of a step: the latest one that it may join, or a new one."""
         fitting = [v for v in step.reads if v in self._writer and self._fits(step, v)]
         joined: Group | None = None
         for v in sorted(fitting, key=lambda v: -self._writer[v][0].time):
@@ -102,7 +102,7 @@ class _Fusion:
         return joined
 
     def _absorb(self, group: Group, other: Group) -> None:
-        """Make another group part of this one."""
+        """Merge another group into this one, in place."""
         group.steps = other.steps + group.steps
         group.inside |= other.inside
         self.groups = [kept for kept in self.groups if kept is not other]
@@ -112,7 +112,7 @@ class _Fusion:
             self._readers[v] = [group if reader is other else reader for reader in readers]
 
     def _fits(self, step: Step, v: int) -> bool:
-        """Whether a step may follow within one operation what made version v, by kind and by shape (rules 1 and 2)."""
+        """Return whether a step may follow the one that made version v in an operation, by kind and shape (rules 1 and 2)."""
         (group, made), version, role = self._writer[v], self.versions[v], step.cost.role
         if version.kind == "output" or self._needs[v] > 1 or role == "other" or made.writes[v] < version.bytes:
             return False
@@ -122,11 +122,11 @@ class _Fusion:
         return sizes == {made.elements} and (role == "reduction" or step.elements == made.elements)
 
     def _may_wait(self, group: Group, v: int) -> bool:
-        """Whether a group may run later than all others: none of them needs what it writes, or writes over what it reads."""
+        """Return whether a group may run after all others: none needs its results, or overwrites its operands."""
         read = any(reader is not group for w in group.written - {v} for reader in self._readers[w])
         return not read and all(self._updated.get(r, group) is group for r in group.read)
 
 
 def _is_elementwise(group: Group) -> bool:
-    """Whether all steps are elementwise."""
+    """Return whether all steps are elementwise."""
     return all(step.cost.role == "elementwise" for step in group.steps)

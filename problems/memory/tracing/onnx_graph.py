@@ -1,7 +1,7 @@
-"""An ONNX model as steps: its nodes are run as ATen operations on meta tensors, which the recorder of PyTorch models writes down.
+"""An ONNX model as steps: its nodes run as ATen operations on meta tensors, and the recorder of PyTorch models records these.
 
-Nothing is computed but what is known beforehand (shapes, indices, constants), on the CPU. Values of weights are not needed, only
-their shapes, so that files with external data are read without it.
+Only values that are known beforehand (shapes, indices, constants) are computed, on the CPU. The values of weights are not needed,
+only their shapes, so that files with external data are read without it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from corl.problems.memory.tracing.steps import Recording
 __all__ = ["Call", "record_onnx"]
 
 _KNOWN = 2**16
-"""Elements of the largest initializer of integers whose values are looked at: what shapes and indices are made of."""
+"""Elements of the largest integer initializer whose values are loaded: these determine shapes and indices."""
 _ACCEPTED = "accepted: an ONNX model with operators of ai.onnx, without loops"
 
 
 def record_onnx(path: Path, batch: int, dimensions: Mapping[str, int]) -> Recording:
-    """The steps of the model in a file. `dimensions`: sizes of symbolic dimensions by name; an input's first has size `batch`
-    where it is symbolic and not named there. Raises InputError, UsageError or OSError."""
+    """Return the steps of the model in a file. Raises InputError, UsageError or OSError.
+
+    `dimensions` has the sizes of symbolic dimensions by name; the first dimension of an input has size `batch` if it is symbolic
+    and not among them.
+    """
     model = _loaded(path)
     recorder = Recorder()
     runner = _Runner(model, path, recorder)
@@ -38,7 +41,7 @@ def record_onnx(path: Path, batch: int, dimensions: Mapping[str, int]) -> Record
 
 
 def _loaded(path: Path) -> Any:
-    """The model, functions of its own put where they are called."""
+    """Return the model, with its own functions inlined."""
     try:
         import onnx
     except ImportError as error:
@@ -67,7 +70,7 @@ def _line(error: BaseException) -> str:
 
 
 class Call:
-    """A node as its operator sees it. What it takes is on the CPU if all of it is known beforehand, else on the meta device."""
+    """A node, for its operator. Its inputs are on the CPU if all of them are known beforehand, otherwise on the meta device."""
 
     def __init__(self, runner: _Runner, node: Any, values: Sequence[Any]) -> None:
         from onnx.helper import get_attribute_value
@@ -81,48 +84,48 @@ class Call:
         self.beforehand = all(part is None or part.device.type == "cpu" for part in parts)
 
     def error(self, message: str) -> InputError:
-        """The InputError for a fault of this node."""
+        """Return the InputError for a fault of this node."""
         return InputError(message, file=str(self._runner.file), field=f"{self.kind} {quoted(self._place)}")
 
     def attribute(self, name: str, default: Any) -> Any:
-        """Numbers, lists of them, or text."""
+        """Return an attribute: a number, a list of numbers, or text."""
         value = self._attributes.get(name, default)
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
     def is_missing(self, k: int) -> bool:
-        """Whether the k-th input is not given."""
+        """Return whether the k-th input is not given."""
         return k >= len(self._values) or self._values[k] is None
 
     def is_known(self, k: int) -> bool:
-        """Whether the value of the k-th input is known before the program runs."""
+        """Return whether the value of the k-th input is known before the program runs."""
         return not self.is_missing(k) and _is_known(self._values[k])
 
     def shape(self, k: int) -> tuple[int, ...]:
-        """Of the k-th input."""
+        """Return the shape of the k-th input."""
         return tuple(self._given(k).shape)
 
     def like(self, k: int) -> torch.dtype:
-        """The type of the k-th input."""
+        """Return the type of the k-th input."""
         found: torch.dtype = self._given(k).dtype
         return found
 
     def dtype(self, code: int) -> torch.dtype:
-        """PyTorch's name of a type of ONNX."""
+        """Return the PyTorch type for a type code of ONNX."""
         return self._runner.dtype(code)
 
     def tensor(self, k: int) -> Any:
-        """The k-th input, to compute with."""
+        """Return the k-th input, for computing."""
         return self._to_compute(self._given(k))
 
     def sequence(self, k: int) -> list[Any]:
-        """The tensors of the k-th input, which is a sequence, to compute with."""
+        """Return the tensors of the k-th input, a sequence, for computing."""
         return [self._to_compute(part) for part in self._values[k]]
 
     def _to_compute(self, value: Any) -> Any:
         return value if self.beforehand or not _is_known(value) else self._runner.on_meta(value)
 
     def numbers(self, k: int) -> list[float]:
-        """The k-th input, as far as shapes are made of it."""
+        """Return the values of the k-th input, on which shapes depend. Raises InputError if they are unknown."""
         value = self._given(k)
         if not _is_known(value):
             raise self.error(f"input {k + 1} depends on data; accepted: shapes, axes and sizes that are known beforehand")
@@ -130,20 +133,20 @@ class Call:
         return found
 
     def integers(self, k: int) -> list[int]:
-        """The same, as integers."""
+        """Return the same, as integers."""
         return [int(value) for value in self.numbers(k)]
 
     def scalar(self, k: int) -> float:
-        """The same, of one number."""
+        """Return the same, a single number."""
         (value,) = self.numbers(k)
         return value
 
     def array(self, value: Any) -> Any:
-        """A tensor of the file on the CPU."""
+        """Return a tensor of the file on the CPU."""
         return self._runner.values_of(value)
 
     def run(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        """What a function gives; recorded, where it is not known beforehand."""
+        """Return the result of a function; record it unless it is known beforehand."""
         if self.beforehand:
             return function(*args, **kwargs)
         if isinstance(function, torch._ops.OpOverload):
@@ -152,7 +155,7 @@ class Call:
             return function(*args, **kwargs)
 
     def stand_in(self, tensor: Any, shape: Sequence[int]) -> Any:
-        """A tensor of another shape in place of one, whose bytes are still what is read."""
+        """Return a tensor of another shape that replaces a given one; its readers read the bytes of the given one."""
         made = torch.empty(list(shape), dtype=tensor.dtype, device=tensor.device)
         if not self.beforehand:
             self._runner.recorder.stand_in(made, tensor)
@@ -165,18 +168,18 @@ class Call:
 
 
 class _Runner:
-    """The values of a model by their names: None where an optional input is left out, a list where it is a sequence."""
+    """The values of a model by name: None for an omitted optional input, a list for a sequence."""
 
     def __init__(self, model: Any, file: Path, recorder: Recorder) -> None:
         self.model, self.file, self.recorder = model, file, recorder
         self.opset = max((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), default=1)
         self._values: dict[str, Any] = {"": None}
-        self._meta: dict[tuple[Any, ...], Any] = {}  # address, shape, strides and type of a known value -> it on the meta device
+        self._meta: dict[tuple[Any, ...], Any] = {}  # address, shape, strides and type of a known value -> meta tensor
         self._names: dict[int, str] = {}
 
-    # ---------------------------------------------------------------- what is there before
+    # ---------------------------------------------------------------- before the run
     def begin(self, batch: int, dimensions: Mapping[str, int]) -> bool:
-        """Take in initializers and inputs; whether a size is `batch`. Raises UsageError for a name that no dimension has."""
+        """Add initializers and inputs; return whether a size is `batch`. Raises UsageError for an unknown name of a dimension."""
         self._take_initializers(self.model.graph)
         unused, batched = set(dimensions), False
         for value in self.model.graph.input:
@@ -205,15 +208,15 @@ class _Runner:
         for each in graph.initializer:
             count = torch.Size(each.dims).numel()
             kind = self.dtype(each.data_type)
-            looked = count <= (_KNOWN if kind in (torch.int32, torch.int64, torch.bool) else 1)
-            if looked and (found := self._at_hand(each)) is not None:
+            load = count <= (_KNOWN if kind in (torch.int32, torch.int64, torch.bool) else 1)
+            if load and (found := self._at_hand(each)) is not None:
                 self._values[each.name] = found
                 self._names[found.data_ptr()] = each.name
             else:
                 self._begin(each.name, torch.empty(list(each.dims), dtype=kind, device="meta"), "weight")
 
     def _at_hand(self, tensor: Any) -> Any:
-        """Its values; None where they are in a file of their own that is not there."""
+        """Return the values of a tensor; None if they are in an external file that is missing."""
         from onnx.checker import ValidationError
 
         try:
@@ -226,7 +229,7 @@ class _Runner:
         self.recorder.begin(tensor, name, kind, False)
 
     def values_of(self, tensor: Any) -> Any:
-        """A tensor of the file on the CPU. Raises OSError or onnx's ValidationError where its values are missing."""
+        """Return a tensor of the file on the CPU. Raises OSError or onnx's ValidationError if its values are missing."""
         from onnx import numpy_helper
 
         array = numpy_helper.to_array(tensor, base_dir=str(self.file.parent))
@@ -235,7 +238,7 @@ class _Runner:
         return torch.from_numpy(plain).reshape(list(tensor.dims)).to(dtype)
 
     def dtype(self, code: int) -> torch.dtype:
-        """PyTorch's name of a type of ONNX."""
+        """Return the PyTorch type for a type code of ONNX."""
         from onnx import TensorProto
 
         name = TensorProto.DataType.Name(code).lower() if code in TensorProto.DataType.values() else str(code)
@@ -245,18 +248,18 @@ class _Runner:
         return found
 
     def on_meta(self, value: Any) -> Any:
-        """A known value as a constant of the program; one number for all is made by its readers."""
+        """Return a known value as a constant of the program; if all elements are equal, its readers generate it."""
         key = value.data_ptr(), tuple(value.shape), value.stride(), value.dtype
         if key not in self._meta:
             made = torch.empty(value.shape, dtype=value.dtype, device="meta")
             one = all(size == 1 or stride == 0 for size, stride in zip(value.shape, value.stride()))
             self.recorder.begin(made, self._names.get(value.data_ptr(), "constant"), "weight", True, generated=one)
-            self._meta[key] = made, value  # which stays, so that its address is its own
+            self._meta[key] = made, value  # `value` is kept so that its address is not reused
         return self._meta[key][0]
 
-    # ---------------------------------------------------------------- while it runs
+    # ---------------------------------------------------------------- the run
     def run(self, graph: Any) -> list[Any]:
-        """Run the nodes of a graph; its outputs, on the meta device."""
+        """Run the nodes of a graph; return its outputs, for the main graph on the meta device."""
         for node in graph.node:
             if node.domain not in ("", "ai.onnx"):
                 message = f"operators of domain {quoted(node.domain)} are not known; {_ACCEPTED}"
@@ -275,7 +278,7 @@ class _Runner:
         return self.on_meta(value) if _is_known(value) else value
 
     def _branch(self, node: Any, call: Call) -> list[Any]:
-        """The results of a branch whose condition is known: its nodes see what is outside."""
+        """Return the results of a branch whose condition is known; its nodes can use outer values."""
         if not call.is_known(0):
             raise call.error(f"a condition that depends on data; {_ACCEPTED}")
         graph = call.attribute("then_branch" if call.scalar(0) else "else_branch", None)
@@ -283,6 +286,7 @@ class _Runner:
         return self.run(graph)
 
     def _results(self, node: Any, call: Call) -> Sequence[Any]:
+        """Return the results of a node, by its operator. Raises InputError if it is unknown or fails."""
         operator = OPERATORS.get(node.op_type)
         if operator is None:
             raise call.error(f"this operator is not supported; {_ACCEPTED}")
@@ -292,7 +296,7 @@ class _Runner:
             made = operator(call)
         except CorlError:
             raise
-        except Exception as error:  # of whatever kind PyTorch has for arguments that do not fit
+        except Exception as error:  # PyTorch raises various kinds for invalid arguments
             raise call.error(f"cannot be run on meta tensors ({_line(error)}); accepted: inputs that fit the operator") from error
         results = made if isinstance(made, tuple) else (made,)
         for name, value in zip(node.output, results):

@@ -1,4 +1,4 @@
-"""Products, convolutions, pooling, normalisation, attention and resizing of ONNX in PyTorch's terms (onnx_operators.py)."""
+"""Products, convolutions, pooling, normalisation, attention and resizing of ONNX as PyTorch operations (onnx_operators.py)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def _einsum(call: Call) -> Any:
 
 
 def _attention(call: Call) -> Any:
+    """Run attention on [N, heads, S, D], or on [N, S, heads D], which is reshaped before and after."""
     if call.outputs > 1 or any(not call.is_missing(k) for k in (4, 5, 6)):
         raise call.error("a cache of keys and values is not supported; accepted: query, key, value and mask, one result")
     heads = [call.attribute("q_num_heads", 0), *[call.attribute("kv_num_heads", 0)] * 2]
@@ -62,8 +63,11 @@ def _attention(call: Call) -> Any:
 
 # -------------------------------------------------------------------- windows
 def _window(call: Call, kernel: Sequence[int]) -> tuple[Any, list[int], list[int], list[int]]:
-    """The input, strides, padding on both sides and dilations. Where the two sides differ, or padding is more than PyTorch takes,
-    the input stands for itself with its padding, of which no byte is moved."""
+    """Return the input, strides, padding on both sides, and dilations.
+
+    If the padding differs between the two sides, or is more than PyTorch accepts, the input is replaced by a stand-in of the
+    padded shape; no bytes are moved.
+    """
     x, n = call.tensor(0), len(kernel)
     strides, dilations = (list(call.attribute(key, None) or [1] * n) for key in ("strides", "dilations"))
     pads, auto = list(call.attribute("pads", None) or [0] * 2 * n), call.attribute("auto_pad", "NOTSET")
@@ -87,7 +91,7 @@ def _conv(call: Call) -> Any:
 
 
 def _conv_transpose(call: Call) -> Any:
-    """Where its borders are not PyTorch's, they are cut off afterwards, which moves no byte."""
+    """Return a transposed convolution. Borders that PyTorch does not support are cut off afterwards, which moves no bytes."""
     x, weight, bias = call.tensor(0), call.tensor(1), None if call.is_missing(2) else call.tensor(2)
     n = x.dim() - 2
     strides, dilations = (list(call.attribute(key, None) or [1] * n) for key in ("strides", "dilations"))
@@ -124,7 +128,7 @@ def _global_pool(call: Call) -> Any:
 
 
 def _resize(call: Call) -> Any:
-    """Along the last axes, to sizes or by scales; those before stay as they are."""
+    """Return the input resized along its last axes, to sizes or by scales."""
     x = call.tensor(0)
     at = 1 if call.kind == "Upsample" else 2
     if not call.is_missing(3):
@@ -197,4 +201,4 @@ LAYERS: dict[str, Callable[[Call], Any]] = {
     "LayerNormalization": _layer_norm, "LogSoftmax": _softmax, "MatMul": _matmul, "MaxPool": _pool,
     "RMSNormalization": _layer_norm, "Resize": _resize, "Softmax": _softmax, "Upsample": _resize,
 }  # fmt: skip
-"""ONNX operator -> what it is in ATen."""
+"""ONNX operator -> function that runs it as ATen operations."""

@@ -1,4 +1,4 @@
-"""Views, copies, gathers and scatters of ONNX in PyTorch's terms (onnx_operators.py)."""
+"""Views, copies, gathers and scatters of ONNX as PyTorch operations (onnx_operators.py)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _pad(call: Call) -> Any:
 
 
 def _space(call: Call) -> Any:
-    """DepthToSpace and SpaceToDepth, which is its inverse."""
+    """Run DepthToSpace or its inverse, SpaceToDepth."""
     x, block = call.tensor(0), call.attribute("blocksize", 1)
     n, c, h, w = x.shape
     if call.kind == "SpaceToDepth":
@@ -159,7 +159,7 @@ def _gather_nd(call: Call) -> Any:
 
 
 def _places(call: Call) -> list[Any]:
-    """The coordinates in the last axis of the second input."""
+    """Return the coordinates in the last axis of the second input."""
     index = call.tensor(1)
     return [call.run(aten.select.int, index, -1, k) for k in range(index.shape[-1])]
 
@@ -188,4 +188,4 @@ MOVES: dict[str, Callable[[Call], Any]] = {
     "SpaceToDepth": _space, "Split": _split, "SplitToSequence": _split_to_sequence, "Squeeze": _squeeze, "Tile": _tile,
     "Transpose": _transpose, "Unsqueeze": _unsqueeze,
 }  # fmt: skip
-"""ONNX operator -> what it is in ATen."""
+"""ONNX operator -> function that runs it as ATen operations."""

@@ -1,7 +1,8 @@
-"""ONNX operators in PyTorch's terms: each is the ATen operations that do the same, and has their views, copies, costs and fusion.
+"""ONNX operators as ATen operations, from which views, copies, costs and fusion follow.
 
-A function takes a Call (onnx_graph.py) and gives the node's result, or a tuple of them. What shapes are made of (axes, sizes,
-pads) has to be known before the program runs. Operators as of opset 23; older forms (attributes that became inputs) are read too.
+A function takes a Call (onnx_graph.py) and returns the node's result, or a tuple of results. Inputs that determine shapes (axes,
+sizes, pads) must be known before the program runs. Operators as of opset 23; older forms (attributes that became inputs) are
+accepted too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _Operator = Callable[["Call"], Any]
 
 
 def _named(text: str) -> dict[str, str]:
-    """ "Abs Not=logical_not" -> {"Abs": "abs", "Not": "logical_not"}."""
+    """Return {"Abs": "abs", "Not": "logical_not"} for "Abs Not=logical_not"."""
     pairs = (word.partition("=")[::2] for word in text.split())
     return {onnx: name or onnx.lower() for onnx, name in pairs}
 
@@ -51,7 +52,7 @@ def _binary(name: str) -> _Operator:
 
 
 def _many(function: Any) -> _Operator:
-    """An operator of any number of inputs, two after two."""
+    """Return an operator of any number of inputs, which are combined from left to right."""
 
     def operator(call: Call) -> Any:
         result = call.tensor(0)
@@ -99,7 +100,7 @@ def _softsign(call: Call) -> Any:
 
 
 def _shaped(name: str, *attributes: tuple[str, float]) -> _Operator:
-    """An activation with attributes, in the order of PyTorch's arguments."""
+    """Return an activation with attributes, in the order of PyTorch's arguments."""
     function = getattr(aten, name).default
     return lambda call: call.run(function, call.tensor(0), *(call.attribute(key, value) for key, value in attributes))
 
@@ -131,7 +132,7 @@ def _dequantize(call: Call) -> Any:
 
 
 def _along(call: Call, scale: Any) -> Any:
-    """A scale for each entry of one axis, so that it is broadcast over the others."""
+    """Return a scale per entry of one axis in a shape that broadcasts over the others."""
     if call.attribute("block_size", 0):
         raise call.error("block_size is not supported; accepted: one scale, or one for each entry of an axis")
     x, axis = call.tensor(0), call.attribute("axis", 1)
@@ -140,7 +141,7 @@ def _along(call: Call, scale: Any) -> Any:
 
 # -------------------------------------------------------------------- reductions
 def _axes(call: Call) -> list[int]:
-    """The axes of a reduction, none: all."""
+    """Return the axes of a reduction; all if none is given."""
     given = call.attribute("axes", None) if call.is_missing(1) else call.integers(1)
     return list(range(call.tensor(0).dim())) if not given else list(given)
 
@@ -256,4 +257,4 @@ OPERATORS: dict[str, _Operator] = {
     "ThresholdedRelu": lambda call: call.run(aten.threshold.default, call.tensor(0), call.attribute("alpha", 1.0), 0),
     "TopK": _topk, "Trilu": _trilu, "Where": _where,
 }  # fmt: skip
-"""ONNX operator -> what it is in ATen."""
+"""ONNX operator -> function that runs it as ATen operations."""

@@ -1,4 +1,4 @@
-"""What a single call of a PyTorch operation takes, changes and shows of its storages."""
+"""The tensors that a call of a PyTorch operation reads and changes, and their views of storages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["bytes_of", "inputs_of", "is_itself", "layout_changes", "tensors_of",
 
 
 def tensors_of(value: Any) -> list[Any]:
-    """The tensors in a nested structure."""
+    """Return the tensors in a nested structure."""
     import torch
     from torch.utils._pytree import tree_leaves
 
@@ -20,7 +20,7 @@ def tensors_of(value: Any) -> list[Any]:
 
 
 def inputs_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """The tensors that an operation takes, and those of them that it changes."""
+    """Return the tensors that an operation takes, and those that it changes."""
     taken, changed = [], []
     for k, argument in enumerate(function._schema.arguments):
         value = args[k] if k < len(args) else kwargs.get(argument.name)
@@ -32,24 +32,24 @@ def inputs_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 
 def bytes_of(tensor: Any) -> int:
-    """Of the elements that a view shows, each once."""
+    """Return the bytes of the elements in a view, each counted once."""
     return view_of(tensor).elements * int(tensor.element_size())
 
 
 def view_of(tensor: Any) -> View:
-    """Which elements of its storage a tensor shows."""
+    """Return the elements of its storage that a tensor refers to."""
     return View(int(tensor.storage_offset()), tuple(map(int, tensor.shape)), tuple(map(int, tensor.stride())))
 
 
 def is_itself(name: str, inputs: list[Any]) -> bool:
-    """Whether a tensor is copied onto itself (how exported graphs end an update of a module's attribute)."""
+    """Return whether a tensor is copied onto itself (as at the end of an update of a module's attribute in exported graphs)."""
     target, source = inputs[0], inputs[-1]
     same = target.untyped_storage()._cdata == source.untyped_storage()._cdata
     return name == "copy" and same and view_of(target) == view_of(source)
 
 
 def layout_changes(name: str, inputs: list[Any], made: list[Any]) -> bool:
-    """Whether a copy puts the elements of its source in another order, or repeats some."""
+    """Return whether a copy changes the order of the elements of its source, or repeats some."""
     if not costs.is_copy(name) or not inputs:
         return False
     source, target = inputs[-1], made[0]

@@ -13,7 +13,7 @@ __all__ = ["program_of"]
 
 
 def program_of(recording: Recording, groups: list[Group], machine: Machine, comment: str = "") -> MappingInstance:
-    """The program of the groups. An operation moves each byte that it accesses once. Raises InputError for an empty one."""
+    """Return the program of the groups. An operation moves each byte that it accesses once. Raises InputError if it is empty."""
     if not groups:
         raise InputError("nothing is computed from inputs; accepted: a model with at least one operation")
     accesses = [(_reads(recording, group), _writes(group)) for group in groups]
@@ -33,14 +33,14 @@ def program_of(recording: Recording, groups: list[Group], machine: Machine, comm
 
 
 def _reads(recording: Recording, group: Group) -> dict[int, int]:
-    """Bytes that a group reads of each version: a view that several steps share once, different ones together at most all."""
+    """Return the bytes that a group reads of each version: equal views count once, and all together at most its size."""
     views: dict[int, dict[View, int]] = {}
     needed = group.read
     for step in group.steps:
-        for v, seen in step.reads.items():
+        for v, read_views in step.reads.items():
             if v in needed:
-                views.setdefault(v, {}).update(seen)
-    return {v: min(sum(seen.values()), recording.versions[v].bytes) for v, seen in views.items()}
+                views.setdefault(v, {}).update(read_views)
+    return {v: min(sum(read_views.values()), recording.versions[v].bytes) for v, read_views in views.items()}
 
 
 def _writes(group: Group) -> dict[int, int]:
@@ -49,7 +49,10 @@ def _writes(group: Group) -> dict[int, int]:
 
 
 def _work(group: Group) -> tuple[bool, float]:
-    """The unit that takes longer at the default machine's rates, and its FLOPs: the other works beside it."""
+    """Return whether the matrix unit takes longer, at the default machine's rates, and the FLOPs of the slower unit.
+
+    The other unit works at the same time.
+    """
     matrix, vector = (sum(getattr(step.cost, unit) for step in group.steps) for unit in ("matrix", "vector"))
     longer = matrix / Machine.matrix_flops >= vector / Machine.vector_flops and matrix > 0
     return longer, float(matrix if longer else vector)
@@ -62,7 +65,7 @@ def _name(group: Group) -> str:
 
 
 def _families(recording: Recording, present: Iterable[int]) -> list[list[int]]:
-    """The versions that are present, in their order, those together that share memory because one updates the other in place."""
+    """Return the versions that are present, in their order, grouped by the memory they share through updates in place."""
     families: dict[int, list[int]] = {}
     for v in present:
         root = v

@@ -1,6 +1,6 @@
-"""A PyTorch model as steps: torch.export's graph, run once more on meta tensors with every operation written down.
+"""A PyTorch model as steps: torch.export's graph runs once on meta tensors, and every operation is recorded.
 
-On meta tensors nothing is computed, but views share their base's storage: whether `reshape` copies is seen, not guessed.
+On meta tensors nothing is computed, but views share their base's storage: so it is known whether `reshape` copies.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["Recorder", "export", "record"]
 
 _HIDDEN_WRITES: Mapping[str, tuple[int, ...]] = {"batch_norm": (3, 4)}
-"""Positions of arguments that an operation updates in place although its schema does not say so (while it is training)."""
+"""Positions of arguments that an operation updates in place during training, although its schema does not say so."""
 
 
 def export(model: Any, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> Any:
-    """torch.export's program of a module. Raises InputError, saying why, where it cannot be exported."""
+    """Return torch.export's program of a module. Raises InputError with the reason if it cannot be exported."""
     import warnings
 
     import torch
@@ -41,7 +41,7 @@ def export(model: Any, inputs: Sequence[Any], keywords: Mapping[str, Any] | None
 
 
 def record(program: Any, name: str = "") -> Recording:
-    """The steps of an exported program. Raises InputError for control flow and shapes that depend on data."""
+    """Return the steps of an exported program. Raises InputError for control flow and shapes that depend on data."""
     import torch
 
     recorder = Recorder()
@@ -56,7 +56,7 @@ def record(program: Any, name: str = "") -> Recording:
 
 
 def _interpret(module: Any, values: Sequence[Any], recorder: Recorder) -> Any:
-    """Run a graph on meta tensors while the recorder looks on."""
+    """Run a graph on meta tensors and record its operations."""
     import torch
     from torch.fx import Interpreter
     from torch.utils._pytree import tree_map_only
@@ -80,27 +80,27 @@ def _interpret(module: Any, values: Sequence[Any], recorder: Recorder) -> Any:
 
 
 def _module_of(node: torch.fx.Node) -> str:
-    """The dotted name of the innermost module whose forward made a node."""
+    """Return the dotted name of the innermost module whose forward made a node."""
     stack = node.meta.get("nn_module_stack") or {}
     path = next((str(entry[0]) for entry in reversed(stack.values())), "")
     return path.removeprefix("L['self']").removeprefix("L__self__").strip(".").split("@")[0]
 
 
 class Recorder:
-    """Writes down what operations read and write. Storages are known by their address; all tensors stay alive for that."""
+    """A recorder of reads and writes. Storages are identified by address; all tensors are kept alive for that."""
 
     def __init__(self) -> None:
         self.at = ""
         self.steps: list[Step] = []
         self.versions: list[Version] = []
-        self._current: dict[int, int] = {}  # storage -> its version
+        self._current: dict[int, int] = {}  # storage -> its current version
         self._alive: list[Any] = []
-        self._first: dict[int, int] = {}  # storage of an input, weight or state -> the version it begins with
+        self._first: dict[int, int] = {}  # storage of an input, weight or state -> its first version
         self._names: dict[str, int] = {}
 
-    # ------------------------------------------------------------ what is there before
+    # ------------------------------------------------------------ before the run
     def placeholders(self, program: Any) -> list[Any]:
-        """Meta tensors for the placeholders of a program; parameters that are tied share a storage."""
+        """Return meta tensors for the placeholders of a program; tied parameters share a storage."""
         import torch
         from torch.export.graph_signature import InputKind
 
@@ -134,7 +134,7 @@ class Recorder:
         return made.set_(shared[storage._cdata].untyped_storage(), real.storage_offset(), real.shape, real.stride())
 
     def begin(self, tensor: Any, name: str, kind: str, constant: bool, generated: bool = False) -> None:
-        """What is there before an operation runs: an input, a weight, a constant. Of views of one storage the first counts."""
+        """Add a tensor that exists before the run: an input, weight or constant; of views of one storage only the first."""
         storage = tensor.untyped_storage()
         if storage._cdata not in self._current:
             number = self._version(tensor, name, kind)
@@ -143,20 +143,20 @@ class Recorder:
                 self._first[storage._cdata] = number
 
     def stand_in(self, tensor: Any, original: Any) -> None:
-        """Let a tensor of another shape be taken for one that is there: what reads it reads no more bytes than that has."""
+        """Let a tensor of another shape stand for an existing one: its readers read no more bytes than that has."""
         self._alive.append(tensor)
         self._current[tensor.untyped_storage()._cdata] = self._current[original.untyped_storage()._cdata]
 
     def name(self, tensor: Any, name: str, since: int) -> None:
-        """Name what a tensor shows, if it was made since there were so many versions."""
+        """Name the version of a tensor, if its number is at least `since`."""
         number = self._current[tensor.untyped_storage()._cdata]
         if number >= since:
             self.versions[number].name = self._unique(name)
 
-    # ------------------------------------------------------------ while it runs
+    # ------------------------------------------------------------ the run
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within, every operation that PyTorch's dispatcher comes to is recorded."""
+        """Record every operation of PyTorch's dispatcher within the context."""
         from torch.utils._python_dispatch import TorchDispatchMode
 
         def dispatch(mode: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -167,7 +167,7 @@ class Recorder:
             yield
 
     def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Run an operation of ATen and record it: as one, or as those that PyTorch makes of it."""
+        """Run an ATen operation and record it: as one, or as those into which PyTorch decomposes it."""
         if costs.base_name(function) in costs.WHOLE:
             return self.whole(function, args, kwargs)
         with self.recording():
@@ -180,6 +180,7 @@ class Recorder:
         return result
 
     def _record(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
+        """Record an operation that has been run as a step, unless it is a view, an assertion, or constant."""
         name, made = costs.base_name(function), tensors_of(result)
         inputs, changed = inputs_of(function, args, kwargs)
         if name in _HIDDEN_WRITES and args[5]:
@@ -204,7 +205,7 @@ class Recorder:
             self.steps.append(step)
 
     def _read(self, step: Step, name: str, inputs: list[Any], changed: list[Any], made: list[Any]) -> None:
-        """What an operation reads, through which views; of generated tensors nothing."""
+        """Add the views that an operation reads to the step; generated tensors are not read."""
         for k, tensor in enumerate(inputs):
             number = self._current[tensor.untyped_storage()._cdata]
             if self.versions[number].generated:
@@ -220,6 +221,7 @@ class Recorder:
             step.reads.setdefault(number, {})[view_of(tensor)] = amount
 
     def _write(self, step: Step, name: str, inputs: list[Any], changed: list[Any], new: list[Any], constant: bool) -> None:
+        """Add the versions that an operation writes to the step: of the tensors `changed` in place, and of `new` ones."""
         for tensor in changed:
             storage = tensor.untyped_storage()._cdata
             before = self._current[storage]
@@ -227,24 +229,24 @@ class Recorder:
             if name in costs.SCATTERS:
                 amount = min(amount, bytes_of(inputs[-1]))
             number = self._version(tensor, self._named(name), "activation", old.bytes)
-            if old.constant:  # which stays as it is: the update makes all of a new tensor
+            if old.constant:  # the constant stays as it is: the update writes a new tensor
                 amount = old.bytes
                 if not old.generated and not constant:
                     step.reads.setdefault(before, {})[View(0, (old.bytes,), (1,))] = old.bytes
             elif bytes_of(tensor) == old.bytes and name in costs.OVERWRITES and storage not in self._first:
-                step.reads.pop(before, None)  # nothing of it is left: a tensor of its own
+                step.reads.pop(before, None)  # entirely overwritten: a new tensor
             else:
                 self.versions[number].origin = before
             step.writes[number] = amount
             self.versions[number].constant = constant
         for tensor in new:
-            if tensor.untyped_storage()._cdata not in self._current:  # not a second view of the same
+            if tensor.untyped_storage()._cdata not in self._current:  # not a second view of the same storage
                 number = self._version(tensor, self._named(name), "activation")
                 step.writes[number] = self.versions[number].bytes
                 self.versions[number].constant = constant
 
     def _is_constant(self, function: Any, step: Step, changed: list[Any]) -> bool:
-        """Whether an operation gives the same in every run and changes nothing that is not constant as well."""
+        """Return whether an operation has the same result in every run and changes only constants."""
         import torch
 
         if torch.Tag.nondeterministic_seeded in function.tags:
@@ -253,7 +255,7 @@ class Recorder:
         return all(self.versions[number].constant for number in [*step.reads, *targets])
 
     def _version(self, tensor: Any, name: str, kind: str, size: int = -1) -> int:
-        """The number of a new version, which the tensor's storage has from now on."""
+        """Add a version, the current one of the tensor's storage; return its number."""
         storage = tensor.untyped_storage()
         self._alive.append(tensor)
         self.versions.append(Version(self._unique(name), storage.nbytes() if size < 0 else size, kind))
@@ -261,16 +263,16 @@ class Recorder:
         return len(self.versions) - 1
 
     def _unique(self, name: str) -> str:
-        """The name, with a number where others have it."""
+        """Return the name, with a number if it is used already."""
         self._names[name] = self._names.get(name, 0) + 1
         return name if self._names[name] == 1 else f"{name}#{self._names[name]}"
 
     def _named(self, name: str) -> str:
         return self.at or name
 
-    # ------------------------------------------------------------ what is there after
+    # ------------------------------------------------------------ after the run
     def finish(self, name: str, results: Any) -> Recording:
-        """Results, and states that were updated, are outputs; a result that is generated is written by a step of its own."""
+        """Return the recording. Results and updated states are outputs; a generated result is written by an extra step."""
         last = {self._current[storage] for storage, first in self._first.items() if self._current[storage] != first}
         for tensor in tensors_of(results):
             number = self._current[tensor.untyped_storage()._cdata]

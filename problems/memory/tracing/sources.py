@@ -1,4 +1,4 @@
-"""Where `corl trace` takes models from: those written out in models/, a function of the user's, transformers' architectures."""
+"""Sources of models for `corl trace`: those in models/, a user's function, transformers' architectures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DTYPES = Literal["", "float32", "float16", "bfloat16"]
 
 
 class Source(NamedTuple):
-    """A model and what it is called with."""
+    """A model and its inputs."""
 
     model: Any
     inputs: Sequence[Any]
@@ -28,9 +28,9 @@ class Source(NamedTuple):
 
 
 def load(model: str, batch: int, dtype: DTYPES, tokens: int) -> Source:
-    """The model of that name, or of MODULE:FUNCTION, or an architecture of transformers.
+    """Return the model with that name, or of MODULE:FUNCTION, or of an architecture of transformers.
 
-    dtype "": bfloat16 for models that we make, and the function's own for what it returns. Raises InputError or UsageError.
+    dtype "": bfloat16, except for MODULE:FUNCTION, which keeps its own. Raises InputError or UsageError.
     """
     check_size("batch", batch)
     check_size("tokens", tokens)
@@ -44,13 +44,13 @@ def load(model: str, batch: int, dtype: DTYPES, tokens: int) -> Source:
 
 
 def check_size(name: str, size: int) -> None:
-    """Raise UsageError for a size that no model has."""
+    """Raise UsageError for a size outside the accepted range."""
     if not 1 <= size <= 2**20:
         raise UsageError(f"{name}: {size} is not accepted; accepted: 1 to {2**20:,}")
 
 
 def _cast(source: Source, dtype: str) -> Source:
-    """The model and its floating-point inputs in that type."""
+    """Return the model and its floating-point inputs in that type."""
     import torch
     from torch.utils._pytree import tree_map_only
 
@@ -60,9 +60,9 @@ def _cast(source: Source, dtype: str) -> Source:
     return Source(source.model.to(kind), inputs, keywords, source.name)
 
 
-# -------------------------------------------------------------------- a function of the user's
+# -------------------------------------------------------------------- a user's function
 def _from_function(model: str, batch: int) -> Source:
-    """MODULE:FUNCTION or FILE.py:FUNCTION returns (module, inputs); `batch` goes to a parameter of that name."""
+    """Return the result of MODULE:FUNCTION or FILE.py:FUNCTION, (module, inputs); `batch` is passed if it is a parameter."""
     import torch
 
     where, _, name = model.rpartition(":")
@@ -83,7 +83,7 @@ def _from_function(model: str, batch: int) -> Source:
 
 
 def _imported(where: str, model: str) -> Any:
-    """The module of that name, also from the current folder, or in that file."""
+    """Return the module with that name, also from the current folder, or from that file."""
     path = Path(where)
     folder, name = (str(path.parent.resolve()), path.stem) if path.suffix == ".py" else (os.getcwd(), where)
     if path.suffix == ".py" and not path.is_file():
@@ -99,14 +99,14 @@ def _imported(where: str, model: str) -> Any:
 
 # -------------------------------------------------------------------- architectures of transformers
 def _from_transformers(model: str, batch: int, tokens: int) -> Source:
-    """An architecture (BertModel) or a model type (bert) with its default configuration, weightless, attention written out."""
+    """Return an architecture (BertModel) or model type (bert) with its default configuration, no weights and eager attention."""
     import torch
 
     known = f"accepted: {', '.join(MODELS)}, MODULE:FUNCTION, a file .onnx, or an architecture of transformers (BertModel)"
     try:
         import transformers
     except ImportError as error:
-        raise InputError(f"no model {model!r} is known; {known}, which need, in a checkout: pip install '.[trace]'") from error
+        raise InputError(f"no model {model!r} is known; {known}, which need (in a checkout) pip install '.[trace]'") from error
     architecture, config = _architecture(transformers, model)
     if architecture is None:
         raise InputError(f"no model {model!r} is known; {known}")
@@ -118,12 +118,12 @@ def _from_transformers(model: str, batch: int, tokens: int) -> Source:
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"cannot be made from its default configuration: {_line(error)}", field=model) from error
+        raise InputError(f"cannot be created from its default configuration: {_line(error)}", field=model) from error
     return Source(network, (), keywords, f"{model}-b{batch}")
 
 
 def _architecture(transformers: Any, model: str) -> tuple[Any, Any]:
-    """The class and a configuration for it; None, None: there is none of that name."""
+    """Return the class and a configuration for it; (None, None) if the name is unknown."""
     architecture: Any = getattr(transformers, model, None)
     configuration = getattr(architecture, "config_class", None) if isinstance(architecture, type) else None
     if configuration is not None:
@@ -136,7 +136,7 @@ def _architecture(transformers: Any, model: str) -> tuple[Any, Any]:
 
 
 def _example(architecture: Any, config: Any, batch: int, tokens: int) -> dict[str, Any]:
-    """Inputs as the architecture names its main one: tokens, or pictures of the configuration's size."""
+    """Return the main input of the architecture: tokens, or pictures of the configured size."""
     import torch
 
     name = architecture.main_input_name

@@ -1,4 +1,4 @@
-"""What a recorded model is before fusion: steps (one ATen operation each) that read and write versions of storages."""
+"""A recorded model before fusion: steps (one ATen operation each) that read and write versions of storages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Role = Literal["elementwise", "reduction", "other"]
 
 
 class View(NamedTuple):
-    """Which elements of a storage a tensor shows, as PyTorch counts them."""
+    """The elements of a storage that a tensor refers to; strides and offset are in elements, as in PyTorch."""
 
     offset: int
     shape: tuple[int, ...]
@@ -20,7 +20,7 @@ class View(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many different elements there are, where strides of 0 repeat some (and no others overlap)."""
+        """The number of different elements: strides of 0 repeat elements (other overlaps are not considered)."""
         count = 1
         for size, stride in zip(self.shape, self.strides):
             count *= size if stride or size == 0 else 1
@@ -28,7 +28,7 @@ class View(NamedTuple):
 
     @property
     def packed(self) -> tuple[tuple[int, int], ...]:
-        """Sizes and strides without the dimensions of one element, which lay nothing out."""
+        """Sizes and strides, without dimensions of size 1, which do not affect the layout."""
         return tuple((size, stride) for size, stride in zip(self.shape, self.strides) if size != 1)
 
 
@@ -36,9 +36,9 @@ class Cost(NamedTuple):
     """The work of one ATen operation."""
 
     matrix: float
-    """Floating-point operations of the matrix unit (a multiplication and an addition are two)."""
+    """Floating-point operations on the matrix unit (a multiplication and an addition are two)."""
     vector: float
-    """Those of the vector unit."""
+    """Floating-point operations on the vector unit."""
     role: Role
 
 
@@ -48,15 +48,15 @@ class Version:
 
     name: str
     bytes: int
-    """Of the whole storage."""
+    """Bytes of the whole storage."""
     kind: str
-    """Of corl.problems.memory.instance.KINDS."""
+    """One of corl.problems.memory.instance.KINDS."""
     origin: int = -1
     """The version that this one updates in place, which shares its memory; -1: none."""
     constant: bool = False
-    """Whether it depends on no input, weight or random number: computed before the program runs."""
+    """Whether it depends on no input, weight or random number, so that it is computed before the program runs."""
     generated: bool = False
-    """Whether it is one value or a range (zeros, full, arange), which its readers make themselves; a constant as well."""
+    """Whether it is a constant of one value or a range (zeros, full, arange), which its readers generate."""
 
 
 @dataclass
@@ -64,21 +64,21 @@ class Step:
     """One ATen operation that moves bytes."""
 
     kind: str
-    """What it is called: "conv2d"."""
+    """The name of the operation, such as "conv2d"."""
     module: str
-    """The sub-module that called it, dotted; "" for the model itself."""
+    """The dotted name of the sub-module that called it; "" for the model itself."""
     cost: Cost
     elements: int
-    """Elements of its first result."""
+    """The number of elements of its first result."""
     reads: dict[int, dict[View, int]] = field(default_factory=dict)
-    """Version -> view -> bytes. Nothing is read from a version that is there only because the rest of it stays."""
+    """Version -> view -> bytes. 0 bytes are read of a version that is only needed because a part of it is kept."""
     writes: dict[int, int] = field(default_factory=dict)
     """Version -> bytes."""
 
 
 @dataclass
 class Recording:
-    """A model's steps in the order in which they run, and the versions that they access by number."""
+    """A model's steps in the order in which they run, and the versions that they access, by number."""
 
     name: str
     steps: list[Step]

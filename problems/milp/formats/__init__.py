@@ -1,4 +1,4 @@
-"""Instance files by content (read) and by name (written): MPS and LP, each also packed with gzip."""
+"""MPS and LP files, also compressed with gzip: the format is found by content when reading, by file name when writing."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["read_instance", "read_text", "recognises", "write_instance"]
 
 
 def recognises(head: str) -> bool:
-    """Whether a file that begins so looks like an MPS or an LP file."""
+    """Return whether a file that begins with `head` looks like an MPS or an LP file."""
     return recognises_mps(head) or recognises_lp(head)
 
 
 def read_instance(path: str | Path) -> MilpInstance:
-    """The instance in a file. Raises InputError with file, line, field and what is accepted, or OSError."""
+    """Return the instance in a file. Raises InputError with file, line, field and what is accepted, or OSError."""
     return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> MilpInstance:
-    """The instance in a text; `name` stands in where the format has none. Raises InputError."""
+    """Return the instance in a text; `name` is used if the text contains no name. Raises InputError."""
     head = text.content[:4096]
     if recognises_lp(head) and not recognises_mps(head):
         return read_lp(text, name)
@@ -37,9 +37,9 @@ def read_text(text: Text, name: str = "") -> MilpInstance:
 
 
 def write_instance(instance: MilpInstance, path: str | Path) -> None:
-    """Write .lp or .mps, packed where .gz follows; MPS where the name has no ending. Raises UsageError for other names."""
+    """Write an .lp or .mps file, compressed if .gz follows; MPS if the name has no ending. Raises UsageError for other names."""
     path = Path(path)
     suffix = plain_name(path).suffix.lower()
-    if suffix not in (".lp", ".mps", ""):  # "": what goes to standard output, or into a pipe
+    if suffix not in (".lp", ".mps", ""):  # "": standard output or a pipe
         raise UsageError(f"{path.name}: a name for an instance ends in .mps or .lp, or in .mps.gz or .lp.gz")
     (write_lp if suffix == ".lp" else write_mps)(instance, path)

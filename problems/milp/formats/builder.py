@@ -1,4 +1,4 @@
-"""Builder: a program as a parser meets it, piece by piece; every fault knows its line."""
+"""Builder: collects a program while a file is parsed; its errors name the line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INFINITE = re.compile(r"([+-]?)inf(inity)?", re.IGNORECASE)
 
 
 class Builder:
-    """Columns and rows in the order in which they appear; `integral` columns may get their bounds later."""
+    """Columns and rows in the order in which they appear in the file."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -36,7 +36,7 @@ class Builder:
         self._entries: tuple[list[int], list[int], list[float], list[int]] = ([], [], [], [])  # row, column, value, line
 
     def column(self, name: str) -> int:
-        """The number of a variable, a new one (continuous, from 0 up) if it has not been met."""
+        """Return the number of a variable; an unknown name becomes a new variable, continuous and from 0 to inf."""
         j = self.names.setdefault(name, len(self.names))
         if j == len(self.cost):
             self.cost.append(0.0)
@@ -46,14 +46,14 @@ class Builder:
         return j
 
     def columns(self, names: Sequence[str]) -> list[int]:
-        """The numbers of several variables, as `column` gives them one by one."""
+        """Return the numbers of several variables, as `column` does."""
         try:
             return [self.names[name] for name in names]
         except KeyError:
             return [self.column(name) for name in names]
 
     def row(self, name: str, line: int, lower: float, upper: float) -> int:
-        """A new row. Raises InputError where the name has been given."""
+        """Add a row and return its number. Raises InputError if there is a row of this name."""
         i = self.row_names.setdefault(name, len(self.row_names))
         if i < len(self.row_lower):
             raise self.text.error(f"{quoted(name)} is a row already; accepted: different names", line=line, field="row")
@@ -62,7 +62,7 @@ class Builder:
         return i
 
     def entry(self, row: int, column: int, value: float, line: int) -> None:
-        """A coefficient of the matrix."""
+        """Add a coefficient of the matrix, which the file has in this line."""
         rows, columns, values, lines = self._entries
         rows.append(row)
         columns.append(column)
@@ -70,7 +70,7 @@ class Builder:
         lines.append(line)
 
     def entries(self, row: int, columns: Sequence[int], values: Sequence[float], lines: Sequence[int]) -> None:
-        """Several coefficients of a row."""
+        """Add several coefficients of a row, each with its line."""
         all_rows, all_columns, all_values, all_lines = self._entries
         all_rows.extend([row] * len(columns))
         all_columns.extend(columns)
@@ -78,7 +78,7 @@ class Builder:
         all_lines.extend(lines)
 
     def number(self, token: str, field: str, line: int) -> float:
-        """A number that is not as good as infinite."""
+        """Return a number. Raises InputError for a malformed one and for sizes from INFINITY on."""
         value = self.text.number(token, field, line)
         if abs(value) >= INFINITY:
             message = f"{quoted(token)} is not accepted; accepted: a number below {INFINITY:g} in size"
@@ -86,7 +86,7 @@ class Builder:
         return value
 
     def limit(self, token: str, field: str, line: int) -> float:
-        """A number, or infinity in words or from 1e20 on."""
+        """Return a number, which is infinite for "inf", "infinity" and sizes from INFINITY on. Raises InputError."""
         match = _INFINITE.fullmatch(token)
         if match:
             return -math.inf if match[1] == "-" else math.inf
@@ -94,14 +94,22 @@ class Builder:
         return math.copysign(math.inf, value) if abs(value) >= INFINITY else value
 
     def check_limit(self, value: float, below: bool, above: bool, field: str, line: int) -> None:
-        """Raises InputError where inf is to be a limit from below, or -inf one from above."""
+        """Check a limit. Raises InputError for inf as a lower limit, and for -inf as an upper limit.
+
+        Args:
+            value: The limit.
+            below: Whether it is a lower limit.
+            above: Whether it is an upper limit.
+            field: The field that the error names.
+            line: The line that the error names.
+        """
         if (below and value == math.inf) or (above and value == -math.inf):
             accepted = "a number" if below and above else "a number, and -inf for none" if below else "a number, and inf for none"
             side = "the value" if below and above else "a lower limit" if below else "an upper limit"
             raise self.text.error(f"{value} as {side} is not accepted; accepted: {accepted}", line=line, field=field)
 
     def built(self, name: str, comment: str) -> MilpInstance:
-        """The instance. Raises InputError where the file has no variable, or a coefficient twice."""
+        """Return the instance. Raises InputError if the file has no variable, or two coefficients of one row and column."""
         if not self.cost:
             raise self.text.error("no variable; accepted: one at least", line=self.text.last_line)
         lines = self._entries[3]

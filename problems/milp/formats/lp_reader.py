@@ -1,10 +1,10 @@
-"""LP files (CPLEX's text format): read. (`corl.problems.milp.formats.lp_writer` writes them.)
+"""Reader of LP files (CPLEX's text format); lp_writer.py writes them.
 
-Accepted are linear objectives and rows, ranges (`-3 <= x + y <= 5`), bounds, `free`, general and binary variables. A
-constant may stand in an expression. What is no linear program with integers (quadratic terms, semi-continuous variables,
-special ordered sets, indicators) is refused; sections for it that are empty are skipped, for HiGHS ends its files with one.
+Accepted are linear objectives and rows, ranges (`-3 <= x + y <= 5`), bounds, `free`, general and binary variables. Expressions
+may contain constants. Quadratic terms, semi-continuous variables, special ordered sets and indicators are refused; empty sections
+for them are skipped, because HiGHS ends its files with one.
 
-SCIP's reader is no substitute: it takes no brackets in names and no rows with two sides, and its errors do not name the field.
+SCIP's reader is no substitute: it accepts neither brackets in names nor rows with two sides, and its errors name no field.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["infinite", "read_lp", "recognises_lp"]
 _ACCEPTED = "linear programs with general and binary variables"
 _SIGNS = {"+": 1.0, "-": -1.0}
 _FLIPPED = {"<": ">", ">": "<", "=": "="}
-_MOST_SIGNS = 2  # before a number or a name; some writers put a sign between terms and the coefficient's own behind it
-_AHEAD = _MOST_SIGNS + 2  # tokens that are looked at together: signs, a number, a relation
-_WINDOW = 64  # tokens that are cut at a time
+_MOST_SIGNS = 2  # before a number or a name; some writers put one between terms and another before the coefficient
+_AHEAD = _MOST_SIGNS + 2  # tokens of lookahead: signs, a number, a relation
+_WINDOW = 64  # tokens that are read at a time
 
 
 def recognises_lp(head: str) -> bool:
-    """Whether a file begins as an LP file does: min or max after comments."""
+    """Return whether `head` is the beginning of an LP file: comments, then min or max."""
     lines = [line for line in (line.split("\\")[0].strip() for line in head.splitlines()) if line]
     if not lines:
         return head.lstrip().startswith("\\") and len(head) >= 4096  # nothing but comments so far
@@ -38,12 +38,12 @@ def recognises_lp(head: str) -> bool:
 
 
 def read_lp(text: Text, name: str = "") -> MilpInstance:
-    """The program in a text. Raises InputError."""
+    """Return the program in a text. Raises InputError."""
     return _Reader(text).read(name)
 
 
 class _Terms(NamedTuple):
-    """Terms of an expression, in order: variables' numbers, coefficients, lines."""
+    """The terms of an expression, in order: numbers of the variables, coefficients, lines."""
 
     columns: list[int]
     values: list[float]
@@ -51,7 +51,7 @@ class _Terms(NamedTuple):
 
 
 def _merged(terms: _Terms) -> _Terms:
-    """Each variable once, where it came first, with the sum of its coefficients."""
+    """Return the terms with each variable once, at its first place, with the sum of its coefficients."""
     merged: dict[int, tuple[float, int]] = {}
     for j, value, line in zip(*terms):
         total, first = merged.get(j, (0.0, line))
@@ -60,29 +60,30 @@ def _merged(terms: _Terms) -> _Terms:
 
 
 class _Reader:
-    """Reads the sections one after the other, through a window on the stream of tokens."""
+    """A recursive-descent parser that reads the sections in order, through a window on the stream of tokens."""
 
     def __init__(self, text: Text) -> None:
         self.text, self.build = text, Builder(text)
         self.comments: list[str] = []
         self.source = tokens(text, self.comments)
-        self.tokens: list[Token] = []  # the window: what was taken, then at least _AHEAD more as long as there are so many
-        self.at = 0
-        self.last = text.first_line  # of the token that was taken last
-        self.unnamed = 0  # the number in the last name that was made for a row
+        self.tokens: list[Token] = []  # the window: taken tokens, then at least _AHEAD further ones if the file has them
+        self.at = 0  # the position of the next token in the window
+        self.last = text.first_line  # the line of the token taken last
+        self.unnamed = 0  # the number in the name generated last for a row
         self.bounded: set[int] = set()  # columns with a lower bound of their own
 
     def read(self, name: str) -> MilpInstance:
+        """Read the whole file and return its program. Raises InputError."""
         sections = {"rows": self._row, "bounds": self._bound, "general": self._general, "binary": self._binary}
-        seen = set()
+        found = set()
         self._fill()
         while self.at < len(self.tokens):
             _, section, line = self.take()
             if section in ("min", "max"):
                 self.build.sense, section = "max" if section == "max" else "min", "objective"
-            if section in ("objective", "rows") and section in seen:
+            if section in ("objective", "rows") and section in found:
                 raise self.text.error("given twice", line=line, field="section")
-            seen.add(section)
+            found.add(section)
             if section == "objective":
                 self._objective()
             elif section not in sections and self.peek.kind != "end":
@@ -91,7 +92,7 @@ class _Reader:
             while self.peek.kind != "end":
                 sections[section]()
             self.take()
-        if "objective" not in seen:
+        if "objective" not in found:
             message = "no objective; accepted: a file that begins with minimize or maximize"
             raise self.text.error(message, line=self.text.first_line, field="section")
         if {"D", "d"} & self.build.names.keys() and (match := FORTRAN.search(self.text.content)):
@@ -100,7 +101,7 @@ class _Reader:
         return self.build.built(name, "\n".join(self.comments))
 
     def _fill(self) -> None:
-        """Forget what was taken, and cut further tokens."""
+        """Drop the taken tokens from the window, and read further ones."""
         del self.tokens[: self.at]
         self.at = 0
         self.tokens.extend(islice(self.source, _WINDOW))
@@ -110,13 +111,13 @@ class _Reader:
         return self.tokens[self.at]
 
     def take(self) -> Token:
-        """The next token; where that stands for several, the first of them."""
+        """Take and return the next token; of a token that combines several, the first."""
         if self.tokens[self.at].kind in ("run", "between"):
             self.tokens[self.at : self.at + 1] = first_apart(self.tokens[self.at])
         return self.take_whole()
 
     def take_whole(self) -> Token:
-        """The next token as it stands."""
+        """Take and return the next token, which may combine several."""
         token = self.tokens[self.at]
         self.at, self.last = self.at + 1, token.line
         if self.at + _AHEAD > len(self.tokens):
@@ -140,9 +141,10 @@ class _Reader:
         return None
 
     def _expression(self, field: str, closed: bool = True) -> tuple[_Terms, float]:
-        """(the terms, each variable once; the constant) up to a relation or the end.
+        """Return the terms, each variable once, and the constant of an expression, up to a relation or the end of the section.
 
-        One that is not `closed` (a side stands before it) may end before a term without a sign: there the next row begins.
+        After a side, an expression need not be `closed` by a relation: it also ends before a term without a sign, which begins
+        the next row.
         """
         terms = _Terms([], [], [])
         constant = 0.0
@@ -158,10 +160,10 @@ class _Reader:
         return (_merged(terms) if len(set(terms.columns)) < len(terms.columns) else terms), constant
 
     def _run(self, terms: _Terms, field: str) -> None:
-        """Add the terms of the run that comes next."""
+        """Take the next token, a run, and add its terms."""
         token = self.take_whole()
         values, names = term_parts(token.text)
-        if not math.isfinite(sum(values)):  # one may be too large, which `number` says
+        if not math.isfinite(sum(values)):  # one may be too large: `number` raises the error
             for part in tokens_of(token.text, token.line):
                 if part.kind == "number":
                     self.build.number(part.text, field, token.line)
@@ -170,7 +172,7 @@ class _Reader:
         terms.lines.extend([token.line] * len(names))
 
     def _term(self, terms: _Terms, field: str, first: bool) -> float:
-        """Add the term that comes next; returns its value where it is a constant, and 0."""
+        """Add the next term; return its value if it is a constant, otherwise 0."""
         last = self.last
         sign, signs, token = self._signed(field)
         if not first and not signs:
@@ -191,7 +193,7 @@ class _Reader:
         return 0.0
 
     def _signed(self, field: str) -> tuple[float, int, Token]:
-        """(the product of the signs that come next, how many they are, the token behind them)."""
+        """Return the product of the next signs, their number, and the token after them."""
         sign, count, token = 1.0, 0, self.take()
         while token.text in _SIGNS:
             if count == _MOST_SIGNS:
@@ -200,7 +202,7 @@ class _Reader:
         return sign, count, token
 
     def _value(self, field: str) -> tuple[float, int]:
-        """(a number with signs, or infinity; its line)."""
+        """Return a number with signs, or infinity, and its line."""
         sign, _, token = self._signed(field)
         if token.kind not in ("number", "name") or (token.kind == "name" and not infinite(token.text)):
             raise self._no_number(token, field, "a number")
@@ -216,6 +218,7 @@ class _Reader:
             raise self.fault(self.peek, "objective", "an expression, then subject to")
 
     def _row(self) -> None:
+        """Read a constraint: an optional label, and terms with a side before them, after them, or both."""
         label, line = self._label(), self.peek.line
         field = label[:40] if label else "constraint"
         left: tuple[str, float] | None = None
@@ -237,7 +240,7 @@ class _Reader:
         self.build.entries(i, terms.columns, terms.values, terms.lines)
 
     def _side(self, field: str, flipped: bool = False) -> tuple[str, float]:
-        """(relation, value) of what stands behind an expression, or flipped before it."""
+        """Return the relation and the value of a side after an expression or, if `flipped`, before it."""
         if flipped:
             value, line = self._value(field)
             relation = _FLIPPED[self._relation(field)]
@@ -248,7 +251,7 @@ class _Reader:
         return relation, value
 
     def _side_ends(self, field: str) -> None:
-        """Raises InputError where something follows the number of a right-hand side in its line, unless it names another row."""
+        """Check that at most the label of another row follows the number of a right-hand side in its line. Raises InputError."""
         token = self.peek
         labelled = token.kind in ("name", "number") and self.tokens[self.at + 1].text == ":"
         if token.kind == "end" or token.line > self.last or labelled:
@@ -259,14 +262,14 @@ class _Reader:
         raise self._no_number(token, field, "one number on the right-hand side")
 
     def _no_number(self, token: Token, field: str, accepted: str) -> InputError:
-        """The fault of what stands where a side or a bound has its number."""
+        """Return the error for a token in place of the number of a side or a bound."""
         if token.kind != "name":
             return self.fault(token, field, accepted)
         message = f"variable {quoted(token.text)} on the right-hand side is not accepted; accepted: a number there"
         return self.text.error(message, line=token.line, field=field)
 
     def _begins_with_value(self) -> bool:
-        """Whether a number with signs, or infinity, and then a relation come next."""
+        """Return whether a number with signs, or infinity, and then a relation come next."""
         at = self.at
         while at < self.at + _MOST_SIGNS and self.tokens[at].text in _SIGNS:
             at += 1
@@ -275,7 +278,7 @@ class _Reader:
         return value and self.tokens[at + 1].kind == "relation"
 
     def _relation(self, field: str) -> str:
-        """One of <, >, =."""
+        """Take a relation and return it as <, > or =."""
         token = self.take()
         if token.kind != "relation":
             raise self.fault(token, field, "<=, >= or =, and a number")
@@ -288,6 +291,7 @@ class _Reader:
         return f"c{self.unnamed}"
 
     def _bound(self) -> None:
+        """Read a bound: a relation on one or both sides of a variable, or `free` after it."""
         if self.peek.kind == "between" and (match := BETWEEN.fullmatch(self.peek.text)):
             line, j, field = self.take_whole().line, self.build.column(match[2]), match[2][:40]
             self._set(j, ">", self.build.limit(match[1], "bound", line), field, line)
@@ -336,5 +340,5 @@ class _Reader:
 
 
 def infinite(token: str) -> bool:
-    """Whether a name is the word for infinity."""
+    """Return whether a name is a word for infinity."""
     return token.lower() in ("inf", "infinity")

@@ -1,7 +1,7 @@
-"""LP files as a stream of tokens, each with its line, cut as they are asked for, so that junk is refused where it begins.
+"""LP files as a lazy stream of tokens, each with its line, so that malformed text is refused where it begins.
 
-A run of signed terms (`+ 3 x - y + 2.5 z + w`), which is what files of many coefficients consist of, is one token: the regular
-expressions then do per character what Python would do per term.
+A run of signed terms (`+ 3 x - y + 2.5 z + w`) is one token, since large files consist of such runs: regular expressions then
+do the work per term that would be slow in Python.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from corl.files.text import Text, number_of, quoted
 
 __all__ = ["BETWEEN", "FORTRAN", "NAME", "SENSE", "Token", "first_apart", "is_head", "term_parts", "tokens", "tokens_of"]
 
-NAME = r"(?:[^\W\d]|[!\"#$%&(),;?@'`{}~|/])[^\s+\-<>=:^*\\]*"  # brackets within a name are Gurobi's, alone they are quadratic
+NAME = r"(?:[^\W\d]|[!\"#$%&(),;?@'`{}~|/])[^\s+\-<>=:^*\\]*"  # brackets within a name as in Gurobi; alone they are quadratic
 FORTRAN = re.compile(r"(?:[0-9]+\.[0-9]*|\.[0-9]+)([dD])[+-][0-9]{2,3}(?![^\s<>=])")
-"""A number as Fortran writes it; in this full form alone, for 3d2 is three times the variable d2."""
+"""A number as Fortran writes it; only in this full form, because 3d2 is three times the variable d2."""
 _FORTRAN = FORTRAN.pattern.replace("([dD])", "[dD]")
 _TOKEN = re.compile(
     r"(?P<arrow><?->)|(?P<relation><=|=<|>=|=>|<|>|=)"
     rf"|(?P<number>{_FORTRAN}|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>{NAME})"
     r"|(?P<mark>[+\-:\[\]^*])|(?P<other>\S)"
 )
-# A term with its sign; possessive, so that it ends where the tokens above would. Digits of other scripts are left to _TOKEN.
+# A term with its sign; possessive, so that it ends where the tokens above would end. _TOKEN handles digits of other scripts.
 _DIGITS = rf"(?:{_FORTRAN}|(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+)"
 _TERM = re.compile(rf"([+-])\s*+({_DIGITS})?+\s*+({NAME}+)")
-_RUN = re.compile(rf"(?<![eEdD])(?:[+-]\s*+(?:{_DIGITS})?+\s*+{NAME}+\s*+){{2,}}+")  # no sign of an exponent begins one
+_RUN = re.compile(rf"(?<![eEdD])(?:[+-]\s*+(?:{_DIGITS})?+\s*+{NAME}+\s*+){{2,}}+")  # it does not begin in an exponent
 _VALUE = rf"[+-]?(?:{_DIGITS}|(?ai:inf(?:inity)?))"
 BETWEEN = re.compile(rf"({_VALUE})\s*+<=\s*+({NAME}+)\s*+<=\s*+({_VALUE})")
 """A line of the section of bounds with two sides: lower, name, upper."""
 _ONLY_NAME = re.compile(NAME)
 _SIGNED = frozenset("+-")
 SENSE = re.compile(r"(min|max)(imi[sz]e|imum)?(?![^\s\\])", re.IGNORECASE)
-_HEADS = (  # section, how its line begins
+_HEADS = (  # section, beginning of its line
     ("objective", SENSE),
     ("rows", re.compile(r"(subject\s+to\s*:?|such\s+that\s*:?|s\.t\.:?|st\.|st)(?=\s|\Z)", re.IGNORECASE)),
     ("refused", re.compile(r"(semi-?continuous|semis?|sos[12]?|lazy\s+constraints|user\s+cuts|pwlobj|general\s+constraints?|"
@@ -45,13 +45,15 @@ _HEADS = (  # section, how its line begins
     ("binary", re.compile(r"(binary|binaries|bin)(?=\s|\Z)", re.IGNORECASE)),
     ("end", re.compile(r"end(?=\s|\Z)", re.IGNORECASE)),
 )  # fmt: skip
-_HEAD_LETTERS = frozenset("mMsSbBgGiIeElLuUpP")  # what the sections' names begin with
+_HEAD_LETTERS = frozenset("mMsSbBgGiIeElLuUpP")  # first letters of the sections' names
 
 
 class Token(NamedTuple):
-    """`kind` is arrow, relation, number, name, mark, other, run (of signed terms), between (see BETWEEN), section, or end of one.
+    """A token: its kind, its text and its line.
 
-    A section's text is min or max (the objective), rows, bounds, general or binary; of one that is not supported, as it stands.
+    The kinds are arrow, relation, number, name, mark, other, section, and end (of a section); run (several signed terms) and
+    between (see BETWEEN) combine several tokens. The text of a section is min or max (the objective), rows, bounds, general or
+    binary; that of an unsupported section is the text of the file.
     """
 
     kind: str
@@ -60,17 +62,17 @@ class Token(NamedTuple):
 
 
 def is_head(name: str) -> bool:
-    """Whether a line that begins with this name would begin a section."""
+    """Return whether a line that begins with this name would begin a section."""
     return any(head.match(name) for _, head in _HEADS)
 
 
 def tokens_of(content: str, line: int) -> Iterator[Token]:
-    """The tokens of a piece of a line, none that stands for several."""
+    """Return the tokens of a part of a line, without combined tokens."""
     return (Token(m.lastgroup, m[0], line) for m in _TOKEN.finditer(content))  # type: ignore[arg-type]  # one group matches
 
 
 def first_apart(token: Token) -> list[Token]:
-    """The tokens of a `between`, or of the first term of a `run` with one token for the other terms."""
+    """Return the tokens of a `between`; or those of the first term of a `run`, and one run of the other terms."""
     term = _TERM.match(token.text) if token.kind == "run" else None
     end = term.end() if term else len(token.text)
     rest = token.text[end:].strip()
@@ -78,11 +80,11 @@ def first_apart(token: Token) -> list[Token]:
 
 
 def term_parts(run: str) -> tuple[list[float], list[str]]:
-    """([coefficient], [name]) of the terms of a run. Coefficients too large for a float64 are infinite.
+    """Return the coefficients and the names of the terms of a run. Coefficients too large for a float64 are infinite.
 
-    Writers put blanks between the parts of every term or leave them out of every term: where cutting at blanks gives a sign
-    and a number in every second or third place and names without a sign behind, it gives the terms. (A name that `float` would
-    take, such as nan, is followed by a sign in a run, and so cannot pass for the number before a name.)
+    Most writers put blanks either between all parts of every term or between none. If splitting at blanks gives a sign and a
+    number before each name, and no name contains a sign, these are the terms; otherwise a regular expression finds them. (A name
+    that `float` accepts, such as nan, is followed by a sign in a run and cannot be mistaken for the number before a name.)
     """
     words = run.split()
     count = 2 if len(words[0]) > 1 else 3
@@ -95,9 +97,9 @@ def term_parts(run: str) -> tuple[list[float], list[str]]:
 
 
 def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
-    """The sections in order: of each a token that says which, its tokens, and its end, with the line of the token before.
+    """Yield for each section a section token, its tokens, and an end token with the line of the token before it.
 
-    Whole-line comments are added to `comments` as they are passed. Raises InputError.
+    Comments that fill a line are appended to `comments`. Raises InputError.
     """
     section, last = "", text.first_line
     for number, raw in text.lines():
@@ -128,7 +130,7 @@ def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
 
 
 def _head(content: str) -> tuple[str, re.Match[str]] | None:
-    """The section that a line begins, unless what follows makes the word a variable or a row."""
+    """Return the section that a line begins; None if there is none, or if the word is a variable or a row by what follows it."""
     for kind, head in _HEADS:
         if match := head.match(content):
             return None if content[match.end() :].lstrip().startswith((":", "<", ">", "=")) else (kind, match)
@@ -136,7 +138,7 @@ def _head(content: str) -> tuple[str, re.Match[str]] | None:
 
 
 def _in_section(section: str, content: str, line: int) -> Iterable[Token]:
-    """The tokens of a line, with those that stand for several."""
+    """Return the tokens of a line of a section, combined if possible."""
     if section in ("objective", "rows"):
         return _with_runs(content, line)
     if _ONLY_NAME.fullmatch(content):

@@ -1,4 +1,4 @@
-"""LP files (CPLEX's text format): written."""
+"""Writer of LP files (CPLEX's text format)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["write_lp"]
 
 
 def write_lp(instance: MilpInstance, path: Path) -> None:
-    """Write an LP file, to the bit; `read_lp` gives the same instance back. Raises UsageError for names it cannot hold."""
+    """Write an LP file, from which `read_lp` returns a bit-identical instance. Raises UsageError for names it cannot hold."""
     for name in (*instance.names, *instance.row_names):
         if not re.fullmatch(NAME, name) or infinite(name) or name.lower() == "free" or is_head(name):
             raise UsageError(f"{path.name}: {quoted(name)} cannot be a name in an LP file; accepted: a name in .mps")
@@ -46,7 +46,7 @@ def write_lp(instance: MilpInstance, path: Path) -> None:
 
 
 def _relations(low: float, high: float) -> tuple[str, str]:
-    """What stands before a row's terms and after them."""
+    """Return the texts of a row's sides: before its terms and after them."""
     if low == high:
         return "", f" = {low!r}"
     if math.isinf(high) and math.isfinite(low):
@@ -59,7 +59,7 @@ def _limit(value: float) -> str:
 
 
 def _wrapped(begin: str, terms: Iterable[tuple[str, float]], constant: float, end: str = "") -> Iterator[str]:
-    """An expression on lines of a bearable length."""
+    """Yield the lines of an expression, broken at 250 characters."""
     line = begin
     for name, value in terms:
         part = f" {'-' if math.copysign(1.0, value) < 0 else '+'} {abs(value)!r} {name}"

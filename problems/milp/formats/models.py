@@ -1,4 +1,4 @@
-"""Programs from what users hold already: pyscipopt Models."""
+"""Instances from pyscipopt Models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ACCEPTED = "a pyscipopt Model with linear constraints and objective"
 
 
 def adapt(data: Any) -> MilpInstance:
-    """The program of a pyscipopt Model before it is solved. Raises InputError, naming what is not linear."""
+    """Return the instance of a pyscipopt Model that has not been solved. Raises InputError, naming what is not linear."""
     if not all(hasattr(data, name) for name in ("getVars", "getConss", "getObjectiveSense")):
         raise InputError(f"{kind_of(data)} cannot be read as an instance of milp; accepted: a path or {_ACCEPTED}")
     if data.getStageName() not in ("PROBLEM", "INIT"):
@@ -48,14 +48,14 @@ def adapt(data: Any) -> MilpInstance:
 
 
 def _terms(model: Any, constraint: Any) -> list[tuple[Any, float]]:
-    """(variable, coefficient) of a linear constraint."""
+    """Return the (variable, coefficient) pairs of a linear constraint. Raises InputError for another constraint."""
     if constraint.getConshdlrName() != "linear":
         raise InputError(f"a {constraint.getConshdlrName()} constraint; accepted: {_ACCEPTED}", field=constraint.name)
     return list(zip(model.getConsVars(constraint), model.getConsVals(constraint)))
 
 
 def _merged(rows: list[int], columns: list[int], values: list[float], n: int) -> tuple[Any, Any, Any]:
-    """The entries with those of one row and column added up, as a Model may have them."""
+    """Return rows, columns and values, with entries of the same row and column summed up; a Model may have several."""
     key, place = np.unique(np.array(rows, np.int64) * n + np.array(columns, np.int64), return_inverse=True)
     return key // n, key % n, np.bincount(place, values, len(key))
 
@@ -65,7 +65,7 @@ def _limit(value: float) -> float:
 
 
 def _different(names: list[str]) -> list[str]:
-    """The names, those that are given again with a number behind."""
+    """Return the names made unique: the second "x" becomes "x_2"."""
     taken: set[str] = set()
     result = []
     for name in names:

@@ -1,9 +1,9 @@
-"""MPS files, fixed and free, read; mps_writer.py writes them.
+"""Reader of MPS files, fixed and free; mps_writer.py writes them.
 
-What the descriptions leave open is read as CPLEX does, and SCIP but for the last point (it keeps the lower bound 0): the
-first N row is the objective (others are dropped) unless OBJNAME says which; a right-hand side of the objective is minus its
-constant; of several RHS, RANGES and BOUNDS sets the first counts; an integer column of a MARKER block goes from 0 to 1 unless
-BOUNDS says something of it; a negative upper bound on a column without a lower one makes that -inf.
+Where the descriptions of the format are ambiguous, the reader follows CPLEX, and also SCIP except for the last point (SCIP keeps
+the lower bound 0). The first N row is the objective unless OBJNAME names another; further N rows are dropped. A right-hand side
+of the objective is minus its constant. Of several sets of RHS, RANGES or BOUNDS, the first counts. An integer column of a MARKER
+block is from 0 to 1 unless BOUNDS names it. A negative upper bound of a column without a lower bound makes the lower one -inf.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REFUSED = (
     "SOS", "SOS1", "SOS2", "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "INDICATORS", "LAZYCONS", "USERCUTS",
     "GENCONS", "REFROW", "PWLOBJ",
 )  # fmt: skip
-_FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # the columns of the six fields, from 0
+_FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # where the six fields begin and end in a line, from 0
 _BOUNDS_WITHOUT_VALUE = ("FR", "MI", "PL", "BV")
 _BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
 _SENSES = {"MAX": "max", "MAXIMIZE": "max", "MAXIMISE": "max", "MIN": "min", "MINIMIZE": "min", "MINIMISE": "min"}
@@ -33,7 +33,7 @@ _Fields = list[str]
 
 
 def recognises_mps(head: str) -> bool:
-    """Whether a file begins as an MPS file does: NAME or OBJSENSE or ROWS after comments, and a ROWS line where it shows."""
+    """Return whether `head` is the beginning of an MPS file: comments, then ROWS, or NAME or OBJSENSE and soon ROWS."""
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
     if not lines:
         return head.startswith("*") and len(head) >= 4096  # nothing but comments so far
@@ -44,7 +44,7 @@ def recognises_mps(head: str) -> bool:
 
 
 def read_mps(text: Text, name: str = "") -> MilpInstance:
-    """The program in a text: free format, or if that has a fault and there is no tab, fixed. Raises InputError."""
+    """Return the program in a text, read as free format or, if that fails and there are no tabs, as fixed. Raises InputError."""
     try:
         return _Reader(text, lambda line: line.split()).read(name)
     except InputError:
@@ -58,50 +58,51 @@ def read_mps(text: Text, name: str = "") -> MilpInstance:
 
 
 def _cut(line: str) -> _Fields:
-    """The fields of a line in fixed format; names may hold blanks. Absent fields at the end are left out."""
+    """Return the non-empty fields of a line in fixed format, in which names may contain blanks."""
     fields = [line[start:end].strip() for start, end in _FIXED]
     return [field for field in fields if field]
 
 
 class _Reader:
-    """One pass over the lines. `fields` cuts a data line."""
+    """A parser that reads the lines once. `fields` splits a data line into its fields."""
 
     def __init__(self, text: Text, fields: Callable[[str], _Fields]) -> None:
         self.text, self.fields = text, fields
         self.build = Builder(text)
         self.objective: str | None = None
-        self.wanted: str | None = None  # OBJNAME
-        self.kinds: list[str] = []  # of the rows: E, L, G
+        self.wanted: str | None = None  # the name in OBJNAME
+        self.kinds: list[str] = []  # the kinds of the rows: E, L, G
         self.free: set[str] = set()  # N rows that are not the objective
-        self.marked = False  # within a block of integer columns
+        self.marked = False  # whether the reader is in a MARKER block of integer columns
         self.default_upper: set[int] = set()  # integer columns that BOUNDS has not named
-        self.lowered: set[int] = set()  # columns with a lower bound of their own
+        self.lowered: set[int] = set()  # columns whose lower bound BOUNDS has given
         self.ranges: dict[int, float] = {}  # row -> its entry of RANGES
         self.sets: dict[str, str] = {}  # section -> the name of its first set
         self.comments: list[str] = []
-        self.began = text.first_line  # of the section
+        self.began = text.first_line  # the first line of the section
         self.handlers: dict[str, Callable[[_Fields, int], None]] = {
             "ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._range, "BOUNDS": self._bound,
             "OBJSENSE": self._sense, "OBJNAME": self._objective,
         }  # fmt: skip
 
     def read(self, name: str) -> MilpInstance:
-        seen: list[str] = []
+        """Read the whole file and return its program; `name` is used if the file has none. Raises InputError."""
+        found: list[str] = []
         section = ""
         for line, content in self._lines():
             if section == "ENDATA":
                 break
             if content[0] != " ":
                 words = content.split()
-                section = self._begin(words, line, seen)
+                section = self._begin(words, line, found)
                 if section == "NAME" and len(words) > 1:
                     name = words[1]
-                seen.append(section)
+                found.append(section)
             else:
                 self._data(section, self.fields(content), line)
-        if "COLUMNS" not in seen:
+        if "COLUMNS" not in found:
             raise self.text.error("the section COLUMNS is missing", line=self.text.last_line, field="COLUMNS")
-        if "ENDATA" not in seen:
+        if "ENDATA" not in found:
             raise self.text.error("ENDATA is missing: the file may be cut off", line=self.text.last_line, field="ENDATA")
         for j in self.default_upper:
             self.build.upper[j] = 1.0
@@ -109,14 +110,14 @@ class _Reader:
         return self.build.built(name, "\n".join(self.comments))
 
     def _lines(self) -> Iterator[tuple[int, str]]:
-        """(number, content) of the lines that are neither blank nor comments; a tab at the begin counts as a blank."""
+        """Yield (number, content) of the lines that are neither blank nor comments; a leading tab becomes a blank."""
         for number, line in enumerate(self.text.content.split("\n"), self.text.first_line):
             if line.startswith("*"):
                 self.comments.append(line[1:].strip())
             elif line and not line.isspace():
                 yield number, " " + line[1:] if line[0].isspace() else line
 
-    def _begin(self, words: list[str], line: int, seen: list[str]) -> str:
+    def _begin(self, words: list[str], line: int, found: list[str]) -> str:
         section = words[0].upper()
         self.began = line
         if section in _REFUSED:
@@ -124,9 +125,9 @@ class _Reader:
         if section not in _SECTIONS:
             accepted = ", ".join(_SECTIONS)
             raise self.text.error(f"no section of an MPS file; accepted: {accepted}", line=line, field=words[0][:40])
-        if section in seen:
+        if section in found:
             raise self.text.error("given twice", line=line, field=section)
-        if section in ("COLUMNS", "RHS", "RANGES", "BOUNDS") and "ROWS" not in seen:
+        if section in ("COLUMNS", "RHS", "RANGES", "BOUNDS") and "ROWS" not in found:
             raise self.text.error("comes before ROWS", line=line, field=section)
         if section in ("OBJSENSE", "OBJNAME") and len(words) > 1:
             self._data(section, words[1:], line)
@@ -167,6 +168,7 @@ class _Reader:
         self.kinds.append(kind)
 
     def _column(self, fields: _Fields, line: int) -> None:
+        """Read a line of COLUMNS: a column's entries in one or two rows, or a MARKER."""
         if len(fields) >= 3 and fields[1].strip("'\"").upper() == "MARKER":
             kind = fields[2].strip("'\"").upper()
             if kind not in ("INTORG", "INTEND"):
@@ -193,7 +195,7 @@ class _Reader:
                 raise self._unknown("row", row, line)
 
     def _pairs(self, section: str, fields: _Fields, line: int) -> Iterator[tuple[str, float]]:
-        """(row, value) of a line of RHS or RANGES, whose first field may be the name of the set."""
+        """Yield the (row, value) pairs of a line of RHS or RANGES, whose first field may be the name of the set."""
         if len(fields) not in (2, 3, 4, 5):
             raise self._count(fields, line, section, "the set's name, a row and a number, another row and its number")
         if len(fields) % 2:
@@ -227,7 +229,7 @@ class _Reader:
             self.ranges[i] = value
 
     def _apply_ranges(self) -> None:
-        """Give rows their other side, now that the right-hand sides are known wherever they stood in the file."""
+        """Set the second sides of rows with ranges. This comes last, because RHS may follow RANGES in a file."""
         build = self.build
         for i, value in self.ranges.items():
             if self.kinds[i] == "G" or (self.kinds[i] == "E" and value > 0.0):
@@ -236,6 +238,7 @@ class _Reader:
                 build.row_lower[i] = build.row_upper[i] - abs(value)
 
     def _bound(self, fields: _Fields, line: int) -> None:
+        """Read a line of BOUNDS, in which the name of the set is optional."""
         kind = fields[0].upper()
         if kind not in (*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE):
             names = ", ".join((*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE))
@@ -255,6 +258,7 @@ class _Reader:
         self._set_bound(kind, j, value)
 
     def _set_bound(self, kind: str, j: int, value: float) -> None:
+        """Set the limits of column `j` by a bound of this kind; `value` is ignored by kinds without one."""
         build = self.build
         self.default_upper.discard(j)
         if kind in ("LI", "UI", "BV"):

@@ -1,4 +1,4 @@
-"""Free MPS files, written so that `mps_reader.read_mps` gives the same instance back."""
+"""Writer of free MPS files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["write_mps"]
 
 
 def write_mps(instance: MilpInstance, path: Path) -> None:
-    """Write free MPS; `read_mps` gives the same instance back.
+    """Write a free MPS file, from which `read_mps` returns an equal instance. Raises UsageError if MPS cannot hold the instance.
 
-    To the bit, but for the upper side of a row with two: MPS has their difference. Raises UsageError for what it cannot hold.
+    The instance is bit-identical except for the upper side of a row with two sides, of which MPS holds the difference.
     """
     _check_names(instance, path)
     taken = set(instance.row_names)
@@ -39,7 +39,7 @@ def write_mps(instance: MilpInstance, path: Path) -> None:
         ranges = []
         for kind, name, low, high in sides:
             side = high if kind == "L" else low
-            if side:  # a row without any side is an L row with an infinite one
+            if side:  # a row without a side is an L row with an infinite side
                 stream.write(f"    RHS  {name}  {side if math.isfinite(side) else 1e30!r}\n")
             ranges += [] if low == high or math.isinf(low) or math.isinf(high) else [(name, low, high)]
         if ranges:
@@ -67,6 +67,7 @@ def _kind(low: float, high: float) -> str:
 
 
 def _columns(instance: MilpInstance, objective: str) -> Iterator[str]:
+    """Yield the lines of COLUMNS, with markers around blocks of integer variables; `objective` is the name of that row."""
     order = np.argsort(instance.column, kind="stable")
     ends = np.cumsum(np.bincount(instance.column, minlength=instance.n))
     rows, values, at, marked = instance.row[order].tolist(), instance.value[order].tolist(), 0, False
@@ -85,7 +86,7 @@ def _columns(instance: MilpInstance, objective: str) -> Iterator[str]:
 
 
 def _bounds(low: float, high: float, whole: bool) -> Iterator[tuple[str, str]]:
-    """The lines (kind, value) that give these bounds whatever the reader's defaults are."""
+    """Yield the (kind, value) lines that set these bounds, whatever the defaults of the reader."""
     if low == high:
         yield "FX", f"  {low!r}"
         return

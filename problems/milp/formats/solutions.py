@@ -1,4 +1,4 @@
-"""Solution files (.sol) as SCIP writes them: `name value (obj:cost)` lines, zeros left out. Gurobi's and HiGHS's are read too."""
+"""Solution files (.sol) in SCIP's format: lines `name value (obj:cost)`, without zeros. Gurobi's and HiGHS's can be read too."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _HEADER = re.compile(r"(solution status|objective value)\s*:|=(obj|infeas)=|#", 
 
 
 def read_solution(instance: MilpInstance, path: str | Path) -> NDArray[np.float64]:
-    """The values of the variables, float64 [n]; those that are not named are 0. Raises InputError, or OSError."""
+    """Return the values of the variables, float64 [n]; variables that are not listed are 0. Raises InputError, or OSError."""
     text = Text.read(path)
-    x, seen = np.zeros(instance.n), {}  # type: NDArray[np.float64], dict[int, int]
+    x, given = np.zeros(instance.n), {}  # type: NDArray[np.float64], dict[int, int]
     for line, content in _listed(text):
         if _HEADER.match(content):
             continue
@@ -37,15 +37,15 @@ def read_solution(instance: MilpInstance, path: str | Path) -> NDArray[np.float6
         j = instance.index.get(match["name"])
         if j is None:
             raise text.error("no variable has this name", line=line, field=match["name"][:40])
-        if j in seen:
-            raise text.error(f"given twice, first in line {seen[j]}", line=line, field=match["name"][:40])
-        seen[j] = line
+        if j in given:
+            raise text.error(f"given twice, first in line {given[j]}", line=line, field=match["name"][:40])
+        given[j] = line
         x[j] = text.number(match["value"], match["name"][:40], line)
     return x
 
 
 def _listed(text: Text) -> Iterator[tuple[int, str]]:
-    """The lines that may list variables: of HiGHS's files those of the section "# Columns", of others all."""
+    """Yield the lines that may list variables: in files of HiGHS those of the section "# Columns", in others all."""
     sections = _COLUMNS.search(text.content) is not None
     listed = not sections
     for line, content in text.lines():
@@ -56,7 +56,7 @@ def _listed(text: Text) -> Iterator[tuple[int, str]]:
 
 
 def write_solution(instance: MilpInstance, solution: Any, path: str | Path) -> None:
-    """Write a feasible solution, values to the bit."""
+    """Write a feasible solution with the exact values. Raises Infeasible."""
     x = check(instance, solution)
     with writing(path) as stream:
         stream.write(f"solution status: feasible\nobjective value: {objective_of(instance, x)!r}\n")

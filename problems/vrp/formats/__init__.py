@@ -13,12 +13,12 @@ __all__ = ["read_instance", "recognises", "write_instance"]
 
 
 def recognises(head: str) -> bool:
-    """Whether this is the head of a VRPLIB file, of Solomon's or Li and Lim's, or of JSON that says "problem": "vrp"."""
+    """Return whether this is the head of a VRPLIB, Solomon or Li and Lim file, or of JSON that says "problem": "vrp"."""
     return any(each.recognises(head) for each in (vrplib, solomon, lilim, json_format))
 
 
 def read_instance(path: Path) -> VrpInstance:
-    """The instance in a file, its format by the content. Raises InputError or OSError."""
+    """Return the instance in a file, in the format that its content has. Raises InputError or OSError."""
     text, stem = Text.read(path), plain_name(path).stem
     if text.content.lstrip().startswith("{"):
         return json_format.read_text(text, stem)
@@ -28,5 +28,5 @@ def read_instance(path: Path) -> VrpInstance:
 
 
 def write_instance(instance: VrpInstance, path: Path) -> None:
-    """Write JSON (a name ending in .json) or VRPLIB, which `read_instance` gives back to the bit. Raises UsageError."""
+    """Write JSON (a name ending in .json) or VRPLIB, which reads back as an identical instance. Raises UsageError."""
     (json_format if plain_name(path).suffix.lower() == ".json" else vrplib_writing).write_instance(instance, path)

@@ -67,17 +67,17 @@ _Array = NDArray[np.float64]
 
 
 def recognises(head: str) -> bool:
-    """Whether this is the head of a JSON object that says "problem": "vrp"."""
+    """Return whether this is the head of a JSON object that says "problem": "vrp"."""
     return head.lstrip().startswith("{") and re.search(r'"problem"\s*:\s*"vrp"', head) is not None
 
 
 def read_text(text: Text, name: str = "") -> VrpInstance:
-    """The instance in a JSON text; `name` stands in for a missing one. Raises InputError, naming line and field."""
+    """Return the instance in a JSON text; `name` replaces a missing one. Raises InputError, naming line and field."""
     return read_object(text, lambda field: from_json_value(field, name))
 
 
 def from_json_value(field: Field, name: str = "") -> VrpInstance:
-    """The instance that a JSON object describes. Raises InputError, naming the field and what is accepted."""
+    """Return the instance that a JSON object describes. Raises InputError, naming the field and what is accepted."""
     given = field.record(_INSTANCE)
     name, comment = heading(given, "vrp", name)
     named = given.get("units", {}).record()
@@ -94,7 +94,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         raise speed.error("accepted: a number above 0")
     clock = Clock(speed.number(), scale, units[1])
     windows = np.array([clock.window(node) for node in nodes])
-    service = np.array([clock.held(node.get("service", 0.0).number()) for node in nodes])
+    service = np.array([clock.in_instance_units(node.get("service", 0.0).number()) for node in nodes])
     timed = any("window" in node or "windows" in node for node in nodes)
     rules = json_rules.rules_of(given, nodes, vehicles, ids, len(depots), clock)
     grouped = np.full(len(nodes), -1) if rules is None or rules.groups is None else rules.groups
@@ -126,7 +126,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
 
 
 def _names(records: list[Record]) -> tuple[str, ...]:
-    """The names of all, none where none has one. Raises InputError for a name twice, or missing."""
+    """Return the names of all records; empty if no record has one. Raises InputError for a duplicate or missing name."""
     if not any("name" in each for each in records):
         return ()
     found: dict[str, None] = {}
@@ -138,7 +138,7 @@ def _names(records: list[Record]) -> tuple[str, ...]:
 
 
 def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array | None, _Array | None, _Array | None]:
-    """Edge-weight type, points, matrix and display coordinates."""
+    """Return edge-weight type, points, matrix and display coordinates."""
     if "matrix" in given:
         shown = all("x" in node and "y" in node for node in nodes)
         return "EXPLICIT", None, given["matrix"].numbers(len(nodes), len(nodes)), _coordinates(nodes, "xy") if shown else None
@@ -150,7 +150,7 @@ def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Arr
 
 
 def _on_the_globe(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array, None, _Array]:
-    """Points on a sphere, between which distances go straight: 0.001 % too short at 100 km, 0.1 % at 1000 km."""
+    """Return points on a sphere, with straight distances between them: 0.001 % too short at 100 km, 0.1 % at 1000 km."""
     if unit not in _RADIUS:
         units = given.get("units", {}).record()
         raise units["distance"].error('accepted with latlon coordinates: "km", "m" or "mi"')
@@ -170,7 +170,7 @@ def _column(nodes: list[Record], key: str) -> _Array:
 
 
 def _vehicles(vehicles: list[Record], capacity: _Array, depots: list[int], clock: Clock) -> Vehicles:
-    """The vehicle types; capacity: float64 [types]; depots: the ids that they may have."""
+    """Return the vehicle types; capacity: float64 [types]; depots: the ids of depots."""
     names = ("start", "end", "count", "fixed_cost", "unit_cost", "max_distance", "max_duration")
     columns: dict[str, list[float]] = {key: [] for key in names}
     for vehicle in vehicles:
@@ -185,27 +185,27 @@ def _vehicles(vehicles: list[Record], capacity: _Array, depots: list[int], clock
         columns["fixed_cost"].append(vehicle.get("fixed_cost", 0.0).number() * clock.scale)
         columns["unit_cost"].append(vehicle.get("unit_cost", 1.0).number())
         columns["max_distance"].append(limit("max_distance") * clock.scale)
-        columns["max_duration"].append(clock.held(limit("max_duration")))
+        columns["max_duration"].append(clock.in_instance_units(limit("max_duration")))
     return Vehicles(capacity=capacity, **{key: np.array(values) for key, values in columns.items()})
 
 
 def _depot(field: Field, depots: list[int]) -> int:
-    """The place of a depot's id among the depots."""
+    """Return the index of a depot's id among the depots."""
     if (depot := field.integer()) not in depots:
         raise field.error(f"{depot} is no depot; accepted: {', '.join(map(str, depots[:10]))}")
     return depots.index(depot)
 
 
 def _required(client: Record) -> bool:
-    """By default a client with a prize may be left out, any other may not."""
+    """Return whether a client must be served; by default one with a prize need not be, and any other must."""
     return client.get("required", not client.get("prize", 0.0).number()).flag()
 
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: VrpInstance, path: str | Path) -> None:
-    """Write JSON that reads back to the bit (with a `speed` other than 1: times to the last but one)."""
+    """Write JSON from which an identical instance is read (with a `speed` other than 1, except for rounding of times)."""
     facts, clients, vehicles = _facts(instance), _nodes(instance, False), _types(instance)
-    json_rules.written(instance, facts, clients, vehicles)
+    json_rules.add_rules(instance, facts, clients, vehicles)
     lines = [f' "{key}": {dumps(value)}' for key, value in facts.items()]
     for key, objects in (("depots", _nodes(instance, True)), ("clients", clients), ("vehicles", vehicles)):
         lines.append(f' "{key}": [\n  ' + ",\n  ".join(map(dumps, objects)) + "\n ]")

@@ -1,4 +1,4 @@
-"""Reader and writer of the rules of an instance in JSON; formats.md, "Rules in JSON", describes the fields."""
+"""Reader and writer of side constraints in JSON; formats.md, "Rules in JSON", describes the fields."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from corl.fields import Array, Either, Flag, Integer, Kind, Number, Object
 from corl.files.json_instances import Field, Record
 from corl.problems.vrp.formats.clock import WINDOW, Clock
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.routing.edge_weights import LARGEST
 
-__all__ = ["AMOUNT", "CLIENT", "FACTS", "LOAD", "VEHICLE", "dimensions", "first_loads", "rules_of", "written"]
+__all__ = ["AMOUNT", "CLIENT", "FACTS", "LOAD", "VEHICLE", "add_rules", "dimensions", "first_loads", "rules_of"]
 
 _MOST = 2**31
 AMOUNT = Number(0, LARGEST)
@@ -42,7 +42,7 @@ _Floats = NDArray[np.float64]
 
 # -------------------------------------------------------------------- loads
 def dimensions(given: Record, clients: list[Record], vehicles: list[Record]) -> int:
-    """How long the first list among the loads is; 1 where all are numbers."""
+    """Return the number of dimensions of loads: the length of the first list among them; 1 if all are numbers."""
     shipments = [each.record() for each in given.get("shipments", []).entries()]
     loads = [record[key] for records, keys in ((clients, ("demand", "pickup")), (vehicles, ("capacity", "aboard")),
              (shipments, ("amount",))) for record in records for key in keys if key in record]  # fmt: skip
@@ -50,7 +50,7 @@ def dimensions(given: Record, clients: list[Record], vehicles: list[Record]) -> 
 
 
 def first_loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
-    """float64 [records]: the first dimension."""
+    """Return float64 [records]: the first dimension of their loads."""
     return _loads(records, key, q, default)[:, 0].copy()
 
 
@@ -68,8 +68,17 @@ def _loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
 # -------------------------------------------------------------------- the reader
 def rules_of(
     given: Record, nodes: list[Record], vehicles: list[Record], ids: list[int], depots: int, clock: Clock
-) -> Rules | None:
-    """The rules that an instance's JSON has, None where it has none. nodes: depots, then clients. Raises InputError."""
+) -> SideConstraints | None:
+    """Return the side constraints in an instance's JSON; None if there are none. Raises InputError.
+
+    Args:
+        given: The instance's record.
+        nodes: Records of the depots, then of the clients.
+        vehicles: Records of the vehicle types.
+        ids: The ids of the nodes.
+        depots: The number of depots.
+        clock: Converts times.
+    """
     clients, q, n = nodes[depots:], dimensions(given, nodes[depots:], vehicles), len(nodes)
     place = {node: i for i, node in enumerate(ids)}
     rules: dict[str, Any] = {}
@@ -87,7 +96,7 @@ def rules_of(
         rules["shipments"] = np.array(ends, np.int64).reshape(-1, 2)
         rules["amounts"] = _loads(shipments, "amount", q, 0.0)
     if any("release" in each for each in clients):
-        rules["release"] = np.array([clock.held(each.get("release", 0.0).number()) for each in nodes])
+        rules["release"] = np.array([clock.in_instance_units(each.get("release", 0.0).number()) for each in nodes])
     if "groups" in given:
         groups = [each.record() for each in given["groups"].entries()]
         rules["groups"] = np.full(n, -1)
@@ -96,7 +105,7 @@ def rules_of(
         rules["group_required"] = np.array([each.get("required", True).flag() for each in groups], bool)
     if any("windows" in each for each in clients):
         rules["closed"] = np.array(_closed(clients, depots, clock), np.float64).reshape(-1, 3)
-    return Rules(**rules) if (rules := rules | _of_vehicles(given, vehicles, place, depots, n, clock)) else None
+    return SideConstraints(**rules) if (rules := rules | _vehicle_rules(given, vehicles, place, depots, n, clock)) else None
 
 
 def _client(field: Field, place: dict[int, int], depots: int) -> int:
@@ -107,7 +116,7 @@ def _client(field: Field, place: dict[int, int], depots: int) -> int:
 
 
 def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[float, float, float]]:
-    """What lies between the windows of each client that has several."""
+    """Return (node, from, to) of the intervals between the windows of each client that has several."""
     found = []
     for node, each in enumerate(clients, depots):
         if "windows" in each:
@@ -119,13 +128,14 @@ def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[floa
     return found
 
 
-def _of_vehicles(
+def _vehicle_rules(
     given: Record, vehicles: list[Record], place: dict[int, int], depots: int, n: int, clock: Clock
 ) -> dict[str, Any]:
+    """Return the side constraints of vehicle types, by field name."""
     rules: dict[str, Any] = {}
 
     def times(key: str) -> _Floats:
-        return np.array([clock.held(each[key].number()) if key in each else math.inf for each in vehicles])
+        return np.array([clock.in_instance_units(each[key].number()) if key in each else math.inf for each in vehicles])
 
     def has(key: str) -> bool:
         return any(key in each for each in vehicles)
@@ -157,13 +167,13 @@ def _of_vehicles(
     if has("breaks"):
         entries = [(k, each.record()) for k, vehicle in enumerate(vehicles)
                    for each in vehicle.get("breaks", []).entries()]  # fmt: skip
-        rows = [(k, *clock.ends(each["window"]), clock.held(each["duration"].number())) for k, each in entries]
+        rows = [(k, *clock.ends(each["window"]), clock.in_instance_units(each["duration"].number())) for k, each in entries]
         rules["breaks"] = np.array(rows, np.float64).reshape(-1, 4)
     if has("max_driving") or has("rest"):
         rules["max_driving"] = times("max_driving")
         for each in vehicles:
             if "max_driving" in each:
-                each["rest"].number()  # it is needed
+                each["rest"].number()  # InputError if it is missing
         rules["rest"] = np.where(np.isinf(rest := times("rest")), 0.0, rest)
     if has("begun"):
         begun = [[_client(client, place, depots) for client in each.get("begun", []).entries()] for each in vehicles]
@@ -182,21 +192,23 @@ def _profiles(given: Record, vehicles: list[Record], n: int, clock: Clock) -> di
         if any(key in each for each in profiles):
             rules[key] = np.array([each[key].numbers(n, n) for each in profiles])
     if "durations" in rules:
-        held = np.vectorize(clock.held, otypes=[np.float64])
-        rules["durations"] = held(rules["durations"])
+        in_instance_units = np.vectorize(clock.in_instance_units, otypes=[np.float64])
+        rules["durations"] = in_instance_units(rules["durations"])
     if profiles:
         rules["profile"] = np.array([each.get("profile", 0).integer(0, len(profiles) - 1) for each in vehicles])
     return rules
 
 
 # -------------------------------------------------------------------- the writer
-def written(instance: VrpInstance, facts: dict[str, Any], clients: list[dict[str, Any]], vehicles: list[dict[str, Any]]) -> None:
-    """Add the rules to what is written of the whole, of each client and of each vehicle type."""
+def add_rules(
+    instance: VrpInstance, facts: dict[str, Any], clients: list[dict[str, Any]], vehicles: list[dict[str, Any]]
+) -> None:
+    """Add the side constraints to the JSON values of the instance, its clients and its vehicle types, in place."""
     rules = instance.rules
     if rules is None:
         return
     time, ids = instance.speed * instance.scale, instance.ids
-    facts |= _shared(instance, rules, ids)
+    facts |= _shared_fields(instance, rules, ids)
     for i, client in enumerate(clients, instance.depots):
         client |= {} if rules.demands is None else {"demand": rules.demands[i].tolist()}
         client |= {} if rules.pickups is None else {"pickup": rules.pickups[i].tolist()}
@@ -208,10 +220,11 @@ def written(instance: VrpInstance, facts: dict[str, Any], clients: list[dict[str
             client["windows"] = [*before[:-1], [before[-1][0] if len(before) > 1 else first, begin / time], [end / time, last]]
     depots = ids[: instance.depots]
     for k, vehicle in enumerate(vehicles):
-        vehicle |= _of_type(rules, k, ids, depots, time, instance.speed)
+        vehicle |= _type_fields(rules, k, ids, depots, time, instance.speed)
 
 
-def _shared(instance: VrpInstance, rules: Rules, ids: NDArray[np.int64]) -> dict[str, Any]:
+def _shared_fields(instance: VrpInstance, rules: SideConstraints, ids: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the JSON values that concern the instance as a whole."""
     facts: dict[str, Any] = {"backhauls_last": True} if rules.backhauls_last else {}
     if rules.shipments is not None and rules.amounts is not None:
         lines = zip(ids[rules.shipments].tolist(), rules.amounts.tolist())
@@ -230,9 +243,10 @@ def _shared(instance: VrpInstance, rules: Rules, ids: NDArray[np.int64]) -> dict
     return facts
 
 
-def _of_type(
-    rules: Rules, k: int, ids: NDArray[np.int64], depots: NDArray[np.int64], time: float, speed: float
+def _type_fields(
+    rules: SideConstraints, k: int, ids: NDArray[np.int64], depots: NDArray[np.int64], time: float, speed: float
 ) -> dict[str, Any]:
+    """Return the JSON values of vehicle type k."""
     each: dict[str, Any] = {}
     factors = {"duration_cost": 1 / speed, "overtime_cost": 1 / speed, "overtime_from": time, "max_driving": time, "rest": time}
     for name, factor in factors.items():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corl.errors import InputError
 from corl.files.text import Text
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.routing.edge_weights import LARGEST
 
 __all__ = ["read_text", "recognises"]
@@ -21,14 +21,14 @@ _FIELDS = ("task", "x", "y", "demand", "earliest", "latest", "service", "pickup"
 
 
 def recognises(head: str) -> bool:
-    """Whether this is the head of such a file: a line of three numbers, and after it one of nine."""
+    """Return whether this is the head of a Li and Lim file: a line of three numbers, then one of nine."""
     return bool(_HEAD.match(head))
 
 
 def read_text(text: Text, name: str = "") -> VrpInstance:
-    """The instance in a text; the first line after the vehicles' is the depot. Distances are exact. Raises InputError.
+    """Return the instance in a text; the line after the vehicles' is the depot. Distances are exact. Raises InputError.
 
-    A task names the task where what it picks up is brought (`delivery`), or where what it brings is picked up (`pickup`).
+    A task names the task to which it delivers (`delivery`), or at which its delivery is picked up (`pickup`).
     """
     (line, first), *rows = list(text.lines()) or [(text.first_line, "")]
     vehicles = first.split()
@@ -55,7 +55,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
             latest=table[:, 5],
             service=table[:, 6],
             ids=table[:, 0].astype(np.int64),
-            rules=Rules(shipments=shipments, amounts=table[shipments[:, 0], 3:4]),
+            rules=SideConstraints(shipments=shipments, amounts=table[shipments[:, 0], 3:4]),
         )
     except InputError as error:
         raise text.error(error.reason, line=lines[0], field=error.field) from None
@@ -82,7 +82,7 @@ def _check(text: Text, table: NDArray[np.float64], lines: list[int]) -> None:
 
 
 def _shipments(text: Text, table: NDArray[np.float64], lines: list[int]) -> NDArray[np.int64]:
-    """int64 [S, 2]: the rows where each is picked up and brought."""
+    """Return int64 [S, 2]: the rows of the pickup and the delivery of each shipment."""
     place = {int(task): row for row, task in enumerate(table[:, 0])}
     pairs = []
     for row in range(1, len(table)):
@@ -90,10 +90,10 @@ def _shipments(text: Text, table: NDArray[np.float64], lines: list[int]) -> NDAr
         other = place.get(end or start, 0)
         partner = int(table[other, 7 if end else 8])
         if bool(start) == bool(end) or not other or partner != table[row, 0] or table[other, 3] != -table[row, 3]:
-            message = f"task {table[row, 0]:g} has no other one that brings, or picks up, as much"
+            message = f"task {table[row, 0]:g} has no matching task with the opposite demand"
             raise text.error(f"{message}; accepted: pairs that name each other", line=lines[row], field="delivery")
         if end:
             if table[row, 3] < 0:
-                raise text.error("what is picked up is from 0", line=lines[row], field="demand")
+                raise text.error("accepted: a demand from 0 at a pickup", line=lines[row], field="demand")
             pairs.append((row, other))
     return np.array(pairs, np.int64).reshape(-1, 2)

@@ -19,12 +19,12 @@ _HEAD = re.compile(r"^\s*VEHICLE\s*$.*?^\s*CUSTOMER\s*$", re.IGNORECASE | re.MUL
 
 
 def recognises(head: str) -> bool:
-    """Whether this is the head of a Solomon file: VEHICLE and CUSTOMER on lines of their own."""
+    """Return whether this is the head of a Solomon file, with separate lines VEHICLE and CUSTOMER."""
     return bool(_HEAD.search(head))
 
 
 def read_text(text: Text, name: str = "", rounding: str = "DIMACS") -> VrpInstance:
-    """The instance in the text of a Solomon file; the first customer is the depot. Raises InputError.
+    """Return the instance in the text of a Solomon file; the first customer is the depot. Raises InputError.
 
     `rounding` is DIMACS (whole tenths, as results are published since 2022), EXACT or NINT; the objective is distance.
     """
@@ -71,7 +71,7 @@ def read_text(text: Text, name: str = "", rounding: str = "DIMACS") -> VrpInstan
 
 
 def _vehicles(text: Text, lines: list[tuple[int, str]]) -> tuple[int, float]:
-    """How many vehicles there are, and what each carries."""
+    """Return the number of vehicles and their capacity."""
     for number, line in lines:
         tokens = line.split()
         if re.search("[A-Za-z]", line):

@@ -25,13 +25,13 @@ def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
     Lines other than "Route #k: ..." are ignored. Raises InputError, Infeasible for an unknown client, OSError, and UsageError if
     vehicles differ, which such a file cannot express.
     """
-    _check_alike(instance)
+    _check_identical_vehicles(instance)
     text, routes = Text.read(path), []
     for number, line in text.lines():
         if match := _ROUTE.fullmatch(line):
             clients = [text.integer(token, "Route", number) for token in match[1].split()]
             if not clients:
-                continue  # some programs write their empty routes
+                continue  # some programs write empty routes
             for client in clients:
                 if not int(not _reloads(instance)) <= client <= instance.clients:
                     raise Infeasible(f"client {client} of the solution is not in the instance; it has 1 to {instance.clients}")
@@ -42,8 +42,8 @@ def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
 
 
 def write_solution(instance: VrpInstance, solution: Any, path: str | Path) -> None:
-    """Write a VRPLIB solution file. Raises UsageError where vehicles differ, Infeasible where `solution` is none."""
-    _check_alike(instance)
+    """Write a VRPLIB solution file. Raises UsageError if vehicles differ, Infeasible if `solution` is infeasible."""
+    _check_identical_vehicles(instance)
     cost = objective(instance, solution)
     with open(path, "w", encoding="utf-8", newline="\n") as stream:
         for number, route in enumerate(routes_of(instance, solution), 1):
@@ -56,7 +56,8 @@ def _reloads(instance: VrpInstance) -> bool:
     return instance.rules is not None and instance.rules.reloads is not None
 
 
-def _check_alike(instance: VrpInstance) -> None:
+def _check_identical_vehicles(instance: VrpInstance) -> None:
+    """Raise UsageError if there are several vehicle types or depots."""
     if instance.vehicles.types > 1 or instance.depots > 1:
         raise UsageError("a .sol file cannot tell vehicles or depots apart; use JSON")
 
@@ -67,13 +68,13 @@ def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
     If there are several vehicle types or depots, a route is a dict, see formats.md.
     """
     routes, vehicles = routes_of(instance, solution), instance.vehicles
-    called: list[Any] = list(instance.names) or instance.ids.tolist()
-    visits = [[called[node] for node in route.visits.tolist()] for route in routes]
+    labels: list[Any] = list(instance.names) or instance.ids.tolist()
+    visits = [[labels[node] for node in route.visits.tolist()] for route in routes]
     if vehicles.types == 1 and instance.depots == 1:
         return visits
     result = []
     for route, stops in zip(routes, visits):
-        start, end = called[vehicles.start[route.vehicle]], called[vehicles.end[route.vehicle]]
+        start, end = labels[vehicles.start[route.vehicle]], labels[vehicles.end[route.vehicle]]
         depots = {"depot": start} if start == end else {"depot": start, "end_depot": end}
         kind = instance.vehicle_names[route.vehicle] if instance.vehicle_names else route.vehicle
         result.append({**depots, "vehicle": kind, "visits": stops})
@@ -81,7 +82,7 @@ def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
 
 
 def from_json(instance: VrpInstance, value: Any) -> list[Route]:
-    """The inverse of `to_json`. Raises InputError for what is no list of routes, Infeasible for an unknown client."""
+    """Return the inverse of `to_json`. Raises InputError if `value` is no list of routes, Infeasible for an unknown client."""
     if not isinstance(value, list):
         raise InputError("accepted: a list of routes, each a list of the file's client ids", field="solution")
     places: dict[Any, int] = {node: place for place, node in enumerate(instance.ids.tolist())}
@@ -90,11 +91,12 @@ def from_json(instance: VrpInstance, value: Any) -> list[Route]:
 
 
 def _route(instance: VrpInstance, places: dict[Any, int], number: int, value: Any) -> Route:
+    """Return the route of a JSON value. Raises InputError or Infeasible."""
     field, vehicles = f"route {number}", instance.vehicles
     vehicle: Any
     if isinstance(value, list):
-        vehicle, visits, alike = 0, value, vehicles.types == 1 and instance.depots == 1
-        if not alike:
+        vehicle, visits, identical = 0, value, vehicles.types == 1 and instance.depots == 1
+        if not identical:
             raise InputError('accepted: {"vehicle": 0, "visits": [...]}, as vehicles or depots differ', field=field)
     elif isinstance(value, dict) and {"vehicle", "visits"} <= set(value) <= {"vehicle", "visits", "depot", "end_depot"}:
         vehicle, visits = value["vehicle"], value["visits"]

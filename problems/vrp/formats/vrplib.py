@@ -19,7 +19,7 @@ from corl.routing.tsplib import coordinates, dimension, one_of, section, square
 __all__ = ["ROUNDINGS", "node_values", "read_text", "recognises", "rounded"]
 
 ROUNDINGS = {"NINT": "EUC_2D", "EXACT": "EXACT_2D", "DIMACS": "TENTHS_2D"}
-"""ROUNDING, a keyword of ours -> what EUC_2D then means."""
+"""ROUNDING, a keyword that CORL adds -> the meaning of EUC_2D."""
 
 _TYPES = (
     "CVRP", "VRP", "ACVRP", "DCVRP", "DVRP", "VRPTW", "CVRPTW", "MDVRP", "MDVRPTW", "HVRP", "HFVRP", "HFVRPTW", "FSMVRP", "PCVRP",
@@ -33,7 +33,7 @@ _REFUSED_TYPES = {
     "PDPTWL": "last in, first out is not supported",
 }  # fmt: skip
 _REFUSED = {
-    "PICKUP_SECTION": "not known; accepted: BACKHAUL_SECTION for what clients hand over",
+    "PICKUP_SECTION": "not known; accepted: BACKHAUL_SECTION for pickups at clients",
     "SPEED": 'not supported in this format; accepted: "speed" in a JSON file',
     "TOUR_SECTION": "this is a tour, not an instance; accepted: an instance of a vehicle routing problem",
 }
@@ -52,11 +52,11 @@ _MARK = re.compile(
 )
 _TYPE = re.compile(r"^\s*TYPE\s*:?\s*(\w+)", re.IGNORECASE | re.MULTILINE)
 _UNROUNDED = re.compile(r"(CMT|tai|Golden_?|Li_?)\d+", re.IGNORECASE)
-"""CVRPLIB's sets whose published costs are not rounded, which their files do not say."""
+"""CVRPLIB's sets whose published costs are not rounded, although their files do not say so."""
 
 
 def recognises(head: str) -> bool:
-    """Whether this is the head of a VRPLIB file. TYPEs that are not supported are recognised, so that reading can say so."""
+    """Return whether this is the head of a VRPLIB file. Unsupported TYPEs are recognised too, so that reading can refuse them."""
     if kind := _TYPE.search(head):
         word = kind[1].upper()
         return word in (*_TYPES, *_REFUSED_TYPES) and word not in ("TSP", "ATSP")
@@ -64,7 +64,7 @@ def recognises(head: str) -> bool:
 
 
 def read_text(text: Text, name: str = "") -> VrpInstance:
-    """The instance in the text of a VRPLIB file; `name` stands in for a missing NAME. Raises InputError."""
+    """Return the instance in the text of a VRPLIB file; `name` replaces a missing NAME. Raises InputError."""
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
     _check_type(text, header)
     n = dimension(text, header)
@@ -83,7 +83,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     else:
         section(text, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
         ids, points = coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES.get(kind, 2))
-    ids = np.arange(1, n + 1) if paired else ids  # such files name lines
+    ids = np.arange(1, n + 1) if paired else ids  # such files refer to line numbers
     first = Text(f"{ids[0]} -1", text.file, text.last_line)  # PyVRP's files of site-dependent vehicles name no depot
     named = "DEPOT_SECTION" in sections or "VEHICLES_ALLOWED_CLIENTS_SECTION" not in sections
     order, depots = _depots(section(text, sections, "DEPOT_SECTION", "a vehicle routing problem") if named else first, ids)
@@ -99,8 +99,8 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
         nodes["release"] = np.floor(nodes["release"] * scale)
     types |= {"count": vehicles.capacity}
     rules, grouped = vrplib_rules.rules_of(header, sections, order, ids, depots, types, columns, nodes)
-    wanted = (prize[order] == 0) & ~grouped
-    wanted[:depots] = False
+    required = (prize[order] == 0) & ~grouped
+    required[:depots] = False
     try:
         return VrpInstance(
             name=given or name,
@@ -114,7 +114,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
             latest=None if windows is None else times(windows[:, 1]),
             service=None if service is None else times(service),
             prize=times(prize),
-            required=wanted,
+            required=required,
             fleet=(one_of(text, header, "FLEET", ("DISTANCE", "FEWEST"), {}, required=False) or "DISTANCE").lower(),
             ids=ids[order],
             scale=scale,
@@ -123,13 +123,14 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
             rules=rules,
         )
     except InputError as error:
-        raise text.error(error.reason, line=_line_of(error, header, sections), field=error.field) from None
+        raise text.error(error.reason, line=_section_line(error, header, sections), field=error.field) from None
 
 
 def rounded(kind: str, rounding: str, timed: bool, name: str) -> tuple[str, int]:
-    """What EUC_2D means, and the instance's scale: by `rounding`, or by the convention that results are published in.
+    """Return the meaning of EUC_2D and the instance's scale, by `rounding` or by the convention of published results.
 
-    Whole tenths with time windows (DIMACS 2022), no rounding for four sets of CVRPLIB, else the nearest integer.
+    By convention, whole tenths with time windows (DIMACS 2022), no rounding for four sets of CVRPLIB, otherwise the nearest
+    integer.
     """
     if kind != "EUC_2D":
         return kind, 1
@@ -139,20 +140,20 @@ def rounded(kind: str, rounding: str, timed: bool, name: str) -> tuple[str, int]
 
 
 def node_values(part: Text, keyword: str, ids: NDArray[np.int64], columns: int = 1) -> NDArray[np.float64]:
-    """float64 [n, columns], in the order of `ids`, of a section with a line "id value ..." for every node; none negative."""
+    """Return float64 [n, columns], in the order of `ids`, of a section with a line "id value ..." per node. Raises InputError."""
     table = part.table(keyword, 1 + columns)
     place = np.minimum(np.searchsorted(ids, table[:, 0], sorter=(order := np.argsort(ids, kind="stable"))), len(ids) - 1)
     rows = order[place]
     if (bad := ids[rows] != table[:, 0]).any():
         row = int(bad.argmax())
         raise part.error(f"node {table[row, 0]:g} is not in the instance", line=part.row_line(row), field=keyword)
-    seen = np.bincount(rows, minlength=len(ids))
-    if (seen > 1).any():
-        node = int((seen > 1).argmax())
+    counts = np.bincount(rows, minlength=len(ids))
+    if (counts > 1).any():
+        node = int((counts > 1).argmax())
         row = int(np.flatnonzero(rows == node)[1])
         raise part.error(f"node {ids[node]} is given twice", line=part.row_line(row), field=keyword)
-    if (seen == 0).any():
-        missing = ids[int((seen == 0).argmax())]
+    if (counts == 0).any():
+        missing = ids[int((counts == 0).argmax())]
         raise part.error(
             f"{len(table):,} lines for {len(ids):,} nodes; node {missing} is missing", line=part.last_line, field=keyword
         )
@@ -168,7 +169,7 @@ def node_values(part: Text, keyword: str, ids: NDArray[np.int64], columns: int =
 
 # -------------------------------------------------------------------- the header
 def _check_type(text: Text, header: dict[str, Entry]) -> None:
-    """Remarks after the word are let pass; so is a file without TYPE."""
+    """Refuse an unsupported TYPE. Remarks after the word are ignored; TYPE may be missing."""
     if "TYPE" not in header:
         return
     entry = header["TYPE"]
@@ -188,13 +189,13 @@ def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: 
 
 
 def _negative_line(part: Text) -> int:
-    """The first line with a negative number (which may stand on the diagonal)."""
+    """Return the first line with a negative number (which may be on the diagonal)."""
     return next((line for line, token in part.tokens() if token.startswith("-") and float(token) < 0), part.first_line)
 
 
 # -------------------------------------------------------------------- the sections
 def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """The order of the file's nodes, int64 [n], that puts the depots first; and how many they are."""
+    """Return int64 [n], an order of the file's nodes with the depots first, and the number of depots."""
     known = {node: place for place, node in enumerate(ids.tolist())}
     depots: list[int] = []
     ended = False
@@ -221,7 +222,7 @@ def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]
 def _loads_and_times(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], depots: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], dict[str, Any], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Demand, what else is carried and when it is there, windows, and service times, in the file's order."""
+    """Return demands, further loads and release times, windows, and service times, in the file's order."""
     nodes: dict[str, Any] = {}
     if (keyword := "PICKUP_AND_DELIVERY_SECTION") in sections:
         times, nodes["shipments"], nodes["amounts"] = vrplib_rules.shipments_of(sections[keyword], len(ids))
@@ -236,7 +237,7 @@ def _loads_and_times(
             nodes[name] = node_values(sections[keyword], keyword, ids)[:, 0]
     if "pickup" in nodes and nodes["pickup"][depots].any():
         part = sections["BACKHAUL_SECTION"]
-        raise part.error("a depot hands something over; accepted: 0", line=part.first_line, field="BACKHAUL_SECTION")
+        raise part.error("a depot has a pickup; accepted: 0", line=part.first_line, field="BACKHAUL_SECTION")
     windows = _windows(sections["TIME_WINDOW_SECTION"], ids) if "TIME_WINDOW_SECTION" in sections else None
     return demand, nodes, windows, _service(text, header, sections, ids, depots)
 
@@ -264,7 +265,7 @@ def _windows(part: Text, ids: NDArray[np.int64]) -> NDArray[np.float64]:
 def _service(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], depots: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """Service times float64 [n] in the file's order (0 at depots), from SERVICE_TIME_SECTION or SERVICE_TIME; None without."""
+    """Return float64 [n] in the file's order, 0 at depots: SERVICE_TIME_SECTION or SERVICE_TIME; None if the file has neither."""
     if "SERVICE_TIME_SECTION" in sections:
         service = node_values(sections["SERVICE_TIME_SECTION"], "SERVICE_TIME_SECTION", ids)[:, 0]
     elif "SERVICE_TIME" in header:
@@ -276,10 +277,15 @@ def _service(
     return service
 
 
-_PLACES = {"demand": "DEMAND_SECTION", "latest": "TIME_WINDOW_SECTION", "prize": "PRIZE_SECTION", "matrix": "EDGE_WEIGHT_SECTION"}
+_SECTION_OF = {
+    "demand": "DEMAND_SECTION",
+    "latest": "TIME_WINDOW_SECTION",
+    "prize": "PRIZE_SECTION",
+    "matrix": "EDGE_WEIGHT_SECTION",
+}
 
 
-def _line_of(error: InputError, header: dict[str, Entry], sections: dict[str, Text]) -> int | None:
-    """Where the section begins that a fault found by VrpInstance is about."""
-    part = sections.get(_PLACES.get(error.field or "", ""))
+def _section_line(error: InputError, header: dict[str, Entry], sections: dict[str, Text]) -> int | None:
+    """Return the first line of the section that an error of VrpInstance refers to; None if it is unknown."""
+    part = sections.get(_SECTION_OF.get(error.field or "", ""))
     return part.first_line if part else None

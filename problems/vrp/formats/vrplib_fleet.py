@@ -12,7 +12,7 @@ from corl.routing.edge_weights import LARGEST
 
 __all__ = ["fleet", "vehicle_count"]
 
-_MOST = 1_000_000  # vehicles
+_MOST = 1_000_000  # greatest number of vehicles
 
 
 def fleet(
@@ -31,7 +31,9 @@ def fleet(
     )
     if "DISTANCE" in header:
         if limit in header or f"{limit}_SECTION" in sections:
-            raise text.error(f"given beside {limit}; accepted: one of them", line=header["DISTANCE"].line, field="DISTANCE")
+            raise text.error(
+                f"given together with {limit}; accepted: one of them", line=header["DISTANCE"].line, field="DISTANCE"
+            )
         header = header | {limit: header["DISTANCE"]}
     each = {
         "capacity": _values(text, header, sections, "CAPACITY", count, None),
@@ -60,7 +62,7 @@ def fleet(
 
 
 def vehicle_count(text: Text, header: dict[str, Entry]) -> int:
-    """How many vehicles a file has; -1: as many as one likes."""
+    """Return the number of vehicles in a file; -1: unlimited."""
     if "VEHICLES" not in header:
         return -1
     entry = header["VEHICLES"]
@@ -70,7 +72,7 @@ def vehicle_count(text: Text, header: dict[str, Entry]) -> int:
 def _values(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], keyword: str, count: int, default: float | None
 ) -> NDArray[np.float64]:
-    """float64 [1] for all vehicles, or [count] from a section "vehicle value"; vehicles are 1..count."""
+    """Return float64 [1], for all vehicles, or [count] from a section "vehicle value"; vehicles are 1..count."""
     if f"{keyword}_SECTION" in sections:
         return _by_vehicle(text, sections, f"{keyword}_SECTION", count)
     if keyword in header:
@@ -96,7 +98,7 @@ def _by_vehicle(text: Text, sections: dict[str, Text], keyword: str, count: int)
 
 
 def _starts(text: Text, sections: dict[str, Text], count: int, depots: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The index of each vehicle's depot. Without VEHICLES, as many vehicles as one likes start at each of several depots."""
+    """Return the index of each vehicle's depot. Without VEHICLES, an unlimited number of vehicles starts at each depot."""
     keyword = "VEHICLES_DEPOT_SECTION"
     if keyword not in sections:
         if len(depots) > 1 and count >= 0:

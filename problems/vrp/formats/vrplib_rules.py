@@ -1,4 +1,4 @@
-"""The rules of a VRPLIB file, in PyVRP's dialect: backhauls, shipments, reloads, releases, groups, vehicles' own clients."""
+"""Side constraints of a VRPLIB file, in PyVRP's dialect: backhauls, shipments, reloads, releases, groups, allowed clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.text import Entry, Text, quoted
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.routing.edge_weights import LARGEST
 
 __all__ = ["KEYWORDS", "Columns", "rules_of", "shipments_of", "vehicle_columns"]
@@ -23,18 +23,18 @@ _Floats = NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """What vehicles of a type share beside what Vehicles has; float64 [1] for all vehicles, or [count]."""
+    """Attributes of vehicles besides those of Vehicles: float64 [1] for all vehicles, or [count]."""
 
     values: dict[str, _Floats]
-    """allowed and reload_depots: which of `sets`; reloads: how many; duration_cost."""
+    """allowed and reload_depots: an index of `sets`; reloads: the greatest number; duration_cost."""
     sets: dict[str, list[NDArray[np.int64]]]
-    """Places of nodes in the file."""
+    """Sets of nodes, by their position in the file."""
 
 
 def vehicle_columns(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], count: int
 ) -> Columns:
-    """The columns that a file has. Raises InputError."""
+    """Return the columns that a file has. Raises InputError."""
     values: dict[str, _Floats] = {}
     sets: dict[str, list[NDArray[np.int64]]] = {}
     for name, keyword in (("allowed", "VEHICLES_ALLOWED_CLIENTS_SECTION"), ("reload_depots", "VEHICLES_RELOAD_DEPOT_SECTION")):
@@ -51,7 +51,7 @@ def vehicle_columns(
 
 
 def _sets(part: Text, keyword: str, ids: NDArray[np.int64], count: int) -> tuple[_Floats, list[NDArray[np.int64]]]:
-    """Which set of nodes each vehicle has, and the different sets; lines are: vehicle, node, node, ..."""
+    """Return which set of nodes each vehicle has, and the distinct sets; lines are: vehicle, node, node, ..."""
     known = {node: place for place, node in enumerate(ids.tolist())}
     found: dict[tuple[int, ...], int] = {}
     which = np.full(count, -1.0)
@@ -85,10 +85,13 @@ def _numbers(
 
 
 def shipments_of(part: Text, n: int) -> tuple[_Floats, NDArray[np.int64], _Floats]:
-    """Of a PICKUP_AND_DELIVERY_SECTION: float64 [n, 3], windows and service of each line's node; int64 [S, 2], the places of
-    what belongs together; float64 [S, 1], how much it is. Raises InputError.
+    """Return the data of a PICKUP_AND_DELIVERY_SECTION. Raises InputError.
 
-    Lines are: node, demand, from, to, service, and the line (1..n) of the node where it is picked up or brought, or 0.
+    Lines are: node, demand, from, to, service, the line (1..n) of its pickup, and that of its delivery; 0 for none.
+
+    Returns:
+        float64 [n, 3], windows and service of each line's node; int64 [S, 2], the lines of each shipment, from 0; float64 [S, 1],
+        its amount.
     """
     field = "PICKUP_AND_DELIVERY_SECTION"
     table = part.table(field, 7)
@@ -102,7 +105,7 @@ def shipments_of(part: Text, n: int) -> tuple[_Floats, NDArray[np.int64], _Float
         if after and not before:
             other = after - 1
             if not 0 <= other < n or int(table[other, 5]) != row + 1 or table[other, 1] != -table[row, 1] or table[row, 1] < 0:
-                message = f"what line {row + 1} picks up is not brought in line {after}"
+                message = f"the pickup in line {row + 1} has no matching delivery in line {after}"
                 raise part.error(message, line=part.row_line(row), field=field)
             pairs.append((row, other))
     shipments = np.array(pairs, np.int64).reshape(-1, 2)
@@ -112,11 +115,18 @@ def shipments_of(part: Text, n: int) -> tuple[_Floats, NDArray[np.int64], _Float
 def rules_of(
     header: dict[str, Entry], sections: dict[str, Text], order: NDArray[np.int64], ids: NDArray[np.int64], depots: int,
     types: dict[str, _Floats], columns: Columns, nodes: dict[str, Any],
-) -> tuple[Rules | None, NDArray[np.bool_]]:  # fmt: skip
-    """The rules of a file, None where there are none; and bool [n], who is in a group, of which no client is required.
+) -> tuple[SideConstraints | None, NDArray[np.bool_]]:  # fmt: skip
+    """Return the side constraints of a file (None if there are none), and bool [n], which nodes are in a group.
 
-    order: the file's nodes, depots first; types: `columns`, a value for each vehicle type; nodes: arrays in the file's order:
-    pickup, release, shipments, amounts.
+    Args:
+        header: The header.
+        sections: The sections.
+        order: int64 [n], the file's nodes, depots first.
+        ids: int64 [n], the ids in the file's order.
+        depots: The number of depots.
+        types: The values of `columns`, one per vehicle type.
+        columns: See `vehicle_columns`.
+        nodes: Arrays in the file's order: pickup, release, shipments, amounts.
     """
     n, given = len(order), {}  # type: int, dict[str, Any]
     place = np.argsort(order)
@@ -144,11 +154,11 @@ def rules_of(
             raise sections[keyword].error("a depot is in a group", line=sections[keyword].first_line, field=keyword)
         grouped = groups >= 0
         given |= {"groups": groups, "group_required": np.ones(int(groups.max(initial=-1)) + 1, bool)}
-    return (Rules(**given) if given else None), grouped
+    return (SideConstraints(**given) if given else None), grouped
 
 
 def _members(which: _Floats, sets: list[NDArray[np.int64]], n: int) -> NDArray[np.bool_]:
-    """bool [types, n]: whether a place is in the set of a type."""
+    """Return bool [types, n]: whether a node is in the set of a type."""
     inside = np.zeros((len(which), n), bool)
     for row, each in enumerate(which.astype(np.int64)):
         inside[row, sets[each]] = True
@@ -156,7 +166,7 @@ def _members(which: _Floats, sets: list[NDArray[np.int64]], n: int) -> NDArray[n
 
 
 def _groups(part: Text, keyword: str, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64 [n], in the file's order: the group of each node, -1 for none and for groups of one; lines are: group, node, ..."""
+    """Return int64 [n], in the file's order: each node's group; -1: none, or a group of one. Lines are: group, node, node, ..."""
     known = {node: place for place, node in enumerate(ids.tolist())}
     groups, count = np.full(len(ids), -1), 0
     for line, row in part.lines():

@@ -25,7 +25,7 @@ _SECTIONS = {
 
 
 def write_instance(instance: VrpInstance, path: str | Path) -> None:
-    """Write a VRPLIB file that reads back to the bit. Raises UsageError for what the format cannot say (JSON can)."""
+    """Write a VRPLIB file, which reads back as an identical instance. Raises UsageError for what only JSON can express."""
     _check(instance)
     kind, rounding = {"TENTHS_2D": ("EUC_2D", "DIMACS"), "EUC_2D": ("EUC_2D", "NINT")}.get(
         instance.edge_weight_type, (instance.edge_weight_type, "")
@@ -69,13 +69,14 @@ def _check(instance: VrpInstance) -> None:
             ((instance.prize > 0) == instance.required)[instance.depots :].any()
         ),
         "vehicles that end at another depot": bool((vehicles.start != vehicles.end).any()),
-        "vehicles of any number, unless alike at every depot": bool((vehicles.count < 0).any()) and not _each(instance),
+        "an unlimited number of vehicles, unless identical at every depot": bool((vehicles.count < 0).any())
+        and not _unlimited_everywhere(instance),
         "a vehicle type of no vehicles": bool((vehicles.count == 0).any()),
         "a matrix with ids other than 1..n": instance.matrix is not None
         and not np.array_equal(np.sort(ids), np.arange(1, instance.n + 1)),
-        "distances in units of their own": instance.speed != 1.0 or any(instance.units),
+        "units, or a speed": instance.speed != 1.0 or any(instance.units),
         "an unlimited capacity": not np.isfinite(vehicles.capacity).all(),
-        "display coordinates beside points": instance.points is not None and instance.display is not None,
+        "display coordinates besides points": instance.points is not None and instance.display is not None,
     }
     if instance.rules is not None and instance.rules.names:
         reasons |= {instance.rules.names[0]: True}
@@ -84,11 +85,11 @@ def _check(instance: VrpInstance) -> None:
             raise UsageError(f"VRPLIB's format does not know {reason}; write a .json file")
 
 
-def _each(instance: VrpInstance) -> bool:
+def _unlimited_everywhere(instance: VrpInstance) -> bool:
     """Return whether there is an unlimited number of identical vehicles at every depot."""
     vehicles = instance.vehicles
-    alike = all((getattr(vehicles, name) == getattr(vehicles, name)[0]).all() for name, _ in _SECTIONS.values())
-    return alike and bool((vehicles.count < 0).all()) and np.array_equal(vehicles.start, np.arange(instance.depots))
+    equal = all((getattr(vehicles, name) == getattr(vehicles, name)[0]).all() for name, _ in _SECTIONS.values())
+    return equal and bool((vehicles.count < 0).all()) and np.array_equal(vehicles.start, np.arange(instance.depots))
 
 
 def _type(instance: VrpInstance, optional: bool) -> str:
@@ -97,7 +98,7 @@ def _type(instance: VrpInstance, optional: bool) -> str:
 
 
 def _vehicles(instance: VrpInstance, header: list[str]) -> list[str]:
-    """Adds to the header what all vehicles share; the lines of the sections for what they do not."""
+    """Append to the header what all vehicles share; return the lines of the sections for what they do not."""
     vehicles = instance.vehicles
     lines: list[str] = []
     total = int(vehicles.count.sum()) if (vehicles.count >= 0).all() else -1

@@ -1,9 +1,9 @@
-"""The Q-network inside a mixed-integer program, whose optimum is the network's best feasible action.
+"""The Q-network as a mixed-integer program, whose optimum is the network's best feasible action.
 
-ReLUs by big-M, with bounds made tight by the constraint's oracle: those of the first layer are exact; for the second the first
-one's ReLUs are replaced by their linear bounds (Zhang, Weng, Chen, Hsieh & Daniel, NeurIPS 2018), the sum of which the oracle
-maximises. The feasible actions are the integer points
-of the constraint's relaxation, and levels are linear in them. Engines: HiGHS through SciPy, or SCIP.
+ReLUs are modelled by big-M, with bounds that the constraint's oracle tightens: those of the first layer are exact; for the
+second, the first layer's ReLUs are replaced by linear bounds (Zhang, Weng, Chen, Hsieh & Daniel, NeurIPS 2018), whose sum the
+oracle maximises. The feasible actions are the integer points of the constraint's relaxation, and levels are linear in them.
+Engines: HiGHS through SciPy, or SCIP.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from corl.solvers.bandits.policies.qnetwork import QNetwork
 
 __all__ = ["best_embedded"]
 
-_SLACK = 1e-9  # by which bounds of units are widened, relative
+_SLACK = 1e-9  # relative amount by which bounds of units are widened
 
 
 class _Program(NamedTuple):
-    """Maximise gain x for low <= rows x <= high, least <= x <= most, integer where marked."""
+    """Maximise gain x subject to low <= rows x <= high, least <= x <= most, integer where marked."""
 
     gain: NDArray[np.float64]
     rows: csr_array
@@ -41,11 +41,19 @@ def best_embedded(
     instance: BanditInstance,
     network: QNetwork,
     given: tuple[NDArray[np.float64], NDArray[np.float64]],
-    worth: NDArray[np.float64],
+    level_values: NDArray[np.float64],
     engine: str = "highs",
 ) -> tuple[float, NDArray[np.int8]]:
-    """(highest value, levels int8 [J]) of network + worth [J A] over all feasible actions; `given` as `given_state` says."""
-    program, chance = _program(instance, network, given, worth)
+    """Return the highest value of network + level values over all feasible actions, and the levels, int8 [J].
+
+    Args:
+        instance: The instance.
+        network: The network.
+        given: Of the state, see `given_state`.
+        level_values: float64 [J A], added for each level given.
+        engine: "highs" or "scip".
+    """
+    program, chance = _program(instance, network, given, level_values)
     x = _by_scip(program) if engine == "scip" else _by_highs(program)
     arms, width = instance.rewards.shape[:2]
     levels = np.zeros(arms, np.int8)
@@ -54,7 +62,10 @@ def best_embedded(
     return float(program.gain @ x + network.b3[0]), levels
 
 
-def _program(instance: BanditInstance, network: QNetwork, given: tuple[NDArray, NDArray], worth: NDArray) -> tuple[_Program, Any]:
+def _program(
+    instance: BanditInstance, network: QNetwork, given: tuple[NDArray, NDArray], level_values: NDArray
+) -> tuple[_Program, Any]:
+    """Return the program, and the matrix that maps its columns to the levels above 0; arguments as of `best_embedded`."""
     relaxation = instance.constraint.relaxation()
     zero, added = given
     arms, width = instance.rewards.shape[:2]
@@ -69,13 +80,13 @@ def _program(instance: BanditInstance, network: QNetwork, given: tuple[NDArray, 
     )
     outer = program.relu(csr_array(selected), network.b2, second_low, second_high)
     gain = np.zeros(program.size)
-    gain[: relaxation.chance.shape[1]] = relaxation.chance.T @ worth[above]
+    gain[: relaxation.chance.shape[1]] = relaxation.chance.T @ level_values[above]
     gain[outer] += network.w3
     return program.done(gain), relaxation.chance
 
 
 def _first_bounds(instance: BanditInstance, zero: NDArray, added: NDArray) -> tuple[NDArray, NDArray]:
-    """The lowest and highest input of every unit of the first layer over all feasible actions."""
+    """Return the lowest and highest input of each unit of the first layer over all feasible actions."""
     high = zero + _most(instance, added.T)
     low = zero - _most(instance, -added.T)
     return _loosened(low, high)
@@ -84,7 +95,7 @@ def _first_bounds(instance: BanditInstance, zero: NDArray, added: NDArray) -> tu
 def _second_bounds(
     instance: BanditInstance, network: QNetwork, given: tuple[NDArray, NDArray], low: NDArray, high: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Bounds of the inputs of the second layer, from those of the first; the better of linear ones and intervals."""
+    """Return bounds of the inputs of the second layer, from those of the first; the tighter of linear bounds and intervals."""
     zero, added = given
     crossing = (low < 0.0) & (high > 0.0)
     span = np.where(crossing, high - low, 1.0)
@@ -102,20 +113,20 @@ def _second_bounds(
 
 
 def _most(instance: BanditInstance, tables: NDArray) -> NDArray:
-    """[n] the highest sums of each table [n, J A] over all feasible actions."""
-    worth = np.ascontiguousarray(tables.reshape(len(tables), *instance.rewards.shape[:2]))
-    levels = instance.constraint.given(instance.constraint.oracle(worth))
-    return np.take_along_axis(worth, levels[:, :, None].astype(np.int64), 2)[:, :, 0].sum(axis=1)  # type: ignore[no-any-return]
+    """Return the highest sum of each table [n, J A] over all feasible actions, [n]."""
+    level_values = np.ascontiguousarray(tables.reshape(len(tables), *instance.rewards.shape[:2]))
+    levels = instance.constraint.levels_of(instance.constraint.oracle(level_values))[:, :, None].astype(np.int64)
+    return np.take_along_axis(level_values, levels, 2)[:, :, 0].sum(axis=1)  # type: ignore[no-any-return]
 
 
 def _loosened(low: NDArray, high: NDArray) -> tuple[NDArray, NDArray]:
-    """By what rounding may take."""
+    """Return bounds widened by the effect of rounding."""
     slack = _SLACK * (1.0 + np.abs(low) + np.abs(high))
     return low - slack, high + slack
 
 
 class _Builder:
-    """Rows and columns of a program; the first `points` columns are those of the constraint, integers as `whole` says."""
+    """A program under construction; the first `points` columns are those of the constraint, integer as `whole` says."""
 
     def __init__(self, points: int, whole: NDArray[np.bool_] | None) -> None:
         self.size = points
@@ -129,7 +140,7 @@ class _Builder:
         self.ends.append((np.full(len(limit), -np.inf), limit))
 
     def relu(self, rows: csr_array, shift: NDArray, low: NDArray, high: NDArray) -> NDArray[np.int64]:
-        """Columns y = max(0, rows x + shift), for low <= rows x + shift <= high; returns them."""
+        """Add columns y = max(0, rows x + shift), if low <= rows x + shift <= high, and return their indices."""
         count = len(shift)
         y = self.size + np.arange(count)
         on = self.size + count + np.arange(count)
@@ -155,11 +166,12 @@ class _Builder:
 
 
 def _widened(rows: csr_array, size: int) -> csr_array:
-    """The same rows with zero columns behind."""
+    """Return the same rows, extended by zero columns to `size`."""
     return csr_array(hstack([rows, csr_array((rows.shape[0], size - rows.shape[1]))]))
 
 
 def _by_highs(program: _Program) -> NDArray[np.float64]:
+    """Return an optimal solution by HiGHS. Raises SolverError or OutOfTime."""
     found = program_solved(
         program.rows.nnz,
         milp,
@@ -175,6 +187,7 @@ def _by_highs(program: _Program) -> NDArray[np.float64]:
 
 
 def _by_scip(program: _Program) -> NDArray[np.float64]:
+    """Return an optimal solution by SCIP. Raises SolverError or OutOfTime."""
     from pyscipopt import Model, quicksum
 
     model = Model()

@@ -1,4 +1,4 @@
-"""A network from a checkpoint that makes its action pick by pick, perhaps by a tree search from every situation."""
+"""LearnedPolicy: a network from a checkpoint that builds its action pick by pick, optionally by a tree search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corl.deadline import seconds_left
 from corl.errors import CorlError, InputError
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, natural, numbers
+from corl.problems.bandits.policy import BanditPolicy, read_array, read_integer
 
 if TYPE_CHECKING:
     from corl.decoding import CountedEvaluator
@@ -23,29 +23,31 @@ __all__ = ["SEARCHES", "LearnedPolicy"]
 
 SEARCHES = ("", "gumbel", "puct")
 """Accepted as `LearnedPolicy.search`."""
-_AT_ONCE = 64  # situations that a network sees together
-_MOST = 1 << 14  # simulations of a search
+_AT_ONCE = 64  # situations that a network evaluates together
+_MOST = 1 << 14  # the largest number of simulations of a search
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedPolicy(BanditPolicy):
-    """The likeliest picks of a network, up to commit; or those of a search before each. Its action is a function of the arms'
-    states and of the time; the luck in its searches is their own.
+    """The most likely picks of a network, up to commit; or those of a search before each pick.
+
+    The action is a function of the arms' states and of the time; searches draw their own random numbers, not the episode's.
     """
 
     instance: BanditInstance
     checkpoint: str
-    """A shipped policy's name or a file. JSON has this name, not the weights."""
+    """A shipped policy's name or a file. JSON contains this name, not the weights."""
     digest: str
-    """Of the checkpoint; of another one's nothing is accepted."""
+    """The digest of the checkpoint; another one is refused."""
     search: str = ""
     """"": none; "gumbel" or "puct" (corl.search)."""
     simulations: int = 0
     imagined: bool = False
-    """Whether searches are in the network's own model (MuZero) instead of the environment."""
+    """Whether searches use the network's own model (MuZero) instead of the environment."""
     value_scale: float = 0.02
-    """Of a Gumbel search, the weight of values beside the network's logits. They are those of one luck each: with 0.1, as where
-    nothing is random, a search of 8 simulations lost up to 18 % of what its network earns alone, with 0.02 or less nothing."""
+    """The weight of values relative to the network's logits in a Gumbel search. A value comes from one realisation of the random
+    numbers: with 0.1, as in deterministic problems, a search of 8 simulations lost up to 18 % of what its network earns alone,
+    with 0.02 or less nothing."""
 
     kind = "learned"
 
@@ -53,14 +55,14 @@ class LearnedPolicy(BanditPolicy):
         """See BanditPolicy.actions; the keys are not used."""
         from corl.networks.threads import one_thread
 
-        unlike, back = np.unique(states, axis=0, return_inverse=True)
+        distinct, inverse = np.unique(states, axis=0, return_inverse=True)
         time = min(time, self.instance.horizon - 1)
         with one_thread():
-            found = [self._picked(unlike[begin : begin + _AT_ONCE], time) for begin in range(0, len(unlike), _AT_ONCE)]
-        return np.concatenate(found)[back.reshape(-1)]
+            found = [self._picked(distinct[begin : begin + _AT_ONCE], time) for begin in range(0, len(distinct), _AT_ONCE)]
+        return np.concatenate(found)[inverse.reshape(-1)]
 
     def _picked(self, arms: NDArray[np.int32], time: int) -> NDArray[np.int8]:
-        """The actions in some situations at a time."""
+        """Return the actions, int8 [R, action_size], in the situations `arms` [R, J] at a time."""
         from corl.decoding.noise import stream_keys
 
         environment, choose = self._player(len(arms))
@@ -79,7 +81,7 @@ class LearnedPolicy(BanditPolicy):
         return chosen
 
     def _player(self, count: int) -> tuple[BanditEnvironment, Chooser]:
-        """A pool for so many situations, and what chooses there."""
+        """Return a pool for `count` situations, and the function that chooses in it."""
         from corl.decoding import CountedEvaluator, LearnedPlanning, Planning
         from corl.decoding.planning import Chosen
         from corl.networks.checkpoints import loaded
@@ -100,13 +102,13 @@ class LearnedPolicy(BanditPolicy):
         return environment, planning.chooser(CountedEvaluator(environment, network, ask=_in_time), count)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the weights."""
+        """Return all fields but the weights."""
         names = ("checkpoint", "digest", "search", "simulations", "imagined", "value_scale")
         return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> LearnedPolicy:
-        """See BanditPolicy.from_json; the checkpoint must be there."""
+        """See BanditPolicy.from_json; the checkpoint must exist."""
         from corl.networks.checkpoints import loaded
 
         name, digest, search, imagined = (values.get(key) for key in ("checkpoint", "digest", "search", "imagined"))
@@ -121,23 +123,23 @@ class LearnedPolicy(BanditPolicy):
         except (CorlError, OSError) as error:
             raise InputError(str(error), field="policy.checkpoint") from error
         if header["digest"] != digest:
-            raise InputError(f"{name} is another network now; accepted: the one that played", field="policy.digest")
+            raise InputError(f"{name} is another network now; accepted: the one of the solution", field="policy.digest")
         if getattr(network, "problem", "") != "bandits" or (imagined and network.architecture != "muzero"):
             raise InputError(f"{name} holds no such policy for bandits", field="policy.checkpoint")
-        simulations, scale = natural(values, "simulations", int(search != ""), _MOST), numbers(values, "value_scale")
+        simulations, scale = read_integer(values, "simulations", int(search != ""), _MOST), read_array(values, "value_scale")
         if scale.shape != () or scale < 0.0:
             raise InputError("accepted: a number from 0", field="policy.value_scale")
         return cls(instance, name, header["digest"], search, simulations, imagined, float(scale))
 
 
 def _in_time(rows: int) -> bool:
-    """Whether so many rows may be shown to the network. Raises OutOfTime."""
+    """Return whether there is time for the network to evaluate rows. Raises OutOfTime."""
     return seconds_left() > 0.0
 
 
 def _likeliest(
     evaluator: CountedEvaluator, rows: NDArray[np.int64], listed: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The likeliest of the listed actions, and its log probability."""
+    """Return the slot of the most likely action in each row, and its log probability."""
     scores = evaluator.log_probabilities(rows, listed)
     return scores.argmax(axis=1), scores.max(axis=1)

@@ -1,4 +1,4 @@
-"""NetworkPolicy: the feasible action that a Q-network over states and actions likes best."""
+"""NetworkPolicy: the feasible action with the highest value of a Q-network over states and actions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corl.errors import Infeasible, InputError
 from corl.problems.bandits.constraints.interventions import Interventions
 from corl.problems.bandits.constraints.listing import every_action
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, Memory, numbers
+from corl.problems.bandits.policy import ActionCache, BanditPolicy, read_array
 from corl.solvers.bandits.policies.qnetwork import (
     HIDDEN,
     Listing,
@@ -31,26 +31,26 @@ from corl.solvers.bandits.policies.tables import check_table
 __all__ = ["CHOICES", "NetworkPolicy"]
 
 CHOICES = ("list", "highs", "scip", "iterative")
-"""How the best action is found: a look at all, a mixed-integer program, or (not exactly) pick by pick."""
+"""Ways to find the best action: a list of all, a mixed-integer program, or (not exactly) pick by pick."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkPolicy(BanditPolicy):
-    """Takes the action of highest value: the network's, plus what a table says that its levels are worth at the time."""
+    """Take the action of highest value: the network's, plus the value of its levels in a table at the time."""
 
     instance: BanditInstance
     network: QNetwork
-    worth: NDArray[np.float64] | None = None
-    """[T, J, A, S]; None: the network is all there is, and knows no time."""
+    level_values: NDArray[np.float64] | None = None
+    """[T, J, A, S] values of levels, "worth" in JSON; None: only the network counts, which does not depend on time."""
     choice: str = "list"
-    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+    _known: ActionCache = field(default_factory=ActionCache, init=False, repr=False)
 
     kind = "network"
 
     def __post_init__(self) -> None:
-        if self.worth is not None:
-            check_table(self.instance, self.worth)
-        times = 0 if self.worth is None else self.instance.horizon
+        if self.level_values is not None:
+            check_table(self.instance, self.level_values)
+        times = 0 if self.level_values is None else self.instance.horizon
         one, two = HIDDEN
         wanted = [(self.instance.rewards.size + times, one), (one,), (one, two), (two,), (two,), (1,)]
         for name, array, shape in zip(QNetwork._fields, self.network, wanted):
@@ -61,16 +61,16 @@ class NetworkPolicy(BanditPolicy):
 
     @cached_property
     def listing(self) -> Listing:
-        """All feasible actions. Raises InputError where they are too many."""
+        """All feasible actions. Raises InputError if there are too many."""
         constraint = self.instance.constraint
         actions = every_action(constraint)
         if actions is None:
             raise InputError(f"too many actions to list; accepted: {', '.join(CHOICES[1:])}", field="policy.choice")
-        return listing_of(actions, constraint.given(actions), self.instance.rewards.shape[1])
+        return listing_of(actions, constraint.levels_of(actions), self.instance.rewards.shape[1])
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         """See BanditPolicy.actions; draws nothing."""
-        time = 0 if self.worth is None else min(time, self.instance.horizon - 1)
+        time = 0 if self.level_values is None else min(time, self.instance.horizon - 1)
         found = []
         for state in states:
             name = time.to_bytes(4, "little") + state.tobytes()
@@ -80,34 +80,34 @@ class NetworkPolicy(BanditPolicy):
         return np.array(found)
 
     def best(self, state: NDArray[np.int32], time: int = 0) -> tuple[float, NDArray[np.int8]]:
-        """(its value, the action) in a state [J]."""
+        """Return the best action in a state [J] at a time, and its value: (value, action)."""
         seconds_left()
         arms, shape = np.arange(self.instance.arms), self.instance.rewards.shape
-        table = np.zeros(shape[:2]) if self.worth is None else self.worth[time][arms, :, state]
+        table = np.zeros(shape[:2]) if self.level_values is None else self.level_values[time][arms, :, state]
         alone = float(table[:, 0].sum())
-        worth = np.ascontiguousarray(table - table[:, :1]).ravel()
+        level_values = np.ascontiguousarray(table - table[:, :1]).ravel()
         if self.choice == "iterative":
-            return self._built(state, time, worth)
-        given = given_state(self.network, shape, state, None if self.worth is None else time)
+            return self._built(state, time, level_values)
+        given = given_state(self.network, shape, state, None if self.level_values is None else time)
         if self.choice == "list":
-            value, at = best_listed(self.network, *given, worth, self.listing.first, self.listing.pairs)
+            value, at = best_listed(self.network, *given, level_values, self.listing.first, self.listing.pairs)
             return value + alone, self.listing.actions[at]
         from corl.solvers.bandits.policies.embedding import best_embedded
 
-        value, levels = best_embedded(self.instance, self.network, given, worth, self.choice)
+        value, levels = best_embedded(self.instance, self.network, given, level_values, self.choice)
         return value + alone, self._action(levels)
 
     def value(self, state: NDArray[np.int32], actions: NDArray[np.int8], time: int = 0) -> NDArray[np.float64]:
-        """What actions [R, action_size] are worth in one state, float64 [R]."""
-        levels, arms = self.instance.constraint.given(actions), np.arange(self.instance.arms)
-        found, times = np.empty(len(actions)), None if self.worth is None else np.full(len(actions), time)
+        """Return the values of actions [R, action_size] in one state, float64 [R]."""
+        levels, arms = self.instance.constraint.levels_of(actions), np.arange(self.instance.arms)
+        found, times = np.empty(len(actions)), None if self.level_values is None else np.full(len(actions), time)
         network_values(self.network, inputs(self.instance.rewards.shape, np.tile(state, (len(actions), 1)), levels, times), found)
-        if self.worth is not None:
-            found += self.worth[time][arms, levels, state].sum(axis=1)
+        if self.level_values is not None:
+            found += self.level_values[time][arms, levels, state].sum(axis=1)
         return found
 
     def _action(self, levels: NDArray[np.int8]) -> NDArray[np.int8]:
-        """The action that gives these levels."""
+        """Return the action that gives these levels."""
         constraint = self.instance.constraint
         if not isinstance(constraint, Interventions):
             return levels
@@ -117,8 +117,8 @@ class NetworkPolicy(BanditPolicy):
                 action[intervention] |= level >> bit & 1
         return action
 
-    def _built(self, state: NDArray[np.int32], time: int, worth: NDArray[np.float64]) -> tuple[float, NDArray[np.int8]]:
-        """Pick by pick, each the one that makes the value highest, until none makes it higher."""
+    def _built(self, state: NDArray[np.int32], time: int, level_values: NDArray[np.float64]) -> tuple[float, NDArray[np.int8]]:
+        """Build an action pick by pick, each the one that raises the value most, until none does; return (value, action)."""
         constraint = self.instance.constraint
         action = np.zeros(constraint.action_size, np.int8)
         earned = float(self.value(state, action[None], time)[0])
@@ -133,9 +133,13 @@ class NetworkPolicy(BanditPolicy):
         return earned, action
 
     def to_json(self) -> dict[str, Any]:
-        """`network` (its arrays by name), `worth`, `choice`."""
+        """Return `network` (its arrays by name), `worth` and `choice`."""
         network = {name: array.tolist() for name, array in zip(QNetwork._fields, self.network)}
-        return {"network": network, "worth": None if self.worth is None else self.worth.tolist(), "choice": self.choice}
+        return {
+            "network": network,
+            "worth": None if self.level_values is None else self.level_values.tolist(),
+            "choice": self.choice,
+        }
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> NetworkPolicy:
@@ -143,7 +147,7 @@ class NetworkPolicy(BanditPolicy):
         found = values.get("network")
         if not isinstance(found, Mapping):
             raise InputError(f"accepted: an object with {', '.join(QNetwork._fields)}", field="policy.network")
-        network = QNetwork(*(numbers(found, name) for name in QNetwork._fields))
-        worth = None if values.get("worth") is None else numbers(values, "worth")
+        network = QNetwork(*(read_array(found, name) for name in QNetwork._fields))
+        level_values = None if values.get("worth") is None else read_array(values, "worth")
         choice = values.get("choice")
-        return cls(instance, network, worth, choice if isinstance(choice, str) else str(choice))
+        return cls(instance, network, level_values, choice if isinstance(choice, str) else str(choice))

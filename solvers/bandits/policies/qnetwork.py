@@ -1,7 +1,7 @@
 """The Q-network over states and actions, and its maximum over listed actions.
 
-Inputs are one-hot: the state and level of every arm (and the time, where it matters), so that given the state the first layer
-is linear in the levels. Then 16 and 32 ReLU units and a sum (Xu, Wilder, Khalil & Tambe, ICLR 2025).
+Inputs are one-hot: the state and level of every arm (and the time, if it matters), so that for a given state the first layer is
+linear in the levels. Two layers of 16 and 32 ReLU units and a sum follow (Xu, Wilder, Khalil & Tambe, ICLR 2025).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TILE = 64  # actions whose second layer is computed together
 
 
 class QNetwork(NamedTuple):
-    """Weights, float64. Row (j A + a) S + s of w1 is arm j's in state s given level a; then, if any, a row for every time."""
+    """Weights, float64. Row (j A + a) S + s of w1 is for arm j in state s with level a; then, optionally, one row per time."""
 
     w1: NDArray[np.float64]
     """[J A S (+ T), 16]"""
@@ -38,7 +38,7 @@ class QNetwork(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Actions by the levels above 0 that they give: those of action v are `pairs[first[v] : first[v + 1]]`, numbers j A + a."""
+    """Actions by the levels above 0 that they give: action v has `pairs[first[v] : first[v + 1]]`, numbers j A + a."""
 
     actions: NDArray[np.int8]
     """[V, action_size]"""
@@ -47,14 +47,21 @@ class Listing(NamedTuple):
 
 
 def listing_of(actions: NDArray[np.int8], levels: NDArray[np.int8], width: int) -> Listing:
-    """A Listing of actions [V, action_size] with their levels [V, J], for arms with up to `width` levels."""
+    """Return a Listing of actions [V, action_size] with their levels [V, J], for arms with up to `width` levels."""
     row, arm = np.nonzero(levels)
     first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(levels)))]).astype(np.int64)
     return Listing(actions, first, (arm * width + levels[row, arm]).astype(np.int64))
 
 
 def inputs(shape: tuple[int, ...], states: NDArray[np.int32], levels: NDArray[np.int8], times: NDArray[Any] | None) -> NDArray:
-    """The rows of w1 that are on, int64 [R, J (+ 1)]; shape (J, A, S), states and levels [R, J], times [R] if they matter."""
+    """Return the active rows of w1, int64 [R, J (+ 1)].
+
+    Args:
+        shape: (J, A, S).
+        states: int32 [R, J].
+        levels: int8 [R, J].
+        times: [R], if they matter.
+    """
     arms, width, size = shape
     rows = (np.arange(arms) * width + levels.astype(np.int64)) * size + states
     if times is None:
@@ -63,7 +70,7 @@ def inputs(shape: tuple[int, ...], states: NDArray[np.int32], levels: NDArray[np
 
 
 def given_state(network: QNetwork, shape: tuple[int, ...], state: NDArray[np.int32], time: int | None) -> tuple[NDArray, NDArray]:
-    """What the first layer sums up without levels [16], and what each level of an arm adds [J A, 16]."""
+    """Return the first layer's sums at level 0 of all arms [16], and the change by each level of an arm [J A, 16]."""
     arms, width, size = shape
     table = network.w1[: arms * width * size].reshape(arms, width, size, -1)[np.arange(arms), :, state]
     zero = network.b1 + table[:, 0].sum(axis=0)
@@ -74,7 +81,7 @@ def given_state(network: QNetwork, shape: tuple[int, ...], state: NDArray[np.int
 
 @kernel
 def values(network: Any, rows: Any, found: Any) -> None:
-    """found [R]: the network's outputs for inputs that are on, rows [R, K]."""
+    """Write the network's outputs for active inputs `rows` [R, K] to `found`, float64 [R], in place."""
     first, second = np.empty(len(network.b1)), np.empty(len(network.b2))
     for r in range(len(rows)):
         found[r] = value(network, rows[r], first, second)
@@ -82,7 +89,7 @@ def values(network: Any, rows: Any, found: Any) -> None:
 
 @kernel(inline=True)
 def value(network: Any, row: Any, first: Any, second: Any) -> Any:
-    """The network's output for inputs that are on, row [K]; first [16] and second [32] become the hidden units."""
+    """Return the network's output for active inputs `row` [K]; first [16] and second [32] receive the hidden units."""
     for h in range(len(first)):
         first[h] = network.b1[h]
     for k in range(len(row)):
@@ -100,10 +107,16 @@ def value(network: Any, row: Any, first: Any, second: Any) -> Any:
 
 
 @kernel
-def best_listed(network: Any, zero: Any, added: Any, worth: Any, first: Any, pairs: Any) -> Any:
-    """(highest value, its action) over a Listing; worth [J A] is added to the network's output for every level given.
+def best_listed(network: Any, zero: Any, added: Any, level_values: Any, first: Any, pairs: Any) -> Any:
+    """Return the highest value over a Listing, and the index of its action.
 
-    zero [16] and added [J A, 16] as `given_state` says.
+    Args:
+        network: The network.
+        zero: float64 [16], of `given_state`.
+        added: float64 [J A, 16], of `given_state`.
+        level_values: float64 [J A], added to the output for every level given.
+        first: int64 [V + 1], of the Listing.
+        pairs: int64, of the Listing.
     """
     hidden, units, total = np.zeros((_ONE, _TILE)), np.empty((len(network.b2), _TILE)), np.empty(_TILE)
     best, at = -np.inf, 0
@@ -113,7 +126,7 @@ def best_listed(network: Any, zero: Any, added: Any, worth: Any, first: Any, pai
             total[v] = network.b3[0]
             _first(zero, added, pairs, first[begin + v], first[begin + v + 1], hidden, v)
             for k in range(first[begin + v], first[begin + v + 1]):
-                total[v] += worth[pairs[k]]
+                total[v] += level_values[pairs[k]]
         dense_lanes(network.w2.T, network.b2, hidden, units, np.uint64(_TILE))
         _last(network.w3, units, total)
         for v in range(count):
@@ -124,7 +137,10 @@ def best_listed(network: Any, zero: Any, added: Any, worth: Any, first: Any, pai
 
 @kernel(inline=True)
 def _first(zero: Any, added: Any, pairs: Any, begin: Any, end: Any, hidden: Any, v: Any) -> None:
-    """hidden[:, v] of the action with the pairs from `begin` to `end`; the number of units is known to the compiler: SIMD."""
+    """Write the first layer of the action with the pairs begin..end-1 to hidden[:, v], in place.
+
+    The number of units is a compile-time constant, for SIMD.
+    """
     for h in range(_ONE):
         hidden[h, v] = zero[h]
     for k in range(begin, end):
@@ -137,7 +153,7 @@ def _first(zero: Any, added: Any, pairs: Any, begin: Any, end: Any, hidden: Any,
 
 @kernel
 def _last(w3: Any, units: Any, total: Any) -> None:
-    """total [tile] += the last layer, of units [32, tile]; the loop over actions is the inner one, for SIMD."""
+    """Add the last layer of units [32, tile] to `total` [tile], in place; the loop over actions is innermost, for SIMD."""
     for g in range(len(w3)):
         weight = w3[g]
         for v in range(_TILE):

@@ -1,4 +1,4 @@
-"""A linear program in every step: the fluid relaxation from the present state."""
+"""ResolvingPolicy: a linear program in every step, the fluid relaxation from the current state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, Memory, natural, numbers
+from corl.problems.bandits.policy import ActionCache, BanditPolicy, read_array, read_integer
 from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
 
 __all__ = ["ResolvingPolicy", "check_value"]
@@ -19,17 +19,17 @@ __all__ = ["ResolvingPolicy", "check_value"]
 
 @dataclass(frozen=True, eq=False)
 class ResolvingPolicy(BanditPolicy):
-    """Solves in every step the fluid relaxation of the next steps from the present state; its prices say what levels are worth.
+    """Solve in every step the fluid relaxation of the next steps from the current state; its prices give the values of levels.
 
-    What comes after those steps is worth what a table says, that of the first program (a rolling horizon).
+    The value after these steps comes from a table, that of the first program (a rolling horizon).
     """
 
     instance: BanditInstance
     value: NDArray[np.float64]
-    """[T + 1, J, S] what an arm in a state is worth from a time on."""
+    """[T + 1, J, S] the value of an arm in a state from a time on."""
     steps: int
-    """Of the program, from 1."""
-    _known: Memory = field(default_factory=Memory, init=False, repr=False)
+    """Steps of the program, at least 1."""
+    _known: ActionCache = field(default_factory=ActionCache, init=False, repr=False)
 
     kind = "resolving"
 
@@ -47,21 +47,21 @@ class ResolvingPolicy(BanditPolicy):
             after = self.value[min(time + self.steps, self.instance.horizon)]
             found = solve_fluid(self.instance, begin, start=time, after=after, steps=self.steps)
             arms = np.arange(len(state))
-            self._known.keep(known, self.instance.constraint.oracle(found.worth[0][arms, :, state][None])[0])
+            self._known.keep(known, self.instance.constraint.oracle(found.level_values[0][arms, :, state][None])[0])
         return self._known[known]
 
     def to_json(self) -> dict[str, Any]:
-        """`value`, `steps`."""
+        """Return `value` and `steps`."""
         return {"value": self.value.tolist(), "steps": self.steps}
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> ResolvingPolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "value"), natural(values, "steps", 1))
+        return cls(instance, read_array(values, "value"), read_integer(values, "steps", 1))
 
 
 def check_value(instance: BanditInstance, value: NDArray[np.float64]) -> None:
-    """Raise Infeasible where `value` is no table [T + 1, J, S] of the instance's arms."""
+    """Raise Infeasible if `value` is not a table [T + 1, J, S] for the instance's arms."""
     shape = (instance.horizon + 1, instance.arms, instance.rewards.shape[2])
     if value.shape != shape or not np.isfinite(value).all():
         raise Infeasible(f"value: accepted: finite numbers of shape {list(shape)}, not {list(value.shape)}")

@@ -1,4 +1,4 @@
-"""Policies by a table of what levels are worth, and random ones."""
+"""Policies by a table of values of levels, and random ones."""
 
 from __future__ import annotations
 
@@ -12,79 +12,79 @@ from numpy.typing import NDArray
 from corl.deadline import seconds_left
 from corl.errors import Infeasible
 from corl.problems.bandits.instance import BanditInstance
-from corl.problems.bandits.policy import BanditPolicy, natural, numbers
+from corl.problems.bandits.policy import BanditPolicy, read_array, read_integer
 
 __all__ = ["IterativePolicy", "RandomPolicy", "SamplingPolicy", "TablePolicy", "check_table"]
 
 
-def _worth_of_rows(
-    worth: NDArray[np.float64], states: NDArray[np.int32], time: int
+def _values_of_rows(
+    level_values: NDArray[np.float64], states: NDArray[np.int32], time: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The tables [U, J, A] of the different rows of `states` [R, J] at a time, and int64 [R], the one of each row."""
-    unlike, back = np.unique(states, axis=0, return_inverse=True)
-    table = worth[min(time, len(worth) - 1)]
-    return table[np.arange(states.shape[1])[None, :], :, unlike], back.reshape(-1)
+    """Return the tables [U, J, A] of the different rows of `states` [R, J] at a time, and the table of each row, int64 [R]."""
+    distinct, inverse = np.unique(states, axis=0, return_inverse=True)
+    table = level_values[min(time, len(level_values) - 1)]
+    return table[np.arange(states.shape[1])[None, :], :, distinct], inverse.reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class TablePolicy(BanditPolicy):
-    """Takes the feasible action whose levels are worth most together."""
+    """Take the feasible action with the largest sum of level values."""
 
     instance: BanditInstance
-    worth: NDArray[np.float64]
-    """[T or 1, J, A, S] of giving an arm in a state a level, at a time (of the last one from then on)."""
+    level_values: NDArray[np.float64]
+    """[T or 1, J, A, S] the value of a level in a state at a time (the last row also for later times); "worth" in JSON."""
 
     kind = "table"
 
     def __post_init__(self) -> None:
-        check_table(self.instance, self.worth)
+        check_table(self.instance, self.level_values)
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         """See BanditPolicy.actions; draws nothing."""
-        worth, back = _worth_of_rows(self.worth, states, time)
-        return self.instance.constraint.oracle(worth)[back]
+        level_values, inverse = _values_of_rows(self.level_values, states, time)
+        return self.instance.constraint.oracle(level_values)[inverse]
 
     def to_json(self) -> dict[str, Any]:
-        """`worth`."""
-        return {"worth": self.worth.tolist()}
+        """Return `worth`."""
+        return {"worth": self.level_values.tolist()}
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> TablePolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "worth"))
+        return cls(instance, read_array(values, "worth"))
 
 
 @dataclass(frozen=True, eq=False)
 class IterativePolicy(BanditPolicy):
-    """Pick by pick: what adds most to the worth of the action so far and leaves it feasible, until nothing adds anything.
+    """Build an action pick by pick: each adds most to the sum of level values and keeps it feasible, until none adds anything.
 
     (The iterative myopic baseline of Xu, Wilder, Khalil & Tambe, ICLR 2025.)
     """
 
     instance: BanditInstance
-    worth: NDArray[np.float64]
+    level_values: NDArray[np.float64]
     """[T or 1, J, A, S] as in TablePolicy."""
 
     kind = "iterative"
 
     def __post_init__(self) -> None:
-        check_table(self.instance, self.worth)
+        check_table(self.instance, self.level_values)
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         """See BanditPolicy.actions; draws nothing."""
-        worth, back = _worth_of_rows(self.worth, states, time)
-        return np.array([self._built(each) for each in worth])[back]
+        level_values, inverse = _values_of_rows(self.level_values, states, time)
+        return np.array([self._built(each) for each in level_values])[inverse]
 
-    def _built(self, worth: NDArray[np.float64]) -> NDArray[np.int8]:
-        """The action for one table [J, A]."""
+    def _built(self, level_values: NDArray[np.float64]) -> NDArray[np.int8]:
+        """Return the action for one table [J, A]."""
         seconds_left()
-        constraint, arms = self.instance.constraint, np.arange(len(worth))
+        constraint, arms = self.instance.constraint, np.arange(len(level_values))
         action = np.zeros(constraint.action_size, np.int8)
-        earned = worth[:, 0].sum()
+        earned = level_values[:, 0].sum()
         while len(free := np.flatnonzero(action == 0)):
             further = np.repeat(action[None], len(free), axis=0)
             further[np.arange(len(free)), free] = 1
-            totals = np.where(constraint.fits(further), worth[arms, constraint.given(further)].sum(axis=1), -np.inf)
+            totals = np.where(constraint.fits(further), level_values[arms, constraint.levels_of(further)].sum(axis=1), -np.inf)
             best = int(np.argmax(totals))
             if not totals[best] > earned:
                 break
@@ -92,18 +92,18 @@ class IterativePolicy(BanditPolicy):
         return action
 
     def to_json(self) -> dict[str, Any]:
-        """`worth`."""
-        return {"worth": self.worth.tolist()}
+        """Return `worth`."""
+        return {"worth": self.level_values.tolist()}
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> IterativePolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "worth"))
+        return cls(instance, read_array(values, "worth"))
 
 
 @dataclass(frozen=True, eq=False)
 class RandomPolicy(BanditPolicy):
-    """A random feasible action that cannot be extended, anew in every step."""
+    """Take a random feasible action that cannot be extended, in every step."""
 
     instance: BanditInstance
     seed: int = 0
@@ -116,29 +116,29 @@ class RandomPolicy(BanditPolicy):
         return np.concatenate([draw(np.random.default_rng([self.seed, int(key), time]), 1) for key in keys])
 
     def to_json(self) -> dict[str, Any]:
-        """`seed`."""
+        """Return `seed`."""
         return {"seed": self.seed}
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> RandomPolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, natural(values, "seed"))
+        return cls(instance, read_integer(values, "seed"))
 
 
 @dataclass(frozen=True, eq=False)
 class SamplingPolicy(BanditPolicy):
-    """The best by a table of so many random feasible actions."""
+    """Take the best of `samples` random feasible actions, by a table."""
 
     instance: BanditInstance
-    worth: NDArray[np.float64]
-    """[J, A, S]"""
+    level_values: NDArray[np.float64]
+    """[J, A, S] values of levels, "worth" in JSON."""
     samples: int = 100
     seed: int = 0
 
     kind = "sampling"
 
     def __post_init__(self) -> None:
-        check_table(self.instance, self.worth[None])
+        check_table(self.instance, self.level_values[None])
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
         """See BanditPolicy.actions."""
@@ -146,22 +146,24 @@ class SamplingPolicy(BanditPolicy):
         for state, key in zip(states, keys):
             generator = np.random.default_rng([self.seed, int(key), time])
             drawn = constraint.random(generator, self.samples)
-            worth = self.worth[arms[None, :], constraint.given(drawn), state[None, :]].sum(axis=1)
-            found.append(drawn[np.argmax(worth)])
+            level_values = self.level_values[arms[None, :], constraint.levels_of(drawn), state[None, :]].sum(axis=1)
+            found.append(drawn[np.argmax(level_values)])
         return np.array(found)
 
     def to_json(self) -> dict[str, Any]:
-        """`worth`, `samples`, `seed`."""
-        return {"worth": self.worth.tolist(), "samples": self.samples, "seed": self.seed}
+        """Return `worth`, `samples` and `seed`."""
+        return {"worth": self.level_values.tolist(), "samples": self.samples, "seed": self.seed}
 
     @classmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> SamplingPolicy:
         """See BanditPolicy.from_json."""
-        return cls(instance, numbers(values, "worth"), natural(values, "samples", 1, 100_000), natural(values, "seed"))
+        return cls(
+            instance, read_array(values, "worth"), read_integer(values, "samples", 1, 100_000), read_integer(values, "seed")
+        )
 
 
-def check_table(instance: BanditInstance, worth: NDArray[np.float64]) -> None:
-    """Raise Infeasible where `worth` is no table [T or 1, J, A, S] of the instance's arms."""
+def check_table(instance: BanditInstance, level_values: NDArray[np.float64]) -> None:
+    """Raise Infeasible if `level_values` is not a table [T or 1, J, A, S] for the instance's arms."""
     shape = (instance.arms, *instance.rewards.shape[1:])
-    if worth.ndim != 4 or worth.shape[1:] != shape or len(worth) < 1 or not np.isfinite(worth).all():
+    if level_values.ndim != 4 or level_values.shape[1:] != shape or len(level_values) < 1 or not np.isfinite(level_values).all():
         raise Infeasible(f"worth: accepted: finite numbers of shape [times, {', '.join(map(str, shape))}]")

@@ -1,5 +1,5 @@
 """SEQUOIA (Xu, Wilder, Khalil & Tambe, ICLR 2025): deep Q-learning with exact combinatorial actions.
 
-Outside the learning contract on purpose: the network's shape is the instance's, it is learned anew inside every solve, so that
-there is no checkpoint to share, and a step of it in torch costs ten times its own.
+It does not use the package's recipes for training: the network's shape depends on the instance, it is trained from scratch
+within every solve, so that there is no checkpoint to share, and a training step in torch takes ten times as long as its own.
 """

@@ -1,4 +1,4 @@
-"""Regression of the Q-network on targets: gradients by hand and AdamW, in kernels (a torch step costs ten times as much)."""
+"""Regression of the Q-network on targets: explicit gradients and AdamW, in kernels (a torch step takes ten times as long)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DECAY = 0.01  # of AdamW, torch's default
 
 
 def fresh_network(random: np.random.Generator, rows: int, on: int, flat: bool) -> QNetwork:
-    """Random weights for `on` of `rows` inputs at a time (He); with `flat` the output is 0 for all inputs."""
+    """Return random weights (He) for `on` active inputs of `rows`; with `flat` the output is 0 for all inputs."""
     one, two = HIDDEN
     return QNetwork(
         random.normal(0.0, np.sqrt(2.0 / on), (rows, one)), np.zeros(one),
@@ -27,7 +27,7 @@ def fresh_network(random: np.random.Generator, rows: int, on: int, flat: bool) -
 
 
 class Regression:
-    """A network that learns in place, `network`."""
+    """A network, trained in place, and the moments of AdamW."""
 
     def __init__(self, network: QNetwork) -> None:
         self.network = network
@@ -35,7 +35,14 @@ class Regression:
         self._steps = 0
 
     def step(self, rows: NDArray[np.int64], targets: NDArray[np.float64], weights: NDArray[np.float64], rate: float) -> NDArray:
-        """One step of AdamW on the weighted Huber loss of a batch: inputs that are on [n, K]; returns the errors [n]."""
+        """Do one step of AdamW on the weighted Huber loss of a batch; return the errors, float64 [n].
+
+        Args:
+            rows: int64 [n, K], the active inputs.
+            targets: float64 [n].
+            weights: float64 [n].
+            rate: The learning rate.
+        """
         self._steps += 1
         errors = np.empty(len(rows))
         _gradient(self.network, rows, targets, weights, self._gradient, errors)
@@ -48,7 +55,7 @@ class Regression:
 
 @kernel
 def _gradient(network: Any, rows: Any, targets: Any, weights: Any, gradient: Any, errors: Any) -> None:
-    """Sets errors = output - target, and adds the gradient of the mean over the batch of weight x Huber loss (delta 1)."""
+    """Set errors = output - target, and add the gradient of the mean of weight x Huber loss (delta 1) to `gradient`, in place."""
     one, two = len(network.b1), len(network.b2)
     first, second, back = np.empty(one), np.empty(two), np.empty(one)
     for r in range(len(rows)):
@@ -76,7 +83,7 @@ def _gradient(network: Any, rows: Any, targets: Any, weights: Any, gradient: Any
 
 @kernel(fastmath=True)
 def _adam(weights: Any, gradient: Any, mean: Any, square: Any, rate: Any, first: Any, second: Any) -> None:
-    """AdamW (Loshchilov & Hutter 2019); the gradient is set to zero."""
+    """Update weights by AdamW (Loshchilov & Hutter 2019), in place, and set the gradient to zero."""
     for i in range(len(weights)):
         slope = gradient[i]
         mean[i] += (1.0 - _BETAS[0]) * (slope - mean[i])

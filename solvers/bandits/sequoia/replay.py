@@ -24,11 +24,11 @@ class Batch(NamedTuple):
     """[n, J]"""
     times: NDArray[np.int64]
     weights: NDArray[np.float64]
-    """Of importance, at most 1."""
+    """Importance weights, at most 1."""
 
 
 class Replay:
-    """The last `SIZE` transitions; each is drawn with a chance proportional to its last error to the power ALPHA."""
+    """The last `SIZE` transitions; each is drawn with probability proportional to |last error|^ALPHA."""
 
     def __init__(self, arms: int) -> None:
         self._states, self._following = np.zeros((SIZE, arms), np.int32), np.zeros((SIZE, arms), np.int32)
@@ -40,14 +40,14 @@ class Replay:
         return min(self._added, SIZE)
 
     def add(self, state: NDArray[np.int32], levels: NDArray[np.int8], following: NDArray[np.int32], time: int) -> None:
-        """Keep a transition, as urgent as the most urgent one."""
+        """Add a transition, with the largest priority of all."""
         at = self._added % SIZE
         self._states[at], self._levels[at], self._following[at], self._times[at] = state, levels, following, time
         self._priority[at] = self._priority.max() or 1.0
         self._added += 1
 
     def draw(self, random: np.random.Generator, count: int) -> Batch:
-        """`count` transitions, with replacement."""
+        """Return `count` transitions, drawn with replacement."""
         sums = np.cumsum(self._priority[: len(self)])
         which = np.searchsorted(sums, random.random(count) * sums[-1], side="right").clip(max=len(self) - 1)
         chances = self._priority[which] / sums[-1]
@@ -56,5 +56,5 @@ class Replay:
         return Batch(which, *parts, weights / weights.max())
 
     def update(self, which: NDArray[np.int64], errors: NDArray[np.float64]) -> None:
-        """The errors that the transitions had when they were last learned from."""
+        """Set the priorities of the transitions `which` by their latest errors."""
         self._priority[which] = (np.abs(errors) + 1e-3) ** ALPHA

@@ -1,4 +1,4 @@
-"""Solvers that learn a Q-network over states and combinatorial actions, for the one instance and inside the clock."""
+"""Solvers that train a Q-network over states and combinatorial actions, for one instance and within the time limit."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["IterativeDqn", "Sequoia"]
 
-_SHARE = 0.6  # of the time limit, for learning: the rest is for playing the instance's episodes
+_SHARE = 0.6  # of the time limit, for training: the rest is for simulating the instance's episodes
 _TAU = 1e-6  # of the target network in the public release
 
 
 @dataclass(frozen=True)
 class Sequoia(Solver):
-    """Deep Q-learning whose best action is exact: a look at all feasible ones, or a mixed-integer program (Xu et al., ICLR 2025).
+    """Deep Q-learning with an exactly best action: from a list of all, or by a mixed-integer program (Xu et al., ICLR 2025).
 
-    The network learns for the one instance, inside the time limit: `episodes` of them, or what fits in 60 % of it. Of the myopic
-    policy (the fluid one with base="fluid") and the networks after pretraining and after every target the one is reported that
-    earns most in 20 episodes of the learner's own, whose luck is not that of the episodes which judge it; the first where
-    there is no time for that.
+    The network is trained for the one instance, within the time limit: for `episodes`, or for 60 % of the time. Candidates are
+    the myopic policy (the fluid one with base="fluid"), the network after pretraining, and the network after every renewal of the
+    target. The one with the largest reward in 20 episodes of the learner's own is reported; these have other random numbers than
+    the episodes that judge it. Without time for that, the first policy is reported.
     """
 
     mode: str = option(
@@ -40,17 +40,17 @@ class Sequoia(Solver):
     )
     base: str = option(
         "none",
-        "fluid: the network learns a residual over the worths of the fluid relaxation, beginning at 0.",
+        "fluid: the network learns a residual over the values of the fluid relaxation, beginning at 0.",
         choices=("none", "fluid"),
     )
     actions: str = option(
         "auto",
-        """How the best action is found: list, a look at all; highs or scip, mixed-integer programs; auto: list up to 100,000
-        actions, highs beyond.""",
+        """How the best action is found: list, by evaluating all; highs or scip, by mixed-integer programs; auto: list up to
+        100,000 actions, highs above.""",
         choices=("auto", "list", "highs", "scip"),
     )
-    episodes: int = option(60, "Of learning; fewer where 60 % of the time limit is over.", low=0, scale="log")
-    epochs: int = option(60, "Of pretraining on one-step rewards.", low=1, scale="log")
+    episodes: int = option(60, "Episodes of training; fewer if 60 % of the time limit ends first.", low=0, scale="log")
+    epochs: int = option(60, "Epochs of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
     alike: ClassVar[int] = 2
@@ -73,19 +73,19 @@ class Sequoia(Solver):
         with in_time(run):
             found = solve_fluid(instance)
         if found is not None:
-            _report(run, TablePolicy(instance, found.worth), settings, self.actions, found.worth)
+            _report(run, TablePolicy(instance, found.level_values), settings, self.actions, found.level_values)
         report_bound(run, found)
 
 
 @dataclass(frozen=True)
 class IterativeDqn(Solver):
-    """The same network, learning and choice, but an action is built pick by pick, each the one that raises its value most.
+    """The same network and training, but an action is built pick by pick, each the one that raises its value most.
 
     (The iterative DQN baseline of Xu, Wilder, Khalil & Tambe, ICLR 2025.)
     """
 
-    episodes: int = option(60, "Of learning; fewer where 60 % of the time limit is over.", low=0, scale="log")
-    epochs: int = option(60, "Of pretraining on one-step rewards.", low=1, scale="log")
+    episodes: int = option(60, "Episodes of training; fewer if 60 % of the time limit ends first.", low=0, scale="log")
+    epochs: int = option(60, "Epochs of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
     alike: ClassVar[int] = 2
@@ -108,23 +108,23 @@ def _settings(mode: str, episodes: int, epochs: int) -> LearningSettings:
 
 
 def _prepare(instance: BanditInstance, choice: str, based: bool) -> None:
-    """Compile: learn and act for a moment on a tiny instance of the kind."""
+    """Compile, by training and acting for a moment on a tiny instance of the kind."""
     from corl import registry
     from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
     from corl.solvers.bandits.sequoia.learning import Learner
-    from corl.solvers.bandits.warm import warm_up
+    from corl.solvers.bandits.warm_up import warm_up
 
     warm_up(instance)
     small = registry.problem("bandits").miniature(instance)
-    learner = Learner(small, _settings("paper", 1, 1), 0, choice, solve_fluid(small).worth if based else None)
+    learner = Learner(small, _settings("paper", 1, 1), 0, choice, solve_fluid(small).level_values if based else None)
     learner.pretrain()
     learner.episode(0)
 
 
-def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, worth: Any) -> None:
-    """Report `first` or what was learned, whichever the learner's own episodes prefer; nothing where no policy is judged in time.
+def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, level_values: Any) -> None:
+    """Report `first` or the trained policy, by rewards in the learner's own episodes; nothing if no policy is judged in time.
 
-    The instance's episodes choose nothing: a policy is played in them (`first` before there is another) and then reported.
+    The instance's episodes are not used for this choice: a policy is simulated in them and then reported.
     """
     from corl.deadline import in_time
     from corl.problems.bandits.evaluation import outcome_of
@@ -133,15 +133,15 @@ def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
     with in_time(run):
         outcome_of(instance, first)
         ready = first
-        chosen = _chosen(run, first, settings, choice, worth)
+        chosen = _chosen(run, first, settings, choice, level_values)
         outcome_of(instance, chosen)
         ready = chosen
     if ready is not None:
         run.report(ready)
 
 
-def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, worth: Any) -> BanditPolicy:
-    """`first` or the best network that was met on the way, inside the time for learning."""
+def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, level_values: Any) -> BanditPolicy:
+    """Return `first` or the best network during training, within the time for training."""
     from corl.deadline import in_time
     from corl.problems.bandits.constraints.listing import every_action
     from corl.solvers.bandits.sequoia.learning import Learner
@@ -150,7 +150,7 @@ def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
     with in_time(run, _SHARE):
         if choice == "auto":
             choice = "highs" if every_action(first.instance.constraint) is None else "list"
-        learner = Learner(first.instance, settings, run.seed, choice, worth)
+        learner = Learner(first.instance, settings, run.seed, choice, level_values)
         earned = learner.trial(first)
         learner.pretrain()
         best, earned = _better(learner, best, earned)
@@ -163,12 +163,12 @@ def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
 
 
 def _better(learner: Learner, best: BanditPolicy, earned: NDArray[np.float64]) -> tuple[BanditPolicy, NDArray[np.float64]]:
-    """The present network or the best policy so far, and what it earned in trials.
+    """Return the current network or the best policy so far, and its rewards in trials.
 
-    A network over a table must lead by a standard error: it begins as the table's policy.
+    A network over a table must be better by a standard error, because it begins as the table's policy.
     """
     now = learner.snapshot()
     found = learner.trial(now)
     ahead = found - earned
-    doubt = 0.0 if learner.worth is None else float(ahead.std(ddof=1) / len(ahead) ** 0.5)
+    doubt = 0.0 if learner.level_values is None else float(ahead.std(ddof=1) / len(ahead) ** 0.5)
     return (now, found) if ahead.mean() > doubt else (best, earned)

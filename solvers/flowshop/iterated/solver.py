@@ -1,4 +1,4 @@
-"""`IteratedGreedy`: jobs are taken out of a sequence and put back greedily, with local search; the default."""
+"""`IteratedGreedy`: jobs are removed from a sequence and inserted again greedily, with local search; the default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["IteratedGreedy"]
 
 _TEMPERATURE = {"makespan": 0.7, "total_completion_time": 2.5}
-_MOST = 1_000_000_000  # places times operations behind each: an insertion in a few tenths of a second
+_MOST = 1_000_000_000  # positions times operations after each, up to which an insertion takes a few tenths of a second
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class IteratedGreedy(Solver):
         for objective in ("makespan", "total_completion_time"):
             state = begin(taillard(jobs=5, machines=2, objective=objective), 0)
             search(state, 100, 2, 1.0, True, True)
-            begin_at(state, sequence(state), float(state.at[BEST]))
+            begin_at(state, sequence(state), float(state.counts[BEST]))
 
     def solve(self, instance: FlowShopInstance, run: Run) -> None:
         from corl.solvers.flowshop.bounds import lower_bound
@@ -58,23 +58,23 @@ class IteratedGreedy(Solver):
         if instance.jobs == 1:
             run.report([0])
             return
-        state, temperature = begin(instance, run.seed), self._degrees(instance)
+        state, temperature = begin(instance, run.seed), self._temperature_in_units(instance)
         if run.solution is not None and run.objective is not None:
             begin_at(state, run.solution, run.objective)
         bounded = False
         while units := run.budget():
             search(state, units, self.out, temperature, self.partial, self.ties)
-            best = int(state.at[BEST])
+            best = int(state.counts[BEST])
             if best >= 0 and (run.objective is None or best < run.objective):
                 run.report(sequence(state), best)
-            elif best < 0 and run.objective is None and not state.at[WAITING]:
-                run.report(sequence(state))  # whole, and not yet improved
+            elif best < 0 and run.objective is None and not state.counts[WAITING]:
+                run.report(sequence(state))  # complete, and not yet improved
             if run.objective is not None and not bounded and not run.should_stop:
                 bounded = True
                 run.report_bound(lower_bound(instance, lambda: run.should_stop))
         if run.objective is None:
             run.report(sequence(state))
 
-    def _degrees(self, instance: FlowShopInstance) -> float:
-        """The temperature in the objective's units."""
+    def _temperature_in_units(self, instance: FlowShopInstance) -> float:
+        """Return the temperature in the objective's units."""
         return 0.1 * (self.temperature or _TEMPERATURE[instance.objective]) * float(instance.duration.mean())

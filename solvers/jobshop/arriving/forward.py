@@ -1,4 +1,4 @@
-"""QueueNetwork in numba: what it sees of a row of the pool, and its logits."""
+"""QueueNetwork as kernels: observations of rows of a pool, logits, and whole episodes."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -29,39 +29,41 @@ from corl.problems.jobshop.environments.arriving.features import (
 
 __all__ = ["QueueEvaluator", "QueueWeights"]
 
-_CHUNK = 500  # actions between two looks at the clock, about 10 ms
+_CHUNK = 500  # actions between two time checks, about 10 ms
 
 
 class QueueWeights(NamedTuple):
     """The network's parameters; W hidden units."""
 
     line: NDArray[np.float32]
-    """[JOB_FEATURES]"""
+    """[JOB_FEATURES] the linear part of a job's logit."""
     hidden: NDArray[np.float32]
-    """[JOB_FEATURES + SHOP_FEATURES + 1, W], the biases last"""
+    """[JOB_FEATURES + SHOP_FEATURES + 1, W] the hidden layer; its last row is the bias."""
     out: NDArray[np.float32]
-    """[W]"""
+    """[W] the output layer."""
 
 
 class _Scratch(NamedTuple):
+    """Working memory for one row with up to K listed jobs on M machines."""
+
     listed: NDArray[np.int32]
-    """[K]"""
+    """[K] the listed actions."""
     work: NDArray[np.int64]
-    """[M]"""
+    """[M] scratch of `observe_row`."""
     jobs: NDArray[np.int64]
-    """[K, 10]"""
+    """[K, 10] the columns OF_JOBS."""
     shop: NDArray[np.int64]
-    """[5]"""
+    """[5] the entries OF_SHOP."""
     x: NDArray[np.float32]
-    """[K, JOB_FEATURES + SHOP_FEATURES]"""
+    """[K, JOB_FEATURES + SHOP_FEATURES] features."""
     whole: NDArray[np.float32]
-    """[SHOP_FEATURES]"""
+    """[SHOP_FEATURES] features of the shop."""
     hidden: NDArray[np.float32]
-    """[W]"""
+    """[W] values of the hidden layer."""
 
 
 class QueueEvaluator:
-    """As corl.policy.Player has it; the values are 0."""
+    """The network as a corl.policy.Player of a pool of the arriving environment; its values are 0."""
 
     together = 1
 
@@ -105,7 +107,7 @@ class QueueEvaluator:
 
 @kernel
 def _play(state, row, weights, scratch, temperature, random, out):
-    """Take up to as many actions as `out` [n] has room for, and write them there; (how many, the sum of the rewards)."""
+    """Take up to len(out) actions in `row`, in place, and write them to `out`; return their number and the sum of the rewards."""
     logits = np.empty(len(scratch.listed), np.float32)
     taken, total = 0, 0.0
     while taken < len(out):
@@ -124,7 +126,7 @@ def _play(state, row, weights, scratch, temperature, random, out):
 
 @kernel
 def _logits_of_rows(state, rows, weights, scratch, out):
-    """Of the actions that the environment lists, into out [R, K]."""
+    """Write the logits of the actions that the environment lists in `rows` [R] to out [R, K]."""
     for i in range(len(rows)):
         count = hooks.actions(state, rows[i], scratch.listed)
         if count > 0:
@@ -133,7 +135,7 @@ def _logits_of_rows(state, rows, weights, scratch, out):
 
 @kernel
 def _logits(state, row, count, weights, scratch, out):
-    """Of the actions scratch.listed[:count] into out [K]."""
+    """Write the logits of the actions scratch.listed[:count] to out [K]."""
     x, hidden = scratch.x, scratch.hidden
     observe_row(state, row, scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
     describe(scratch.jobs, count, scratch.shop, x, scratch.whole)

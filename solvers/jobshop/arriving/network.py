@@ -1,4 +1,4 @@
-"""QueueNetwork: who goes next on a machine, by a few hundred numbers."""
+"""QueueNetwork: a policy of a few hundred parameters that chooses the next job of a machine."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ __all__ = ["QueueNetwork"]
 
 
 class QueueNetwork(Policy):
-    """A job's logit is a line through its features and a hidden layer that sees those of the shop as well.
+    """A job's logit: a linear function of its features plus a perceptron of its features and those of the shop.
 
-    A new one is the apparent tardiness cost: the line begins as the sum of its two factors' logarithms, the hidden layer at 0.
+    A new network is the rule of apparent tardiness cost: the linear part starts as the sum of the logarithms of its two factors,
+    the perceptron at 0.
     """
 
     architecture: ClassVar[str] = "jobshop-queue"
     extra = 1
 
     def __init__(self, width: int = 16, problem: str = "jobshop", features: str = "queue", environment: str = "arriving") -> None:
-        """`width`: hidden units; 0: the line alone."""
+        """`width`: hidden units; 0: the linear part alone."""
         super().__init__(problem, features, environment)
         if width < 0:
             raise UsageError(f"width is {width}; accepted: an integer from 0")
         self.config = {"width": width, "problem": problem, "features": features, "environment": environment}
         self.line = nn.Parameter(torch.zeros(JOB_FEATURES))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that nothing is drawn for no units
+            warnings.simplefilter("ignore")  # that a layer of no units has nothing to initialise
             self.hidden = nn.Linear(JOB_FEATURES + SHOP_FEATURES, width)
         self.out = nn.Parameter(torch.zeros(width))
         with torch.no_grad():
             self.line[:2] = 1.0
 
     def weights(self) -> QueueWeights:
-        """The arrays that the kernels take."""
+        """Return copies of the parameters for the kernels."""
         hidden = torch.cat([self.hidden.weight.T, self.hidden.bias[None]])
         return QueueWeights(array_of(self.line), array_of(hidden), array_of(self.out))
 
@@ -65,7 +66,7 @@ class QueueNetwork(Policy):
         jobs, shop = x[:, :-1, :JOB_FEATURES], x[:, -1, JOB_FEATURES:]
         logits = x.new_full((len(x), jobs.shape[1]), float("-inf"))
         row, slot = mask[:, :-1].nonzero(as_tuple=True)
-        there = jobs[row, slot]
-        hidden = torch.tanh(self.hidden(torch.cat([there, shop[row]], dim=1)))
-        logits[row, slot] = there @ self.line + hidden @ self.out
+        listed = jobs[row, slot]
+        hidden = torch.tanh(self.hidden(torch.cat([listed, shop[row]], dim=1)))
+        logits[row, slot] = listed @ self.line + hidden @ self.out
         return logits, logits.new_zeros(len(logits))

@@ -1,4 +1,4 @@
-"""The agent on a pool of interval models: what it sees of rows, its logits, and whole episodes, by kernels.
+"""The agent on a pool of interval models, by kernels: observations of rows, logits, and whole episodes.
 
 After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
 """
@@ -17,31 +17,42 @@ from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
 from corl.problems.jobshop.environments.intervals.transitions import State
-from corl.solvers.jobshop.cp_agent.forward import Scratch, Weights, choose, logits_of, new_scratch
-from corl.solvers.jobshop.cp_agent.observation import ABLE, FEATURES, KEYS, LISTED, NEXT, SLOTS, WINDOW, new_view, survey, tokens
-from corl.solvers.jobshop.cp_agent.observation import View as Observation
+from corl.solvers.jobshop.cp_agent.forward import CpWeights, Scratch, choose, logits_of, new_scratch
+from corl.solvers.jobshop.cp_agent.observation import (
+    FEATURES,
+    KEYS,
+    LISTED,
+    NEXT,
+    SLOTS,
+    STARTABLE,
+    WINDOW,
+    Observation,
+    list_startable,
+    new_observation,
+    write_tokens,
+)
 
-__all__ = ["CpEvaluator", "check", "look"]
+__all__ = ["CpEvaluator", "check", "state_arrays"]
 
 
-_CHUNK = 10_000  # jobs that are looked at between two looks at the clock, all for each operation: about 10 ms
+_JOBS_PER_CHECK = 10_000  # jobs examined (all of them for each action) between two time checks: about 10 ms
 
 
 class CpEvaluator:
-    """As corl.policy.Player has it."""
+    """The agent as a corl.policy.Player of a pool of interval models."""
 
     together = 1
 
-    def __init__(self, environment: Environment, weights: Weights) -> None:
+    def __init__(self, environment: Environment, weights: CpWeights) -> None:
         check(environment)
-        self._environment, self._weights, self._view = environment, weights, new_view(environment.instances)
-        self._scratch = new_scratch(weights, self._view)
+        self._environment, self._weights, self._observation = environment, weights, new_observation(environment.instances)
+        self._scratch = new_scratch(weights, self._observation)
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator; the values are 0."""
         rows, actions = view.rows, view.actions
         out = np.full(actions.shape, -np.inf, np.float32)
-        _evaluate(self._environment.state, rows, actions, self._view, self._weights, self._scratch, out)
+        _evaluate(self._environment.state, rows, actions, self._observation, self._weights, self._scratch, out)
         return out, np.zeros(len(rows))
 
     def play(
@@ -52,42 +63,49 @@ class CpEvaluator:
         most: int = 2**31,
         stop: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """See corl.policy.Player. It chooses among all that can start, also where fewer are listed."""
+        """See corl.policy.Player. It chooses among all jobs that can start, even if fewer are listed."""
 
         def advance(row: int, hot: float, state: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
-            return _play(self._environment.state, row, self._view, self._weights, self._scratch, hot, state, out)
+            return _play(self._environment.state, row, self._observation, self._weights, self._scratch, hot, state, out)
 
-        chunk = max(1, min(100, _CHUNK // len(self._view.jobs)))
+        chunk = max(1, min(100, _JOBS_PER_CHECK // len(self._observation.jobs)))
         return play_rows(advance, rows, temperature, random, most, stop, chunk)
 
 
-def look(states: View) -> dict[str, NDArray[Any]]:
-    """What the agent sees of R states of a pool whose instances have up to J jobs; see observation.View for what is listed.
+def state_arrays(states: View) -> dict[str, NDArray[Any]]:
+    """Return the arrays of R states of a pool whose instances have up to J jobs (see `Observation`).
 
-    counts: int32 [R, 3] jobs that can start now, jobs listed, keys.
-    x: float32 [R, J, SLOTS, FEATURES]; there: bool [R, J, SLOTS]; keys: int32 [R, J * WINDOW].
-    begin, end: int32 [R, J], the competitors of each job that can start, among the keys; own: int32 [R, J], itself among them.
-    slot: int32 [R, K], which of the jobs that can start each action is, J for waiting, -1 in empty slots.
-    scale: float64 [R], 1.
+    Args:
+        states: The states, and their listed actions [R, K].
+
+    Returns:
+        counts: int32 [R, 3], jobs that can start now, jobs listed, keys.
+        x: float32 [R, J, SLOTS, FEATURES], tokens.
+        there: bool [R, J, SLOTS], which tokens exist.
+        keys: int32 [R, J * WINDOW], operations that compete for a machine, as listed job * SLOTS + slot.
+        begin, end: int32 [R, J], the range in `keys` of the competitors of each job that can start.
+        own: int32 [R, J], the index in `keys` of the job's own operation.
+        slot: int32 [R, K], the index of each action among the jobs that can start, J for waiting, -1 in empty slots.
+        scale: float64 [R], 1.
     """
     environment, rows, actions = states.environment, states.rows, states.actions
     check(environment)
-    view = new_view(environment.instances)
+    view = new_observation(environment.instances)
     r, jobs = len(rows), len(view.jobs)
-    seen: dict[str, NDArray[Any]] = {
+    found: dict[str, NDArray[Any]] = {
         "counts": np.zeros((r, 3), np.int32),
         "x": np.zeros((r, jobs, SLOTS, FEATURES), np.float32),
         "there": np.zeros((r, jobs, SLOTS), np.bool_),
         "keys": np.zeros((r, jobs * WINDOW), np.int32),
     }
-    seen |= {name: np.zeros((r, jobs), np.int32) for name in ("begin", "end", "own")}
-    seen["slot"] = np.full(actions.shape, -1, np.int32)
-    _see(environment.state, rows, actions, view, *seen.values())
-    return seen | {"scale": np.ones(r)}
+    found |= {name: np.zeros((r, jobs), np.int32) for name in ("begin", "end", "own")}
+    found["slot"] = np.full(actions.shape, -1, np.int32)
+    _fill_arrays(environment.state, rows, actions, view, *found.values())
+    return found | {"scale": np.ones(r)}
 
 
 def check(environment: Environment) -> None:
-    """Raise UsageError unless a pool is of interval models."""
+    """Raise UsageError unless the environment is the interval environment."""
     if not isinstance(environment.state, State):
         raise UsageError("a network jobshop-cp plays in the environment intervals; accepted: this one")
 
@@ -98,20 +116,20 @@ def _evaluate(
     rows: NDArray[np.int64],
     actions: NDArray[np.int32],
     view: Observation,
-    weights: Weights,
+    weights: CpWeights,
     scratch: Scratch,
     out: NDArray[np.float32],
 ) -> None:
-    """The logits of the listed actions [R, K] of `rows`, into out [R, K]."""
+    """Write the logits of the listed actions [R, K] of `rows` [R] to out [R, K]; empty slots keep their values."""
     for r in range(len(rows)):
-        survey(state, rows[r], view)
-        tokens(state, rows[r], view)
+        list_startable(state, rows[r], view)
+        write_tokens(state, rows[r], view)
         logits_of(view, weights, scratch)
-        count = view.counts[ABLE]
+        count = view.counts[STARTABLE]
         for k in range(actions.shape[1]):
             if actions[r, k] < 0:
                 break
-            out[r, k] = scratch.logits[_place(view, actions[r, k], count)]
+            out[r, k] = scratch.logits[_index_of(view, actions[r, k], count)]
 
 
 @kernel
@@ -119,13 +137,13 @@ def _play(
     state: State,
     row: int,
     view: Observation,
-    weights: Weights,
+    weights: CpWeights,
     scratch: Scratch,
     temperature: float,
     random: NDArray[np.uint64],
     out: NDArray[np.int32],
 ) -> tuple[int, float]:
-    """Take up to as many actions as `out` [n] has room for, and write them there; (how many, the sum of the rewards)."""
+    """Take up to len(out) actions in `row`, in place, and write them to `out`; return their number and the sum of the rewards."""
     count, total = 0, 0.0
     while count < len(out) and state.left[row] > 0:
         out[count] = choose(state, row, view, weights, scratch, temperature, random)
@@ -135,8 +153,8 @@ def _play(
 
 
 @kernel
-def _place(view: Observation, action: int, count: int) -> int:
-    """Which of the `count` jobs that can start an action is; `count` for waiting."""
+def _index_of(view: Observation, action: int, count: int) -> int:
+    """Return the index of an action among the `count` jobs that can start; `count` for waiting."""
     for c in range(count):
         if view.jobs[c] == action:
             return c
@@ -144,7 +162,7 @@ def _place(view: Observation, action: int, count: int) -> int:
 
 
 @kernel
-def _see(
+def _fill_arrays(
     state: State,
     rows: NDArray[np.int64],
     actions: NDArray[np.int32],
@@ -158,11 +176,11 @@ def _see(
     own: NDArray[np.int32],
     slot: NDArray[np.int32],
 ) -> None:
-    """Fill what `see` returns."""
+    """Fill the arrays that `state_arrays` returns, in its order; they are zero before, `slot` -1."""
     for r in range(len(rows)):
-        survey(state, rows[r], view)
-        tokens(state, rows[r], view)
-        can, listed, filled = view.counts[ABLE], view.counts[LISTED], view.counts[KEYS]
+        list_startable(state, rows[r], view)
+        write_tokens(state, rows[r], view)
+        can, listed, filled = view.counts[STARTABLE], view.counts[LISTED], view.counts[KEYS]
         for k in range(3):
             counts[r, k] = view.counts[k]
         x[r, :listed], there[r, :listed], keys[r, :filled] = view.x[:listed], view.there[:listed], view.keys[:filled]
@@ -173,5 +191,5 @@ def _see(
                     own[r, c] = k
         for k in range(actions.shape[1]):
             if actions[r, k] >= 0:
-                place = _place(view, actions[r, k], can)
+                place = _index_of(view, actions[r, k], can)
                 slot[r, k] = place if place < can else x.shape[1]

@@ -1,4 +1,4 @@
-"""The network inside numba: logits of one decision, from weights as arrays (network.py has the same in torch).
+"""The network as kernels: logits of one decision, from weights as arrays (network.py holds the same network in torch).
 
 After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
 """
@@ -15,98 +15,115 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.networks.compiled import add_product, attend, dense, draw, rectify
-from corl.solvers.jobshop.cp_agent.observation import ABLE, FEATURES, KEYS, LISTED, NEXT, SLOTS, View, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import (
+    FEATURES,
+    KEYS,
+    LISTED,
+    NEXT,
+    SLOTS,
+    STARTABLE,
+    Observation,
+    list_startable,
+    write_tokens,
+)
 
-__all__ = ["Scratch", "Weights", "choose", "logits_of", "new_scratch"]
+__all__ = ["CpWeights", "Scratch", "choose", "logits_of", "new_scratch"]
 
 
-class Weights(NamedTuple):
-    """Float32 arrays, matrices as [in, out]; d numbers a token, f in the layers between."""
+class CpWeights(NamedTuple):
+    """The parameters, float32, matrices as [in, out]; d is the width of a token, f that of the feed-forward layers.
+
+    In a matrix with one more row than inputs the last row is the bias.
+    """
 
     embed: NDArray[np.float32]
     """[FEATURES, d]"""
     slot: NDArray[np.float32]
-    """[SLOTS, d] added to each token by its place."""
+    """[SLOTS, d] the embedding of the slot, added to each token."""
     inside: NDArray[np.float32]
     """[4, d, d] query, key, value and output of the attention within a job."""
     inside_up: NDArray[np.float32]
-    """[d + 1, f] the layer behind it; the last row is the bias."""
+    """[d + 1, f] the feed-forward layer after it, first half."""
     inside_down: NDArray[np.float32]
-    """[f + 1, d]"""
+    """[f + 1, d] its second half."""
     across: NDArray[np.float32]
-    """[4, d, d] of the attention across those that compete for a machine."""
+    """[4, d, d] query, key, value and output of the attention among the operations that compete for a machine."""
     across_up: NDArray[np.float32]
+    """[d + 1, f] the feed-forward layer after it, first half."""
     across_down: NDArray[np.float32]
+    """[f + 1, d] its second half."""
     head: NDArray[np.float32]
     """[2, d + 1, d] hidden layers of the two outputs: starting, and waiting."""
     out: NDArray[np.float32]
-    """[2, d + 1]"""
+    """[2, d + 1] output layers; the last entry is the bias."""
 
 
 class Scratch(NamedTuple):
-    """Memory of `logits_of` for up to J jobs."""
+    """Working memory of `logits_of` for up to J jobs."""
 
     embedded: NDArray[np.float32]
-    """[J, SLOTS, d] tokens that compete, in their context; the others are not filled."""
+    """[J, SLOTS, d] tokens of the competing operations after the layer within jobs; the others are not filled."""
     key: NDArray[np.float32]
-    """[J, SLOTS, d]"""
+    """[J, SLOTS, d] keys of the attention within jobs."""
     value: NDArray[np.float32]
-    """[J, SLOTS, d]"""
+    """[J, SLOTS, d] its values."""
     keys: NDArray[np.float32]
-    """[keys, d] of the competitors."""
+    """[keys, d] keys of the attention among competitors."""
     values: NDArray[np.float32]
+    """[keys, d] its values."""
     score: NDArray[np.float32]
-    """[keys]"""
+    """[keys] attention scores."""
     small: NDArray[np.float32]
-    """[4, max(d, f)]"""
-    straight: NDArray[np.float32]
-    """[2, FEATURES + SLOTS, d] keys and values within a job straight from the features: embed and slot times the matrices."""
+    """[4, max(d, f)] vectors of one token."""
+    tables: NDArray[np.float32]
+    """[2, FEATURES + SLOTS, d] `embed` and `slot` times the key and value matrices within a job: keys and values directly from
+    features."""
     logits: NDArray[np.float32]
-    """[J + 1] of the jobs that can start, in the order of view.jobs, then of waiting."""
+    """[J + 1] of the jobs that can start, in the order of `Observation.jobs`, then of waiting."""
 
 
-def new_scratch(weights: Weights, view: View) -> Scratch:
-    """Memory for decisions that this view can hold."""
+def new_scratch(weights: CpWeights, observation: Observation) -> Scratch:
+    """Allocate a Scratch for decisions of the size of this Observation."""
     d, f = weights.inside_up.shape[0] - 1, weights.inside_up.shape[1]
-    jobs, most = len(view.jobs), max(SLOTS, len(view.keys))
+    jobs, most = len(observation.jobs), max(SLOTS, len(observation.keys))
 
     def zeros(*shape: int) -> NDArray[np.float32]:
         return np.zeros(shape, np.float32)
 
-    tokens, keys = (jobs, SLOTS, d), (most, d)
+    shape, keys = (jobs, SLOTS, d), (most, d)
     both = np.concatenate([weights.embed, weights.slot])
     return Scratch(
-        embedded=zeros(*tokens), key=zeros(*tokens), value=zeros(*tokens), keys=zeros(*keys), values=zeros(*keys),
-        score=zeros(most), small=zeros(4, max(d, f)), straight=np.stack([both @ weights.inside[k] for k in (1, 2)]),
+        embedded=zeros(*shape), key=zeros(*shape), value=zeros(*shape), keys=zeros(*keys), values=zeros(*keys),
+        score=zeros(most), small=zeros(4, max(d, f)), tables=np.stack([both @ weights.inside[k] for k in (1, 2)]),
         logits=zeros(jobs + 1),
     )  # fmt: skip
 
 
 @kernel
-def choose(state, row, view, weights, scratch, temperature, random):
-    """The agent's decision: the most likely (temperature 0), or drawn; a job, or J for waiting."""
-    survey(state, row, view)
-    tokens(state, row, view)
-    logits_of(view, weights, scratch)
-    count = view.counts[ABLE]
+def choose(state, row, observation, weights, scratch, temperature, random):
+    """Return the agent's action in `row`: a job, or J for waiting; the most likely (temperature 0), or drawn."""
+    list_startable(state, row, observation)
+    write_tokens(state, row, observation)
+    logits_of(observation, weights, scratch)
+    count = observation.counts[STARTABLE]
     best = draw(scratch.logits, 0, count + state.waits[row], temperature, random)
-    return view.jobs[best] if best < count else state.jobs[state.instance[row]]
+    return observation.jobs[best] if best < count else state.jobs[state.instance[row]]
 
 
 @kernel
-def logits_of(view, weights, scratch):
-    """Fill `scratch.logits` for what `tokens` has listed; the one of waiting is there even where it is not offered."""
-    _within(view, weights, scratch)
-    count, logits, small = view.counts[ABLE], scratch.logits, scratch.small
+def logits_of(observation, weights, scratch):
+    """Fill `scratch.logits` for the jobs that `write_tokens` has listed; that of waiting is filled even if waiting is illegal."""
+    _attend_within_jobs(observation, weights, scratch)
+    count, logits, small = observation.counts[STARTABLE], scratch.logits, scratch.small
     d = weights.slot.shape[1]
     waiting = np.float32(0.0)
     for c in range(count):
         token = scratch.embedded[c, NEXT]
-        begin, size = view.key_begin[c], np.int64(view.key_end[c] - view.key_begin[c])
+        begin, size = observation.key_begin[c], np.int64(observation.key_end[c] - observation.key_begin[c])
         keys, values = scratch.keys[begin : begin + size], scratch.values[begin : begin + size]
         here = scratch.small[0]
         _attend(token, keys, values, size, weights.across, scratch.score, small, here)
-        _between(here, weights.across_up, weights.across_down, small)
+        _feed_forward(here, weights.across_up, weights.across_down, small)
         for k in range(2):
             hidden = small[2]
             dense(here, weights.head[k], hidden)
@@ -122,26 +139,26 @@ def logits_of(view, weights, scratch):
 
 
 @kernel
-def _within(view, weights, scratch):
-    """The layer within jobs, at the tokens that compete; then their keys and values of the layer across jobs."""
+def _attend_within_jobs(observation, weights, scratch):
+    """Apply the layer within jobs to the competing tokens, and compute their keys and values of the layer across jobs."""
     d = weights.slot.shape[1]
-    for c in range(view.counts[LISTED]):
+    for c in range(observation.counts[LISTED]):
         present = 0
         for s in range(SLOTS):
-            if view.there[c, s]:  # the order of keys does not matter
-                _token(view.x, c, s, scratch.straight[0], FEATURES, scratch.key[c, present])
-                _token(view.x, c, s, scratch.straight[1], FEATURES, scratch.value[c, present])
+            if observation.there[c, s]:  # the order of keys does not matter
+                _token(observation.x, c, s, scratch.tables[0], FEATURES, scratch.key[c, present])
+                _token(observation.x, c, s, scratch.tables[1], FEATURES, scratch.value[c, present])
                 present += 1
-        view.at[view.jobs[c]] = present
-    for k in range(view.counts[KEYS]):
-        c, s = divmod(view.keys[k], SLOTS)
-        token, keys = scratch.embedded[c, s], np.int64(view.at[view.jobs[c]])
+        observation.position[observation.jobs[c]] = present
+    for k in range(observation.counts[KEYS]):
+        c, s = divmod(observation.keys[k], SLOTS)
+        token, keys = scratch.embedded[c, s], np.int64(observation.position[observation.jobs[c]])
         here = scratch.small[0]
         for i in range(d):
             token[i] = weights.slot[s, i]
-        add_product(view.x[c, s], FEATURES, weights.embed, token)
+        add_product(observation.x[c, s], FEATURES, weights.embed, token)
         _attend(token, scratch.key[c], scratch.value[c], keys, weights.inside, scratch.score, scratch.small, here)
-        _between(here, weights.inside_up, weights.inside_down, scratch.small)
+        _feed_forward(here, weights.inside_up, weights.inside_down, scratch.small)
         for i in range(d):
             token[i] = here[i]
         _product(token, weights.across[1], scratch.keys[k])
@@ -150,7 +167,7 @@ def _within(view, weights, scratch):
 
 @kernel
 def _token(x, c, s, table, features, out):
-    """out = x[c, s] @ table[:features] + table[features + s]."""
+    """Compute out = x[c, s] @ table[:features] + table[features + s], in place."""
     for i in range(len(out)):
         out[i] = table[features + s, i]
     add_product(x[c, s], features, table, out)
@@ -158,7 +175,7 @@ def _token(x, c, s, table, features, out):
 
 @kernel
 def _product(x, matrix, out):
-    """out = x @ matrix."""
+    """Compute out = x @ matrix, in place."""
     for o in range(matrix.shape[1]):
         out[o] = np.float32(0.0)
     add_product(x, matrix.shape[0], matrix, out)
@@ -166,7 +183,7 @@ def _product(x, matrix, out):
 
 @kernel
 def _attend(token, keys, values, size, matrices, score, small, out):
-    """out = token + one head of attention of it to the first `size` keys. Uses small[1] and small[2]."""
+    """Compute out = token + one head of attention from the token to the first `size` keys. Overwrites small[1] and small[2]."""
     query, mixed = small[1], small[2]
     _product(token, matrices[0], query)
     attend(query, keys, values, size, score, mixed)
@@ -176,8 +193,8 @@ def _attend(token, keys, values, size, matrices, score, small, out):
 
 
 @kernel
-def _between(x, up, down, small):
-    """x += relu(x @ up) @ down, in place. Uses small[1] and small[2]."""
+def _feed_forward(x, up, down, small):
+    """Compute x += relu(x @ up) @ down, in place, with biases. Overwrites small[1] and small[2]."""
     hidden, back = small[1], small[2]
     dense(x, up, hidden)
     rectify(hidden, up.shape[1])

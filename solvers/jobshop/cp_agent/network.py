@@ -1,4 +1,4 @@
-"""The agent's network in torch, for training; forward.py has the same in numba, for rollouts."""
+"""The agent's network in torch, for training; forward.py holds the same network as kernels, for rollouts."""
 
 from __future__ import annotations
 
@@ -15,43 +15,45 @@ from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.networks.compiled import array_of
 from corl.networks.policy import Arrays, Policy, Shape
-from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, look
+from corl.solvers.jobshop.cp_agent.evaluator import CpEvaluator, check, state_arrays
 from corl.solvers.jobshop.cp_agent.observation import FEATURES, SLOTS
 
 if TYPE_CHECKING:
     from corl.adapter import Problem
-    from corl.solvers.jobshop.cp_agent.forward import Weights
+    from corl.solvers.jobshop.cp_agent.forward import CpWeights
 
-__all__ = ["Batch", "CpAgentNetwork"]
+__all__ = ["CpBatch", "CpAgentNetwork"]
 
 
-class Batch(NamedTuple):
-    """B decisions: T listed jobs and C competing operations in all, L jobs that can start, at most K competitors of one."""
+class CpBatch(NamedTuple):
+    """B decisions with, in all, T listed jobs, C competing operations and L startable jobs, with up to K competitors each."""
 
     x: Tensor
-    """float32 [T, SLOTS, FEATURES]"""
+    """float32 [T, SLOTS, FEATURES] tokens."""
     there: Tensor
-    """bool [T, SLOTS]"""
+    """bool [T, SLOTS] which tokens exist."""
     token: Tensor
-    """int64 [C] the operations that compete for machines: listed job x SLOTS + slot."""
+    """int64 [C] the operations that compete for machines, as listed job * SLOTS + slot."""
     own: Tensor
-    """int64 [L] where the operation of each job that can start stands in `token`."""
+    """int64 [L] the index in `token` of the operation of each job that can start."""
     keys: Tensor
-    """int64 [L, K] where those stand that compete with it, itself among them; padded with 0."""
+    """int64 [L, K] the indices in `token` of its competitors, itself included; padded with 0."""
     real: Tensor
-    """bool [L, K] which of them are no padding."""
+    """bool [L, K] which entries of `keys` are not padding."""
     decision: Tensor
-    """int64 [L] the decision of each job that can start, rising."""
+    """int64 [L] the decision of each job that can start, ascending."""
     slot: Tensor
-    """int64 [B, K] which of the L, then of B waits, each listed action is; -1 in empty slots."""
+    """int64 [B, actions] the index of each listed action among the L jobs, then the B waits; -1 in empty slots."""
 
 
 class CpAgentNetwork(Policy):
-    """A job's tokens (start, window of intervals, end) attend to each other; then what can start attends to the operations that
-    compete for its machine; an MLP gives its logit, and the mean of a second MLP that of waiting.
+    """Attention within jobs, then among the operations that compete for a machine.
 
-    After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4). Theirs keeps 8 numbers a token; the end token of ours says
-    when the job can end, and each interval how much work its machine has, which theirs has no token for.
+    The tokens of a job (start, window of intervals, end) attend to each other; then each operation that can start attends to the
+    operations that compete for its machine. One perceptron returns its logit; the mean of a second one is the logit of waiting.
+
+    After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), with two additions: the end token states when the job can end,
+    and each interval how much work its machine has left. Their tokens have 8 features.
     """
 
     architecture: ClassVar[str] = "jobshop-cp"
@@ -88,75 +90,75 @@ class CpAgentNetwork(Policy):
         return CpEvaluator(environment, self.weights())
 
     def look(self, view: View) -> Arrays:
-        """See corl.solvers.jobshop.cp_agent.evaluator.look."""
-        return look(view)
+        """See corl.solvers.jobshop.cp_agent.evaluator.state_arrays."""
+        return state_arrays(view)
 
-    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> Batch:
-        """What is listed in each row, row after row."""
-        counts = np.concatenate([part["counts"] for part in seen]).astype(np.int64)
+    def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> CpBatch:
+        """Return the Batch of the rows of all parts."""
+        counts = np.concatenate([part["counts"] for part in observed]).astype(np.int64)
         can, listed, filled = counts.T
         after = np.cumsum(counts, axis=0) - counts
 
-        def taken(name: str, count: NDArray[np.int64]) -> NDArray[Any]:
-            """The first `count` [B] of each row."""
-            ends = np.cumsum([0, *(len(part[name]) for part in seen)])
-            parts = zip(seen, ends, ends[1:])
+        def first_entries(name: str, count: NDArray[np.int64]) -> NDArray[Any]:
+            """Return the first `count` [B] entries of each row, concatenated."""
+            ends = np.cumsum([0, *(len(part[name]) for part in observed)])
+            parts = zip(observed, ends, ends[1:])
             return np.concatenate([part[name][np.arange(part[name].shape[1]) < count[a:b, None]] for part, a, b in parts])
 
         of_job = np.repeat(after[:, 2], can)
-        begin, end = taken("begin", can) + of_job, taken("end", can) + of_job
+        begin, end = first_entries("begin", can) + of_job, first_entries("end", can) + of_job
         padded = np.arange((end - begin).max())
         real = padded < (end - begin)[:, None]
         arrays = (
-            taken("x", listed),
-            taken("there", listed),
-            taken("keys", filled) + np.repeat(after[:, 1] * SLOTS, filled),
-            taken("own", can) + of_job,
+            first_entries("x", listed),
+            first_entries("there", listed),
+            first_entries("keys", filled) + np.repeat(after[:, 1] * SLOTS, filled),
+            first_entries("own", can) + of_job,
             np.where(real, begin[:, None] + padded, 0),
             real,
             np.repeat(np.arange(len(can)), can),
-            _slots(seen, after[:, 0], int(can.sum())),
+            _slots(observed, after[:, 0], int(can.sum())),
         )
         device = next(self.parameters()).device
-        return Batch(*(torch.from_numpy(array).to(device) for array in arrays))
+        return CpBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: CpBatch) -> tuple[Tensor, Tensor]:
         """See Policy.forward; the values are 0."""
         logits = torch.cat(self.outputs(batch))[batch.slot.clamp(min=0)].masked_fill(batch.slot < 0, float("-inf"))
         return logits, logits.new_zeros(len(logits))
 
-    def outputs(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Logits of the jobs that can start, float32 [L], and of waiting, float32 [B]."""
+    def outputs(self, batch: CpBatch) -> tuple[Tensor, Tensor]:
+        """Return the logits of the jobs that can start, float32 [L], and of waiting, float32 [B]."""
         tokens = batch.x @ self.embed + self.slot
         job = batch.token // SLOTS
         here = tokens.reshape(-1, tokens.shape[-1])[batch.token]
         key, value = (tokens @ self.inside[k] for k in (1, 2))
         here = _attend(here, key[job], value[job], batch.there[job], self.inside)
-        here = _between(here, self.inside_up, self.inside_down)
+        here = _feed_forward(here, self.inside_up, self.inside_down)
         key, value = (here @ self.across[k] for k in (1, 2))
         here = _attend(here[batch.own], key[batch.keys], value[batch.keys], batch.real, self.across)
-        here = _between(here, self.across_up, self.across_down)
+        here = _feed_forward(here, self.across_up, self.across_down)
         start, wait = (torch.relu(_affine(here, self.head[k])) @ self.out[k, :-1] + self.out[k, -1] for k in range(2))
         decisions = len(batch.slot)
         count = torch.bincount(batch.decision, minlength=decisions)
         return start, torch.zeros(decisions, device=wait.device).index_add(0, batch.decision, wait) / count
 
-    def weights(self) -> Weights:
-        """Copies for the kernels."""
-        from corl.solvers.jobshop.cp_agent.forward import Weights
+    def weights(self) -> CpWeights:
+        """Return copies of the parameters for the kernels."""
+        from corl.solvers.jobshop.cp_agent.forward import CpWeights
 
-        return Weights(**{name: array_of(each) for name, each in self.named_parameters()})
+        return CpWeights(**{name: array_of(each) for name, each in self.named_parameters()})
 
 
-def _slots(seen: Sequence[Arrays], first: NDArray[np.int64], jobs: int) -> NDArray[np.int64]:
-    """Batch.slot; `first` [B] where each row's jobs that can start begin among all `jobs`."""
-    most, found, done = max(part["slot"].shape[1] for part in seen), [], 0
-    for part in seen:
+def _slots(observed: Sequence[Arrays], first: NDArray[np.int64], jobs: int) -> NDArray[np.int64]:
+    """Return `CpBatch.slot`; `first` [B] is the index, among all `jobs`, of each row's first job that can start."""
+    width, found, rows = max(part["slot"].shape[1] for part in observed), [], 0
+    for part in observed:
         slot, waiting = part["slot"].astype(np.int64), part["x"].shape[1]
-        row = np.arange(done, done + len(slot))
+        row = np.arange(rows, rows + len(slot))
         place = np.where(slot == waiting, jobs + row[:, None], slot + first[row][:, None])
-        found.append(np.pad(np.where(slot < 0, -1, place), [(0, 0), (0, most - slot.shape[1])], constant_values=-1))
-        done += len(slot)
+        found.append(np.pad(np.where(slot < 0, -1, place), [(0, 0), (0, width - slot.shape[1])], constant_values=-1))
+        rows += len(slot)
     return np.concatenate(found)
 
 
@@ -164,12 +166,12 @@ def _affine(x: Tensor, matrix: Tensor) -> Tensor:
     return x @ matrix[:-1] + matrix[-1]
 
 
-def _between(x: Tensor, up: Tensor, down: Tensor) -> Tensor:
+def _feed_forward(x: Tensor, up: Tensor, down: Tensor) -> Tensor:
     return x + _affine(torch.relu(_affine(x, up)), down)
 
 
 def _attend(x: Tensor, key: Tensor, value: Tensor, mask: Tensor, matrices: Tensor) -> Tensor:
-    """x [N, d] + one head of attention of it to keys and values [N, k, d], where mask [N, k] allows it."""
+    """Return x [N, d] plus one head of attention from it to keys and values [N, k, d] that mask [N, k] allows."""
     score = torch.einsum("nd,nkd->nk", x @ matrices[0], key) / math.sqrt(x.shape[-1])
     weight = torch.softmax(score.masked_fill(~mask, -torch.inf), -1)
     return x + torch.einsum("nk,nkd->nd", weight, value) @ matrices[3]

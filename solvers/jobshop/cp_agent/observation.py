@@ -1,6 +1,6 @@
-"""What the agent sees of a state of the interval environment, and which decisions are left to it.
+"""The agent's observation of a state of the interval environment.
 
-Tokens are those of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), with what network.py says is added.
+Tokens are those of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), with the additions that network.py names.
 """
 
 from __future__ import annotations
@@ -14,51 +14,58 @@ from corl.jit import kernel
 from corl.problems.jobshop.environments.intervals.transitions import State, clock
 from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["ABLE", "FEATURES", "KEYS", "LISTED", "NEXT", "SLOTS", "WINDOW", "View", "new_view", "survey", "tokens"]
+__all__ = ["FEATURES", "KEYS", "LISTED", "NEXT", "SLOTS", "STARTABLE", "WINDOW"]
+__all__ += ["Observation", "list_startable", "new_observation", "write_tokens"]
 
 WINDOW = 5
-"""Intervals of each job that are seen: the one fixed last, the next one, and those behind (the paper's)."""
+"""Intervals of each job that are observed: the one fixed last, the next one, and those after it (the paper's number)."""
 SLOTS = WINDOW + 2
-"""Tokens of a job: its start, the window, its end."""
+"""Tokens of a job: one for its start, the window, one for its end."""
 NEXT = 2
 """The slot of a job's next operation."""
 FEATURES = 5
-"""Numbers of a token: whether it is fixed, whether it can start now, its start less the time, its duration, its share."""
+"""Features of a token: whether it is fixed, whether it can start now, its start minus the present time, its duration, its share
+(`_write_job_tokens`)."""
 _FIXED, _STARTS, _TIME, _DURATION, _SHARE = range(FEATURES)
-ABLE, LISTED, KEYS = range(3)  # what `counts` of a View holds
+STARTABLE, LISTED, KEYS = range(3)  # entries of `Observation.counts`
 
 
-class View(NamedTuple):
-    """Scratch for one row at a time of instances of up to J jobs and M machines; `survey` and `tokens` fill it."""
+class Observation(NamedTuple):
+    """Working memory for one row at a time of instances of up to J jobs and M machines.
+
+    `list_startable` and `write_tokens` fill it.
+    """
 
     now: NDArray[np.int64]
-    """[1] the time."""
+    """[1] the present time."""
     counts: NDArray[np.int64]
-    """[3] ABLE: L, jobs that can start now; LISTED: n, jobs listed; KEYS: k."""
+    """[3] STARTABLE: L, jobs that can start now; LISTED: jobs listed; KEYS: entries of `keys`."""
     jobs: NDArray[np.int32]
-    """[J] the jobs listed: the L first, then others that will want one of their machines."""
-    at: NDArray[np.int32]
-    """[J] where a job is listed, -1: nowhere."""
+    """[J] the jobs listed: first the L that can start, then others that will need one of their machines."""
+    position: NDArray[np.int32]
+    """[J] the index of a job in `jobs`, -1: not listed."""
     x: NDArray[np.float32]
-    """[J, SLOTS, FEATURES] the tokens of those that are listed."""
+    """[J, SLOTS, FEATURES] the tokens of the listed jobs."""
     there: NDArray[np.bool_]
-    """[J, SLOTS] whether there is such a token."""
+    """[J, SLOTS] whether the token exists."""
     keys: NDArray[np.int32]
-    """[J * WINDOW] tokens, listed job * SLOTS + slot: operations that compete for a machine, machine after machine."""
+    """[J * WINDOW] the operations that compete for a machine, grouped by machine, as listed job * SLOTS + slot."""
     key_begin: NDArray[np.int32]
-    """[J] for each of the L jobs where the competitors for its machine begin in `keys`, itself among them."""
+    """[J] for each of the L jobs, the first index in `keys` of the competitors for its machine, itself included."""
     key_end: NDArray[np.int32]
+    """[J] the index after the last one."""
     machine_begin: NDArray[np.int32]
-    """[M] scratch: where a machine's keys begin, -1: not listed yet."""
+    """[M] scratch: the first index of a machine's keys, -1: not listed yet."""
     machine_end: NDArray[np.int32]
+    """[M] scratch: the index after the last one."""
 
 
-def new_view(instances: list[JobShopInstance]) -> View:
-    """Memory for rows of these instances."""
+def new_observation(instances: list[JobShopInstance]) -> Observation:
+    """Allocate an Observation for rows of these instances."""
     jobs, machines = max(i.jobs for i in instances), max(i.machines for i in instances)
     most = jobs * WINDOW
-    return View(
-        now=np.zeros(1, np.int64), counts=np.zeros(3, np.int64), jobs=np.zeros(jobs, np.int32), at=np.zeros(jobs, np.int32),
+    return Observation(
+        now=np.zeros(1, np.int64), counts=np.zeros(3, np.int64), jobs=np.zeros(jobs, np.int32), position=np.zeros(jobs, np.int32),
         x=np.zeros((jobs, SLOTS, FEATURES), np.float32), there=np.zeros((jobs, SLOTS), np.bool_), keys=np.zeros(most, np.int32),
         key_begin=np.zeros(jobs, np.int32), key_end=np.zeros(jobs, np.int32), machine_begin=np.zeros(machines, np.int32),
         machine_end=np.zeros(machines, np.int32),
@@ -66,87 +73,88 @@ def new_view(instances: list[JobShopInstance]) -> View:
 
 
 @kernel
-def survey(state: State, row: int, view: View) -> None:
-    """Fill `now` and `jobs[:L]`, by number, of a row whose episode is not over."""
+def list_startable(state: State, row: int, observation: Observation) -> None:
+    """Write the present time and the L jobs that can start, ascending; the row's episode must not have ended."""
     instance = state.instance[row]
     now, _ = clock(state, row)
     count = 0
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
         if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
-            view.jobs[count] = j
+            observation.jobs[count] = j
             count += 1
-    view.now[0], view.counts[ABLE] = now, count
+    observation.now[0], observation.counts[STARTABLE] = now, count
 
 
 @kernel
-def tokens(state: State, row: int, view: View) -> None:
-    """After `survey`: list the competitors and write their tokens.
+def write_tokens(state: State, row: int, observation: Observation) -> None:
+    """List the competitors, and write their tokens; call it after `list_startable`.
 
-    Those compete that are in their job's window and can start on the machine within a mean duration of the end of what can
-    start there now.
+    An operation competes for a machine if it is in the window of its job, and can start less than a mean duration after the
+    longest of the operations that can start there now would end.
     """
     instance = state.instance[row]
     base, machines_start, unit = state.operations_start[instance], state.machines_start[instance], state.unit[instance]
-    view.at[:] = -1
-    view.machine_begin[:] = -1
-    listed = view.counts[ABLE]
+    observation.position[:] = -1
+    observation.machine_begin[:] = -1
+    listed = observation.counts[STARTABLE]
     for c in range(listed):
-        view.at[view.jobs[c]] = c
+        observation.position[observation.jobs[c]] = c
     filled = 0
-    for c in range(view.counts[ABLE]):
-        m = state.machine[base + state.next[row, view.jobs[c]]]
-        if view.machine_begin[m] < 0:
-            view.machine_begin[m] = filled
-            soon = view.now[0] + _longest(state, row, view, m) + unit
+    for c in range(observation.counts[STARTABLE]):
+        m = state.machine[base + state.next[row, observation.jobs[c]]]
+        if observation.machine_begin[m] < 0:
+            observation.machine_begin[m] = filled
+            soon = observation.now[0] + _longest_startable(state, row, observation, m) + unit
             for k in range(state.begin[machines_start + m], state.end[machines_start + m]):
                 other = state.members[base + k]
                 job = state.job[base + other]
-                ahead = other - state.next[row, job]
-                if 0 <= ahead < WINDOW - 1 and state.start[row, other] < soon:
-                    if view.at[job] < 0:
-                        view.at[job], view.jobs[listed] = listed, job
+                offset = other - state.next[row, job]
+                if 0 <= offset < WINDOW - 1 and state.start[row, other] < soon:
+                    if observation.position[job] < 0:
+                        observation.position[job], observation.jobs[listed] = listed, job
                         listed += 1
-                    view.keys[filled] = view.at[job] * SLOTS + NEXT + ahead
+                    observation.keys[filled] = observation.position[job] * SLOTS + NEXT + offset
                     filled += 1
-            view.machine_end[m] = filled
-        view.key_begin[c], view.key_end[c] = view.machine_begin[m], view.machine_end[m]
-    view.counts[LISTED], view.counts[KEYS] = listed, filled
+            observation.machine_end[m] = filled
+        observation.key_begin[c], observation.key_end[c] = observation.machine_begin[m], observation.machine_end[m]
+    observation.counts[LISTED], observation.counts[KEYS] = listed, filled
     for c in range(listed):
-        _describe(state, row, view, c)
+        _write_job_tokens(state, row, observation, c)
 
 
 @kernel
-def _longest(state: State, row: int, view: View, machine: int) -> int:
-    """The longest duration of what can start on a machine now."""
+def _longest_startable(state: State, row: int, observation: Observation, machine: int) -> int:
+    """Return the longest duration of the operations that can start on a machine now."""
     base, longest = state.operations_start[state.instance[row]], 0
-    for c in range(view.counts[ABLE]):
-        i = base + state.next[row, view.jobs[c]]
+    for c in range(observation.counts[STARTABLE]):
+        i = base + state.next[row, observation.jobs[c]]
         if state.machine[i] == machine:
             longest = max(longest, state.duration[i])
     return longest
 
 
 @kernel
-def _describe(state: State, row: int, view: View, c: int) -> None:
-    """The tokens of the c-th listed job. Times are in mean durations, on a logarithmic scale where they may be long.
+def _write_job_tokens(state: State, row: int, observation: Observation, c: int) -> None:
+    """Write the tokens of the c-th listed job. Times are in mean durations, on a logarithmic scale if they may be long.
 
-    The share of an operation is the work that its machine has still to start, of the span from now to the latest end that
-    the bounds allow; that of the job's end is the job's own time to its end; that of its start the operations left, of all.
+    Let the span be the time from now to the lower bound of the makespan. The share of an operation is the work that its machine
+    has still to start, divided by the span; that of the job's end is the time until that end, divided by the span; that of the
+    job's start is the fraction of its operations that are left.
     """
-    instance, job = state.instance[row], view.jobs[c]
-    at, base = state.jobs_start[instance] + job, state.operations_start[instance]
-    opening, closing, following = state.opening[at], state.closing[at], state.next[row, job]
-    now, unit, x = view.now[0], state.unit[instance], view.x[c]
+    instance, job = state.instance[row], observation.jobs[c]
+    index, base = state.jobs_start[instance] + job, state.operations_start[instance]
+    opening, closing, following = state.opening[index], state.closing[index], state.next[row, job]
+    now, unit, x = observation.now[0], state.unit[instance], observation.x[c]
     span = max(1.0, state.estimate[row] - now)
     x[:] = 0.0
     x[0, _FIXED], x[0, _TIME] = 1.0, _signed_log((state.start[row, opening] - now) / unit)
     x[0, _SHARE] = (closing - following) / (closing - opening)
-    view.there[c, 0] = view.there[c, SLOTS - 1] = True
+    observation.there[c, 0] = observation.there[c, SLOTS - 1] = True
     for slot in range(1, WINDOW + 1):
         i = following + slot - NEXT
         there = opening <= i < closing
-        view.there[c, slot] = there
+        observation.there[c, slot] = there
         if there:
             start = state.start[row, i] - now
             x[slot, _FIXED], x[slot, _STARTS] = slot < NEXT, slot == NEXT and start == 0

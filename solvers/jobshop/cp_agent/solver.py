@@ -1,4 +1,4 @@
-"""`CpAgent`: the solver `policy` with the learned agent of the interval environment and the samples that suit it."""
+"""`CpAgent`: the solver `policy` with the learned agent of the interval environment, and defaults for its samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Schedules by dispatching rules: by queues where nothing is chosen and nothing delayed, else in the dispatching environment."""
+"""Schedules by dispatching rules: by queues (non-delay, without choices of machines), else in the dispatching environment.
+
+Instances with side constraints are built by the Placer.
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -24,57 +27,84 @@ __all__ = ["Dispatcher", "dispatch"]
 
 
 class Dispatcher:
-    """Builds schedules of one instance, one at a time: without delay and choices by queues, others by the environment, and with
-    rules by placing unit after unit."""
+    """Builder of schedules of one instance by dispatching rules: `run` builds one, `schedule` returns it."""
 
     def __init__(
         self,
         instance: JobShopInstance,
         schedules: Literal["non-delay", "active"] = "non-delay",
-        look: float = LOOK_AHEAD,
+        look_ahead: float = LOOK_AHEAD,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`look`: the look-ahead of atc and covert, where the instance has no rules; `stopped`: when to give up where it has."""
+        """Prepare the arrays of the instance.
+
+        Args:
+            instance: The instance.
+            schedules: The kind of schedule to build.
+            look_ahead: The look-ahead of atc and covert; ignored if the instance has side constraints.
+            stopped: Function that returns whether to give up; ignored if the instance has no side constraints.
+        """
         self._queues: Queues | None = None
         self._placer: Placer | None = None
         if instance.rules is not None:
             self._placer, self._active, self._stopped = Placer(instance), schedules == "active", stopped
             return
         if schedules == "non-delay" and not instance.flexible:
-            self._queues = Queues(instance, look)
+            self._queues = Queues(instance, look_ahead)
             return
-        self._environment, self._look = JobShopEnvironment([instance], 1, schedules), look
+        self._environment, self._look_ahead = JobShopEnvironment([instance], 1, schedules), look_ahead
         self._listed = np.zeros(self._environment.width, np.int32)
 
     def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
-        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective, inf
-        where it was stopped, or not everything fits (which only what is fixed, or a machine that is down for good, may bring
-        about)."""
+        """Build a schedule by a dispatching rule.
+
+        Args:
+            rule: Index into RULES.
+            noise: Priorities are multiplied by 1 to 1 + noise at random.
+            random: uint64 [1], the state of the random number generator.
+
+        Returns:
+            The objective value; inf if `stopped` returned True, or if an operation cannot be placed because of fixed operations
+            or of a machine that is down for good.
+        """
         if self._placer is not None:
             return self._placer.dispatch(rule, noise, self._active, random, self._stopped)
         if self._queues is not None:
             return self._queues.run(rule, noise, random)
         self._environment.reset([0], [0])
-        return float(dispatch(self._environment.state, 0, rule, noise, self._look, random, self._listed))
+        return float(dispatch(self._environment.state, 0, rule, noise, self._look_ahead, random, self._listed))
 
     def schedule(self) -> Schedule:
-        """The schedule built last."""
+        """Return the schedule that was built last."""
         if self._placer is not None:
             return self._placer.schedule()
         return self._environment.solution(0) if self._queues is None else self._queues.schedule()
 
 
 @kernel
-def dispatch(state, row, rule, noise, look, random, listed):
-    """Build a schedule in `row`, always by the listed choice of the highest priority, the first of equals; its objective."""
+def dispatch(state, row, rule, noise, look_ahead, random, listed):
+    """Build a schedule in `row` of the pool, in place, each step by the listed choice of the highest priority.
+
+    Args:
+        state: The pool of JobShopEnvironment.
+        row: The row, just reset.
+        rule: Index into RULES.
+        noise: Priorities are multiplied by 1 to 1 + noise at random.
+        look_ahead: The look-ahead of atc and covert.
+        random: uint64 [1], the state of the random number generator.
+        listed: int32 [width], scratch for the listed actions.
+
+    Returns:
+        The objective value.
+    """
     while True:
         count = hooks.actions(state, row, listed)
         if count == 0:
             break
         best, chosen = -1.0, -1
-        now, mean = _clock(state, row, listed, count)
+        now, mean = _now_and_mean(state, row, listed, count)
         for k in range(count):
-            value = _priority(state, row, rule, listed[k], now, mean, look)
+            value = _priority(state, row, rule, listed[k], now, mean, look_ahead)
             if noise > 0.0:
                 value *= 1.0 + noise * uniform(random)
             if value > best:
@@ -84,8 +114,8 @@ def dispatch(state, row, rule, noise, look, random, listed):
 
 
 @kernel
-def _clock(state, row, listed, count):
-    """The earliest start and the mean duration of the listed choices."""
+def _now_and_mean(state, row, listed, count):
+    """Return the earliest start and the mean duration of the choices listed[:count]."""
     base, now, total = state.choices_start[state.instance[row]], 2**62, 0
     for k in range(count):
         c = base + listed[k]
@@ -96,8 +126,8 @@ def _clock(state, row, listed, count):
 
 
 @kernel
-def _priority(state, row, rule, choice, now, mean, look):
-    """The priority of a choice, above 0."""
+def _priority(state, row, rule, choice, now, mean, look_ahead):
+    """Return the priority of a choice, above 0 (`rules.priority`)."""
     instance = state.instance[row]
     c = state.choices_start[instance] + choice
     operation = state.operations_start[instance] + state.owner[c]
@@ -106,4 +136,4 @@ def _priority(state, row, rule, choice, now, mean, look):
     rest, left = state.rest[operation], state.closing[at] - state.owner[c]
     whole = state.release[at] + state.rest[state.operations_start[instance] + state.opening[at]]
     due, weight = state.due[at], state.weight[at]
-    return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, due, weight, now, mean, look)
+    return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, due, weight, now, mean, look_ahead)

@@ -1,5 +1,5 @@
-"""Dispatching without delay by queues: time jumps from one end of an operation to the next, and a machine that is free takes
-the job of the highest priority among those that wait for it. 100,000 operations take a tenth of a second.
+"""Non-delay dispatching by queues, an event simulation: whenever operations end, each free machine starts the operation of the
+highest priority in its queue. 100,000 operations take a tenth of a second.
 """
 
 # mypy: allow-untyped-defs
@@ -18,32 +18,32 @@ from corl.solvers.jobshop.dispatch.rules import ATC, LOOK_AHEAD, priority
 
 __all__ = ["Queues"]
 
-_LOOKED_AT = 1000  # jobs at most, those that wait longest
+_MOST_COMPARED = 1000  # the most jobs of a queue that are compared: those that wait longest
 
 
 class Queues:
-    """Builds schedules of one instance without choices, one at a time."""
+    """Builder of non-delay schedules of one instance without choices of machines: `run` builds one, `schedule` returns it."""
 
-    def __init__(self, instance: JobShopInstance, look: float = LOOK_AHEAD) -> None:
-        """`look`: the look-ahead of atc and covert."""
-        self._look = look
+    def __init__(self, instance: JobShopInstance, look_ahead: float = LOOK_AHEAD) -> None:
+        """Allocate the arrays; `look_ahead` is that of atc and covert."""
+        self._look_ahead = look_ahead
         self._instance, jobs, n = instance, instance.jobs, instance.operations
         duration = instance.choice_duration.astype(np.int64)
         total = np.cumsum(duration)
-        through = total[instance.first[1:] - 1][instance.job]  # of all durations up to the end of the job
+        through = total[instance.first[1:] - 1][instance.job]  # the sum of all durations up to the end of the job
         due = np.zeros(jobs, np.int64) if instance.due is None else instance.due
         rest = through - total + duration
         self._shop = (instance.first, instance.choice_machine, duration, rest, instance.release, due, instance.weight)
         self._start, self._end = np.zeros(n, np.int64), np.zeros(jobs, np.int64)
-        self._at, self._behind = np.zeros(jobs, np.int32), np.zeros(jobs, np.int32)
+        self._position, self._next_waiting = np.zeros(jobs, np.int32), np.zeros(jobs, np.int32)
         self._ends = np.zeros((2, instance.machines), np.int32)
         self._busy = np.zeros(instance.machines, np.int32)
         self._heap_time, self._heap_job = np.zeros(jobs + 1, np.int64), np.zeros(jobs + 1, np.int32)
 
     def run(self, rule: int, noise: float, random: NDArray[np.uint64]) -> float:
-        """Build a schedule by a rule (an index into RULES), priorities multiplied by 1 to 1 + noise; returns its objective."""
-        queues = (self._at, self._behind, self._ends, self._busy)
-        _build(self._shop, queues, self._heap_time, self._heap_job, rule, noise, self._look, random, self._start, self._end)
+        """Build a schedule by a rule (index into RULES), priorities multiplied by 1 to 1 + noise; return its objective value."""
+        queues = (self._position, self._next_waiting, self._ends, self._busy)
+        _build(self._shop, queues, self._heap_time, self._heap_job, rule, noise, self._look_ahead, random, self._start, self._end)
         instance = self._instance
         if instance.objective == "makespan":
             return float(self._end.max())
@@ -51,76 +51,92 @@ class Queues:
         return float((instance.weight * np.maximum(0, self._end - instance.due)).sum())
 
     def schedule(self) -> Schedule:
-        """The schedule built last."""
+        """Return the schedule that was built last."""
         return Schedule(self._start.copy(), self._instance.choice_machine)
 
 
 @kernel
-def _build(shop, queues, times, waiting, rule, noise, look, random, start, end):
-    """A schedule into `start` and the ends of the jobs into `end`.
+def _build(shop, queues, heap_time, heap_job, rule, noise, look_ahead, random, start, end):
+    """Write a schedule to `start` and the ends of the jobs to `end`; N operations, J jobs, M machines.
 
-    The heap (times, waiting) holds every job's next event: its release, then the end of the operation that it is in.
+    The heap holds the next event of each job: its release, then the end of the operation that it is in.
+
+    Args:
+        shop: (first [J + 1], machine [N], duration [N], rest [N], release [J], due [J], weight [J]).
+        queues: (position [J]: operations begun of each job; next_waiting [J]: the next job in the same queue, -1: none; ends
+            [2, M]: the first and the last job of each machine's queue, -1: empty; busy [M]: -1 if the machine is free).
+        heap_time: int64 [J + 1], scratch: times of the events.
+        heap_job: int32 [J + 1], scratch: their jobs.
+        rule: Index into RULES.
+        noise: Priorities are multiplied by 1 to 1 + noise at random.
+        look_ahead: The look-ahead of atc and covert.
+        random: uint64 [1], the state of the random number generator.
+        start: int64 [N], overwritten by the start times.
+        end: int64 [J], overwritten by the ends of the jobs.
     """
     first, machine, duration, release = shop[0], shop[1], shop[2], shop[4]
     at, _, ends, busy = queues
     jobs = len(release)
     ends[:], busy[:], at[:] = -1, -1, -1
-    count = np.int64(0)  # a literal 0 would make signatures of its own
+    count = np.int64(0)  # a literal 0 would compile another signature
     for j in range(jobs):
-        count = heap_push(times, waiting, count, release[j], j, True)
+        count = heap_push(heap_time, heap_job, count, release[j], j, True)
     while count > 0:
-        now = times[0]
-        touched = -1  # the free machines to look at, chained through `busy`: -3 - next
-        while count > 0 and times[0] == now:
-            j = waiting[0]
-            count = heap_pop(times, waiting, count, True)
+        now = heap_time[0]
+        to_serve = -1  # a list of the free machines to serve, linked through `busy`: -3 - next
+        while count > 0 and heap_time[0] == now:
+            j = heap_job[0]
+            count = heap_pop(heap_time, heap_job, count, True)
             if at[j] >= 0:
                 m = machine[first[j] + at[j]]
-                busy[m] = -3 - touched
-                touched = m
+                busy[m] = -3 - to_serve
+                to_serve = m
             end[j], at[j] = now, at[j] + 1
             if first[j] + at[j] < first[j + 1]:
                 m = machine[first[j] + at[j]]
-                _append(queues, m, j)
+                _enqueue(queues, m, j)
                 if busy[m] == -1:
-                    busy[m] = -3 - touched
-                    touched = m
-        while touched >= 0:
-            m = touched
-            touched, busy[m] = -3 - busy[m], -1
+                    busy[m] = -3 - to_serve
+                    to_serve = m
+        while to_serve >= 0:
+            m = to_serve
+            to_serve, busy[m] = -3 - busy[m], -1
             if ends[0, m] < 0:
                 continue
-            j = _take(shop, queues, m, now, rule, noise, look, random, end)
+            j = _dequeue(shop, queues, m, now, rule, noise, look_ahead, random, end)
             i = first[j] + at[j]
             start[i], busy[m] = now, 0
-            count = heap_push(times, waiting, count, now + duration[i], j, True)
+            count = heap_push(heap_time, heap_job, count, now + duration[i], j, True)
 
 
 @kernel
-def _append(queues, m, j):
-    """Job j behind the queue of machine m."""
-    _, behind, ends, _ = queues
+def _enqueue(queues, m, j):
+    """Append job j to the queue of machine m."""
+    _, next_waiting, ends, _ = queues
     if ends[0, m] < 0:
         ends[0, m] = j
     else:
-        behind[ends[1, m]] = j
-    ends[1, m], behind[j] = j, -1
+        next_waiting[ends[1, m]] = j
+    ends[1, m], next_waiting[j] = j, -1
 
 
 @kernel
-def _take(shop, queues, m, now, rule, noise, look, random, ready):
-    """Take the job of the highest priority out of the queue of machine m: of equals that with more work left, the lower one."""
+def _dequeue(shop, queues, m, now, rule, noise, look_ahead, random, ready):
+    """Remove the job of the highest priority from the queue of machine m, and return it.
+
+    Ties are broken by more work left, then by the lower number. `ready` [J] holds the ends of the jobs' last operations.
+    """
     first, _, duration, rest, release, due, weight = shop
-    at, behind, ends, _ = queues
+    at, next_waiting, ends, _ = queues
     total, count, j = 0, 0, ends[0, m]
-    while j >= 0 and count < _LOOKED_AT and rule == ATC:
-        total, count, j = total + duration[first[j] + at[j]], count + 1, behind[j]
+    while j >= 0 and count < _MOST_COMPARED and rule == ATC:
+        total, count, j = total + duration[first[j] + at[j]], count + 1, next_waiting[j]
     mean = total / max(1, count)
     best, chosen, before_chosen, before, count, j = -1.0, -1, -1, -1, 0, ends[0, m]
-    while j >= 0 and count < _LOOKED_AT:
+    while j >= 0 and count < _MOST_COMPARED:
         i = first[j] + at[j]
         left, whole = first[j + 1] - i, release[j] + rest[first[j]]
-        value = priority(rule, duration[i], rest[i], left, ready[j], whole, due[j], weight[j], now, mean, look)
+        value = priority(rule, duration[i], rest[i], left, ready[j], whole, due[j], weight[j], now, mean, look_ahead)
         if noise > 0.0:
             value *= 1.0 + noise * uniform(random)
         better = value > best
@@ -129,11 +145,11 @@ def _take(shop, queues, m, now, rule, noise, look, random, ready):
             better = rest[i] > other or (rest[i] == other and j < chosen)
         if better:
             best, chosen, before_chosen = value, j, before
-        before, count, j = j, count + 1, behind[j]
+        before, count, j = j, count + 1, next_waiting[j]
     if before_chosen < 0:
-        ends[0, m] = behind[chosen]
+        ends[0, m] = next_waiting[chosen]
     else:
-        behind[before_chosen] = behind[chosen]
+        next_waiting[before_chosen] = next_waiting[chosen]
     if ends[1, m] == chosen:
         ends[1, m] = before_chosen
     return chosen

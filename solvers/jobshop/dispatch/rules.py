@@ -1,4 +1,4 @@
-"""Dispatching rules: which operation goes first, of those that compete for a machine."""
+"""Dispatching rules: priorities of the operations that compete for a machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Morton, Management Science 33, 1987; the mean is over the machine's own queue, w
 time (Carroll, 1965; weighted as by Vepsalainen and Morton, a job expected to wait for a multiple of the work left in it)."""
 SPT, LPT, MWKR, MOR, FIFO, FDD_MWKR, EDD, ATC, COVERT = range(len(RULES))
 LOOK_AHEAD = 2.0
-"""Of atc and covert, as Vepsalainen and Morton have it."""
+"""The look-ahead of atc and covert, from Vepsalainen and Morton."""
 
 
 def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
-    """The numbers of the rules that make sense of an instance's objective: without due dates there is no edd, atc or covert."""
+    """Return the indices of the rules that fit the objective: without due dates there is no edd, atc or covert."""
     return tuple(range(len(RULES) if instance.objective != "makespan" else EDD))
 
 
@@ -40,12 +40,22 @@ def priority(
     weight: float,
     now: float,
     mean: float,
-    look: float,
+    look_ahead: float,
 ) -> Any:
-    """The priority, above 0, of an operation of duration p by the rule of this number.
+    """Return the priority of an operation, above 0; the greatest goes first.
 
-    rest, left: work and operations left in its job, its own counted; whole: when the job would end if it never waited;
-    now, mean: the time, and the mean duration of those it competes with; look: the look-ahead of atc and covert.
+    Args:
+        rule: Index into RULES.
+        p: Duration of the operation.
+        rest: Work left in the job, that of the operation included.
+        left: Operations left in the job, this one included.
+        ready: When the operation's job predecessor ends, or the job's release date.
+        whole: When the job would end if it never waited.
+        due: Due date of the job.
+        weight: Weight of the job.
+        now: The present time.
+        mean: Mean duration of the competing operations.
+        look_ahead: How many mean durations (atc), or times the work left (covert), a job is expected to wait.
     """
     if rule == SPT:
         return 1.0 / (1.0 + p)
@@ -63,5 +73,5 @@ def priority(
         return 1.0 / (1.0 + due)
     slack = max(0.0, float(due - rest - now))
     if rule == COVERT:
-        return weight / (1.0 + p) * max(0.0, 1.0 - slack / (look * (1.0 + rest))) + 1e-9 / (1.0 + slack)
-    return weight / (1.0 + p) * np.exp(-slack / (look * (1.0 + mean))) + 1e-300
+        return weight / (1.0 + p) * max(0.0, 1.0 - slack / (look_ahead * (1.0 + rest))) + 1e-9 / (1.0 + slack)
+    return weight / (1.0 + p) * np.exp(-slack / (look_ahead * (1.0 + mean))) + 1e-300

@@ -1,4 +1,4 @@
-"""`Dispatch`: dispatching rules, once each or again and again with noise; any job shop."""
+"""`Dispatch`: dispatching rules, once each, or repeatedly with noise; any job shop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Dispatch"]
 
 @dataclass(frozen=True)
 class Dispatch(Solver):
-    """Always the operation of the highest priority among those that the kind of schedule allows next."""
+    """Dispatching: each step starts the operation of the highest priority among those that the kind of schedule allows."""
 
     rule: Literal["best", "spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc", "covert"] = option(
         "best",
@@ -85,7 +85,7 @@ class Dispatch(Solver):
                 run.report_bound(lower_bound(instance, lambda: run.should_stop))
 
     def _rules(self, instance: JobShopInstance) -> Iterator[int]:
-        """The numbers of the rules in the order in which they are tried: once, or with noise for ever."""
+        """Yield the indices of the rules in the order in which they are tried: once, or with noise repeatedly without end."""
         from corl.solvers.jobshop.dispatch.rules import RULES, rules_for
 
         chosen = rules_for(instance) if self.rule == "best" else (RULES.index(self.rule),)

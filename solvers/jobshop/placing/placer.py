@@ -1,4 +1,4 @@
-"""`Placer`: schedules of one instance with rules, by dispatching, and a search that goes on from the best."""
+"""`Placer`: schedules of one instance with side constraints, by dispatching or from a sequence; `Annealing` improves the best."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from numpy.typing import NDArray
 from corl.problems.jobshop.feasibility import impossible
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.rng import random_state
-from corl.solvers.jobshop.placing.annealing import BEST, CURRENT, anneal, spread
-from corl.solvers.jobshop.placing.building import MISSING, UNFINISHED, build, decode, new_looks
-from corl.solvers.jobshop.placing.gaps import begin
+from corl.solvers.jobshop.placing.annealing import BEST, CURRENT, anneal, sample_increases
+from corl.solvers.jobshop.placing.building import MISSING, UNFINISHED, build, decode, new_cache
+from corl.solvers.jobshop.placing.gaps import place_fixed
 from corl.solvers.jobshop.placing.pinned import pinned_choices
 from corl.solvers.jobshop.placing.shop import new_plan, schedule_of, shop_of
 
 __all__ = ["Annealing", "Placer"]
 
-_TOGETHER = 200  # units that are placed between two looks at the clock
-_PINNED = 1000  # choices of machines that are tried for runs of which something is fixed
-_TRIES = 100  # changes from which the first temperature is told
-_HOT, _COLD = 0.3, 0.003  # times what a change for the worse costs in the mean: the first and the last temperature
-_FIRST = 20_000  # changes of the first cooling; each is twice as long as the one before
+_UNITS_PER_CHECK = 200  # units placed between two time checks
+_PINNED = 1000  # the most combinations of machines tried for units that contain a fixed operation
+_SAMPLES = 100  # candidates from which the first temperature is estimated
+_HOT, _COLD = 0.3, 0.003  # the first and the last temperature, in units of the mean increase of candidates that are worse
+_FIRST_COOLING = 20_000  # steps of the first cooling; each cooling is twice as long as the one before
 
 
 class Placer:
-    """Puts the operations of one instance into the gaps of its machines, one unit after the other."""
+    """Builder of schedules of one instance, which places one unit after the other in the gaps of the machines.
+
+    `sequence`, int64 [L], holds the jobs in the order in which their units were placed last; `greedy`, int64 [O], requests no
+    machines. `shop`, `base`, `plan` and `fixed` are arguments of the kernels (building.py).
+    """
 
     def __init__(self, instance: JobShopInstance) -> None:
         self.instance, self.shop = instance, shop_of(instance)
@@ -36,80 +40,98 @@ class Placer:
         ends = self.shop.fixed_start[fixed] + self.shop.duration[self.shop.fixed_choice[fixed]]
         self.fixed = fixed[np.lexsort((ends, self.shop.fixed_start[fixed]))]
         self.greedy = np.full(instance.operations, -1, np.int64)
-        wanted = islice(pinned_choices(self.shop), 0 if impossible(instance) else _PINNED)
-        self.possible = any(begin(self.shop, self.base, self.fixed, choices) for choices in wanted)
-        """Whether what is fixed, and what follows without waiting, fits at all."""
-        loose = self.base.choice[self.shop.unit[:-1]] < 0
-        self.word = np.repeat(np.arange(instance.jobs), np.add.reduceat(loose.astype(np.int64), self.shop.unit_at[:-1]))
+        requested = islice(pinned_choices(self.shop), 0 if impossible(instance) else _PINNED)
+        self.possible = any(place_fixed(self.shop, self.base, self.fixed, choices) for choices in requested)
+        """Whether the fixed operations, and those that follow or precede them without waiting, fit at all."""
+        free_units = self.base.choice[self.shop.unit[:-1]] < 0
+        self.sequence = np.repeat(np.arange(instance.jobs), np.add.reduceat(free_units.astype(np.int64), self.shop.unit_at[:-1]))
 
     def dispatch(
         self, rule: int, noise: float, active: bool, random: NDArray[np.uint64], stopped: Callable[[], bool] = lambda: False
     ) -> float:
-        """Build a schedule by a rule; returns its value, inf where not everything fits, or once `stopped`. `word` becomes its
-        order."""
+        """Build a schedule by a dispatching rule; `sequence` becomes its order.
+
+        Args:
+            rule: Index into RULES.
+            noise: Priorities are multiplied by 1 to 1 + noise at random.
+            active: Whether to build an active schedule instead of a non-delay one.
+            random: uint64 [1], the state of the random number generator.
+            stopped: Function that returns whether to give up.
+
+        Returns:
+            The objective value; inf if a unit does not fit, or if `stopped` returned True.
+        """
         if not self.possible:
             return np.inf
-        seen, value = new_looks(self.instance), UNFINISHED
-        for first in range(0, len(self.word) or 1, _TOGETHER):
+        cache, value = new_cache(self.instance), UNFINISHED
+        for first in range(0, len(self.sequence) or 1, _UNITS_PER_CHECK):
             if first and stopped():
                 return np.inf
             value = build(
-                self.shop, self.base, self.plan, self.fixed, self.greedy, rule, noise, active, random, self.word, seen, first,
-                first + _TOGETHER,
+                self.shop, self.base, self.plan, self.fixed, self.greedy, rule, noise, active, random, self.sequence, cache,
+                first, first + _UNITS_PER_CHECK,
             )  # fmt: skip
             if value != UNFINISHED:
                 break
         return float(value) if value < MISSING else np.inf
 
-    def by_heads(self) -> float:
-        """Make `word` the order in which the units would start if no job waited, at once; its value, inf where that fails."""
+    def order_by_heads(self) -> float:
+        """Make `sequence` the order in which units would start if no job waited; return its value, inf if infeasible."""
         if not self.possible:
             return np.inf
-        loose = self.shop.unit[:-1][self.base.choice[self.shop.unit[:-1]] < 0]
-        opening = self.shop.first[self.shop.job[loose]]
-        heads = self.shop.lowest[opening] + self.shop.rest[opening] - self.shop.rest[loose]
-        self.word = self.shop.job[loose[np.argsort(heads, kind="stable")]].astype(np.int64)
-        value = float(decode(self.shop, self.base, self.plan, self.fixed, self.word, self.greedy))
+        free_units = self.shop.unit[:-1][self.base.choice[self.shop.unit[:-1]] < 0]
+        opening = self.shop.first[self.shop.job[free_units]]
+        heads = self.shop.lowest[opening] + self.shop.rest[opening] - self.shop.rest[free_units]
+        self.sequence = self.shop.job[free_units[np.argsort(heads, kind="stable")]].astype(np.int64)
+        value = float(decode(self.shop, self.base, self.plan, self.fixed, self.sequence, self.greedy))
         return value if value < MISSING else np.inf
 
-    def follow(self, schedule: Schedule) -> NDArray[np.int64]:
-        """Make `word` the order in which the units of a schedule start; returns its choices of machines."""
-        loose = np.flatnonzero(self.base.choice[self.shop.unit[:-1]] < 0)
-        first = self.shop.unit[loose]
-        self.word = self.shop.job[first[np.lexsort((first, schedule.start[first]))]]
-        owner = np.repeat(np.arange(self.instance.operations), np.diff(self.shop.begin))
+    def adopt_order(self, schedule: Schedule) -> NDArray[np.int64]:
+        """Make `sequence` the order in which the units of a schedule start; return its choices of machines, int64 [O]."""
+        free_units = np.flatnonzero(self.base.choice[self.shop.unit[:-1]] < 0)
+        first = self.shop.unit[free_units]
+        self.sequence = self.shop.job[first[np.lexsort((first, schedule.start[first]))]]
+        owner = np.repeat(np.arange(self.instance.operations), np.diff(self.shop.choice_at))
         return np.flatnonzero(self.shop.machine == schedule.machine[owner])
 
     def schedule(self) -> Schedule:
-        """What was built last."""
+        """Return the schedule that was built last."""
         return schedule_of(self.instance, self.plan)
 
 
 class Annealing:
-    """Coolings, each twice as long as the one before, from the best order so far."""
+    """Simulated annealing in coolings, each twice as long as the one before, and each from the best sequence so far.
 
-    def __init__(self, placer: Placer, wanted: NDArray[np.int64], seed: int) -> None:
+    Args:
+        placer: Its `sequence` is the first one.
+        requested: int64 [O], the first requested choices of machines.
+        seed: Of all random numbers.
+    """
+
+    def __init__(self, placer: Placer, requested: NDArray[np.int64], seed: int) -> None:
         self._placer, self._random = placer, random_state(seed)
-        free = np.flatnonzero((np.diff(placer.shop.begin) > 1) & (placer.base.choice < 0))
-        self._state = (placer.word.copy(), wanted.copy(), placer.word.copy(), wanted.copy(), free)
-        self._values = np.full(2, self._decoded(placer.word, wanted))
-        self._costs, self._tried = np.zeros(2), 0  # of changes for the worse, tried before a cooling: their sum and their number
-        self._done, self._changes = 0, _FIRST
+        free = np.flatnonzero((np.diff(placer.shop.choice_at) > 1) & (placer.base.choice < 0))
+        self._state = (placer.sequence.copy(), requested.copy(), placer.sequence.copy(), requested.copy(), free)
+        self._values = np.full(2, self._decode(placer.sequence, requested))
+        self._costs, self._sampled = np.zeros(2), 0  # sum and number of the increases of candidates; candidates sampled
+        self._done, self._changes = 0, _FIRST_COOLING
 
     @property
     def value(self) -> float:
-        """Of the best schedule; at least MISSING where none is feasible."""
+        """The objective value of the best schedule; at least MISSING if none is feasible."""
         return float(self._values[BEST])
 
     def step(self, units: int) -> None:
-        """So many changes, those among them that are tried before a cooling, from which its first temperature is told."""
+        """Build `units` schedules; the first `_SAMPLES` before each cooling only serve to estimate its first temperature."""
         p = self._placer
-        word, wanted, best_word, best_wanted, _ = self._state
+        sequence, requested, best_sequence, best_requested, _ = self._state
         while units:
-            if self._tried < _TRIES:
-                now = min(units, _TRIES - self._tried)
-                spread(p.shop, p.base, p.plan, p.fixed, word, wanted, self._values[CURRENT], now, self._costs, self._random)
-                self._tried, units = self._tried + now, units - now
+            if self._sampled < _SAMPLES:
+                now = min(units, _SAMPLES - self._sampled)
+                sample_increases(
+                    p.shop, p.base, p.plan, p.fixed, sequence, requested, self._values[CURRENT], now, self._costs, self._random
+                )
+                self._sampled, units = self._sampled + now, units - now
                 continue
             hot = max(1e-9, _HOT * float(self._costs[0]) / max(1.0, float(self._costs[1])))
             now = min(units, self._changes - self._done)
@@ -117,16 +139,16 @@ class Annealing:
             anneal(p.shop, p.base, p.plan, p.fixed, self._state, self._values, cooling, self._done, now, self._random)
             self._done, units = self._done + now, units - now
             if self._done == self._changes:
-                self._done, self._tried, self._changes = 0, 0, 2 * self._changes
-                word[:], wanted[:], self._values[CURRENT] = best_word, best_wanted, self._values[BEST]
+                self._done, self._sampled, self._changes = 0, 0, 2 * self._changes
+                sequence[:], requested[:], self._values[CURRENT] = best_sequence, best_requested, self._values[BEST]
                 self._costs[:] = 0.0
 
     def schedule(self) -> Schedule:
-        """The best one."""
-        _, _, word, wanted, _ = self._state
-        self._decoded(word, wanted)
+        """Return the best schedule."""
+        _, _, sequence, requested, _ = self._state
+        self._decode(sequence, requested)
         return self._placer.schedule()
 
-    def _decoded(self, word: NDArray[np.int64], wanted: NDArray[np.int64]) -> float:
+    def _decode(self, sequence: NDArray[np.int64], requested: NDArray[np.int64]) -> float:
         p = self._placer
-        return float(decode(p.shop, p.base, p.plan, p.fixed, word, wanted))
+        return float(decode(p.shop, p.base, p.plan, p.fixed, sequence, requested))

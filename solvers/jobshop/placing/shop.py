@@ -1,4 +1,4 @@
-"""An instance with its rules, and a schedule in the making, as arrays for kernels."""
+"""An instance with its side constraints, and a partial schedule, as arrays for kernels."""
 
 from __future__ import annotations
 
@@ -8,81 +8,92 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
-from corl.problems.jobshop.rules import Rules
+from corl.problems.jobshop.rules import SideConstraints
 
-__all__ = ["Plan", "Shop", "new_plan", "schedule_of", "shop_of"]
+__all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of"]
 
 _Integers = NDArray[np.int64]
 _GOALS = {"makespan": 0, "weighted_tardiness": 1, "earliness_tardiness": 2}
 
 
 class Shop(NamedTuple):
-    """J jobs, O operations, C choices, M machines, U units: runs of operations of a job, each without waiting behind the last."""
+    """An instance as arrays: J jobs, O operations, C choices of machines, M machines, F families of set-ups, U units.
+
+    A unit is a run of operations of one job that must follow each other without waiting; mostly a single operation.
+    """
 
     goal: _Integers
-    """[1] what is minimised: 0 the makespan, 1 the weighted tardiness, 2 that and the weighted earliness."""
+    """[1] the objective: 0 makespan, 1 weighted tardiness, 2 weighted tardiness plus weighted earliness."""
     now: _Integers
-    """[1]"""
+    """[1] the present time: no set-up of an operation that is not fixed begins earlier."""
     first: _Integers
-    """[J + 1] operations"""
+    """[J + 1] the offset of each job's operations."""
     job: _Integers
-    """[O]"""
-    begin: _Integers
-    """[O + 1] choices"""
+    """[O] the job of each operation."""
+    choice_at: _Integers
+    """[O + 1] the offset of each operation's choices."""
     machine: _Integers
+    """[C] the machine of each choice."""
     duration: _Integers
-    """[C] each"""
+    """[C] the duration on that machine."""
     rest: _Integers
     """[O] the least time from an operation's start to the end of its job."""
     unit: _Integers
-    """[U + 1] operations"""
+    """[U + 1] the offset of each unit's operations."""
     unit_at: _Integers
-    """[J + 1] units"""
+    """[J + 1] the offset of each job's units."""
     lowest: _Integers
-    """[O] before which an operation does not start."""
+    """[O] the earliest start of each operation."""
     fixed_start: _Integers
+    """[O] the fixed start, -1 if the operation is not fixed."""
     fixed_choice: _Integers
-    """[O] each, -1 where an operation is free."""
-    timed: NDArray[np.bool_]
-    """[M] whether there are set-ups."""
+    """[O] the fixed choice, -1 if the operation is not fixed."""
+    has_setups: NDArray[np.bool_]
+    """[M] whether the machine has set-ups that take time."""
     family: _Integers
-    """[O]"""
+    """[O] the set-up family of each operation."""
     setups: _Integers
-    """[M, F, F], or of size 1 where no machine is timed"""
+    """[M, F, F] set-up times from family to family; [M, 1, 1] without set-ups."""
     first_setups: _Integers
-    """[M, F]"""
+    """[M, F] set-up times of the first operation of a machine."""
     break_at: _Integers
-    """[M + 1] breaks"""
+    """[M + 1] the offset of each machine's breaks."""
     closes: _Integers
+    """[breaks] when a break begins."""
     opens: _Integers
+    """[breaks] when a break ends."""
     due: _Integers
-    """[J], as the others that follow"""
+    """[J] due dates."""
     weight: _Integers
+    """[J] cost per unit of tardiness."""
     early: _Integers
+    """[J] the date before which an end is early."""
     earliness: _Integers
+    """[J] cost per unit of earliness."""
 
 
-class Plan(NamedTuple):
-    """A schedule in the making: what each machine does, by time, and how far the jobs are."""
+class PartialSchedule(NamedTuple):
+    """A partial schedule: the operations of each machine by time, and the next unit of each job."""
 
     start: _Integers
+    """[O] start times of the placed operations."""
     end: _Integers
-    """[O] each"""
+    """[O] end times of the placed operations."""
     choice: _Integers
-    """[O] -1 while an operation is not placed."""
+    """[O] the choice of machine; -1: the operation is not placed."""
     filled: _Integers
-    """[M] operations in a machine's line"""
+    """[M] the number of operations in a machine's line."""
     line_at: _Integers
-    """[M + 1]"""
+    """[M + 1] the offset of each machine's line."""
     line: _Integers
-    """[C] operations by time, machine after machine"""
+    """[C] the lines: the operations of a machine, by time."""
     next: _Integers
-    """[J] each job's next unit"""
+    """[J] the next unit of each job."""
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
-    """The arrays of an instance; one without rules has empty ones."""
-    rules = Rules() if instance.rules is None else instance.rules
+    """Return the arrays of an instance; without side constraints those of the constraints are empty or neutral."""
+    rules = SideConstraints() if instance.rules is None else instance.rules
     o, jobs = instance.operations, instance.jobs
     units = np.arange(o) if rules.no_wait is None else np.flatnonzero(~rules.no_wait)
     shortest = instance.shortest.astype(np.int64)
@@ -102,7 +113,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         now=np.array([rules.now]),
         first=instance.first.astype(np.int64),
         job=instance.job.astype(np.int64),
-        begin=instance.choice_first.astype(np.int64),
+        choice_at=instance.choice_first.astype(np.int64),
         machine=instance.choice_machine.astype(np.int64),
         duration=instance.choice_duration.astype(np.int64),
         rest=total[instance.first[1:] - 1][instance.job] - total + shortest,
@@ -111,7 +122,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         lowest=rules.lowest(instance),
         fixed_start=fixed_start,
         fixed_choice=fixed_choice,
-        timed=np.asarray(setups.any(axis=(1, 2)) | first_setups.any(axis=1)),
+        has_setups=np.asarray(setups.any(axis=(1, 2)) | first_setups.any(axis=1)),
         family=np.zeros(o, np.int64) if rules.setups is None else rules.families(instance).copy(),
         setups=setups.copy(),
         first_setups=first_setups.copy(),
@@ -125,11 +136,11 @@ def shop_of(instance: JobShopInstance) -> Shop:
     )
 
 
-def new_plan(instance: JobShopInstance) -> Plan:
-    """Nothing is placed."""
+def new_plan(instance: JobShopInstance) -> PartialSchedule:
+    """Return an empty partial schedule."""
     o = instance.operations
     counts = np.bincount(instance.choice_machine, minlength=instance.machines)
-    return Plan(
+    return PartialSchedule(
         start=np.zeros(o, np.int64),
         end=np.zeros(o, np.int64),
         choice=np.full(o, -1, np.int64),
@@ -140,6 +151,6 @@ def new_plan(instance: JobShopInstance) -> Plan:
     )
 
 
-def schedule_of(instance: JobShopInstance, plan: Plan) -> Schedule:
-    """The Schedule of a plan in which everything is placed."""
+def schedule_of(instance: JobShopInstance, plan: PartialSchedule) -> Schedule:
+    """Return the Schedule of a plan in which all operations are placed."""
     return Schedule(plan.start.copy(), instance.choice_machine[plan.choice].astype(np.int32))

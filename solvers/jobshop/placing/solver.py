@@ -1,4 +1,4 @@
-"""`Annealing`: simulated annealing over orders of placing; any job shop, with every rule."""
+"""`JobShopAnnealing`: simulated annealing over the order of placing; any job shop, with all side constraints."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["JobShopAnnealing"]
 
 @dataclass(frozen=True)
 class JobShopAnnealing(Solver):
-    """Operations are put one after the other into the first gap where they fit, with set-ups, breaks and what is fixed around
-    them; the order in which that is done, and the choices of machines, are annealed, from the best dispatching rule on.
+    """Simulated annealing over the order in which operations are placed, and over the choices of machines.
 
-    Each cooling is twice as long as the one before and begins at the best order so far.
+    Each operation is placed in the first gap of its machine where it fits, with set-ups, breaks and fixed operations. The search
+    starts from the best dispatching rule. Each cooling is twice as long as the one before and starts from the best order so far.
     """
 
     limit_free: ClassVar[bool] = True
@@ -46,7 +46,7 @@ class JobShopAnnealing(Solver):
         if instance.rules is None:
             Dispatch().prepare(instance)
         tiny = workshop(jobs=4, machines=2, ask="choices,nowait,running,windows")
-        self.solve(tiny, Run(JobShop(), tiny, iterations=150))  # a cooling begins after 100
+        self.solve(tiny, Run(JobShop(), tiny, iterations=150))  # a cooling begins after 100 iterations
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.solvers.jobshop.bounds import lower_bound
@@ -56,8 +56,8 @@ class JobShopAnnealing(Solver):
         placer = Placer(instance)
         if not placer.possible:
             return
-        wanted = _first_order(placer, run)
-        search = Annealing(placer, wanted, run.seed)
+        requested = _first_order(placer, run)
+        search = Annealing(placer, requested, run.seed)
         if not run.should_stop:
             run.report_bound(lower_bound(instance, lambda: run.should_stop))
         while units := run.budget():
@@ -67,30 +67,34 @@ class JobShopAnnealing(Solver):
 
 
 def _first_order(placer: Placer, run: Run) -> NDArray[np.int64]:
-    """Make the placer's order that of the user's schedule, else of the best dispatching rule; returns the machines asked for."""
+    """Set the placer's sequence to that of the user's schedule or, without one, of the best dispatching rule.
+
+    Returns:
+        int64 [O], the requested choices of machines.
+    """
     from corl.rng import random_state
     from corl.solvers.jobshop.dispatch.rules import rules_for
 
     if run.solution is not None:
-        return placer.follow(run.solution)
+        return placer.adopt_order(run.solution)
     if placer.instance.rules is None:
         return _dispatched(placer, run)
-    least, order = placer.by_heads(), placer.word.copy()
+    least, order = placer.order_by_heads(), placer.sequence.copy()
     if least < float("inf"):
         run.report(placer.schedule(), least)
     for rule, active in itertools.product(rules_for(placer.instance), (False, True)):
         value = placer.dispatch(rule, 0.0, active, random_state(run.seed), lambda: run.should_stop)
         if value < least:
-            least, order = value, placer.word.copy()
+            least, order = value, placer.sequence.copy()
             run.report(placer.schedule(), value)
         if run.should_stop:
             break
-    placer.word = order
+    placer.sequence = order
     return placer.greedy
 
 
 def _dispatched(placer: Placer, run: Run) -> NDArray[np.int64]:
-    """`_first_order` of an instance without rules, where dispatching needs no gaps."""
+    """`_first_order` for an instance without side constraints, where dispatching needs no gaps."""
     from corl.rng import random_state
     from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
     from corl.solvers.jobshop.dispatch.rules import rules_for
@@ -104,4 +108,4 @@ def _dispatched(placer: Placer, run: Run) -> NDArray[np.int64]:
         if run.should_stop:
             break
     assert best is not None
-    return placer.follow(best[1])
+    return placer.adopt_order(best[1])

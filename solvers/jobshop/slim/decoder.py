@@ -1,7 +1,7 @@
 """The decoder as kernels: logits of many jobs of many partial schedules at once (Corsini et al., NeurIPS 2024, section 4).
 
-A lane is a job of a partial schedule that has operations left; the numbers of a lane lie in a column, and every loop runs along
-the lanes. Without reordered sums a lane's logit has the same bits whatever lanes stand beside it.
+A lane is an unfinished job of a partial schedule. The values of a lane form a column, and every loop runs along the lanes. Sums
+are not reordered, so a lane's logit is bit-identical whatever other lanes are evaluated with it.
 """
 
 # mypy: allow-untyped-defs
@@ -20,32 +20,32 @@ from corl.solvers.jobshop.slim.weights import DECODER_HEADS, DECODER_WIDTH, HIDD
 
 __all__ = ["Lanes", "logits", "new_lanes"]
 
-_EACH = DECODER_WIDTH // DECODER_HEADS  # 8, which `_weigh` takes in two fours
+_EACH = DECODER_WIDTH // DECODER_HEADS  # 8 numbers of a head, which `_exp_scores` processes in two groups of four
 _ZERO, _SLOPE = np.float32(0.0), np.float32(0.1)
-_LIMIT = np.float32(40.0)  # of attention scores: exp(40) times a thousand jobs is a float32
+_LIMIT = np.float32(40.0)  # bound of attention scores: exp(40) times a thousand jobs fits into a float32
 
 
 class Lanes(NamedTuple):
-    """Memory for L lanes."""
+    """Working memory for L lanes of S partial schedules."""
 
     operation: NDArray[np.int32]
     """[L] the next operation."""
     job: NDArray[np.int32]
     """[L] the job."""
     begin: NDArray[np.int32]
-    """[S + 1] where the lanes of each partial schedule begin."""
+    """[S + 1] the offset of each partial schedule's lanes."""
     logit: NDArray[np.float32]
-    """[L]"""
+    """[L] the result."""
     context: NDArray[np.float32]
-    """[PADDED + DECODER_WIDTH, L] the context, a row of zeros, and what attention makes of it."""
+    """[PADDED + DECODER_WIDTH, L] the context, a row of zeros, and the output of the attention."""
     parts: NDArray[np.float32]
     """[3 DECODER_WIDTH, L] queries, keys, values."""
     mixed: NDArray[np.float32]
-    """[MIXED, L]"""
+    """[MIXED, L] output of the layer after the attention."""
     hidden: NDArray[np.float32]
-    """[HIDDEN, L]"""
+    """[HIDDEN, L] output of the hidden layer."""
     last: NDArray[np.float32]
-    """[LAST, L]"""
+    """[LAST, L] output of the last layer before the logit."""
     weight: NDArray[np.float32]
     """[L] scratch."""
     total: NDArray[np.float32]
@@ -53,7 +53,7 @@ class Lanes(NamedTuple):
 
 
 def new_lanes(schedules: int, jobs: int) -> Lanes:
-    """Memory for so many partial schedules."""
+    """Allocate the lanes of `schedules` partial schedules."""
     n = schedules * jobs
     widths = PADDED + DECODER_WIDTH, 3 * DECODER_WIDTH, MIXED, HIDDEN, LAST
     context, parts, mixed, hidden, last = (np.zeros((width, n), np.float32) for width in widths)
@@ -64,7 +64,7 @@ def new_lanes(schedules: int, jobs: int) -> Lanes:
 
 @kernel
 def logits(weights, embedded, lanes):
-    """Fill lanes.logit from the context and the operation of every lane; embedded: [N, HIDDEN]."""
+    """Fill `lanes.logit` from the context and the operation of every lane; `embedded` [N, HIDDEN] is the encoder's result."""
     count = np.uint64(lanes.begin[-1])
     dense_lanes(weights.attend.weight, weights.attend.bias, lanes.context, lanes.parts, count)
     for s in range(len(lanes.begin) - 1):
@@ -86,7 +86,7 @@ def logits(weights, embedded, lanes):
 
 @kernel
 def _relu(x, count, slope):
-    """x or slope x, whichever is larger, in the first `count` columns."""
+    """Apply the leaky ReLU max(x, slope x) to the first `count` columns, in place."""
     for k in range(x.shape[0]):
         for at in range(count):
             value = x[k, at]
@@ -95,7 +95,7 @@ def _relu(x, count, slope):
 
 @kernel
 def _add(embedded, operation, x, count):
-    """Add the embedding of each lane's operation."""
+    """Add the embedding [HIDDEN] of each lane's operation to its column of x, in place."""
     for at in range(count):
         i = operation[at]
         for k in range(HIDDEN):
@@ -104,10 +104,10 @@ def _add(embedded, operation, x, count):
 
 @kernel
 def _attend(parts, context, weight, total, begin, end):
-    """Attention among the lanes begin..end - 1 (uint64), into the rows of `context` from PADDED on.
+    """Write the attention among the lanes begin..end - 1 (uint64) to the rows of `context` from PADDED on.
 
-    Two things keep these loops vector code: each meets few rows, since LLVM gives up telling many apart, and its index is
-    unsigned, since a negative one would count from the end.
+    Two things let LLVM vectorise these loops: each touches few rows, because the analysis of aliases gives up beyond that, and
+    the indices are unsigned, because signed ones are checked for Python's negative indices. `weight` and `total` are scratch.
     """
     for h in range(DECODER_HEADS):
         q, out = h * _EACH, PADDED + h * _EACH
@@ -118,7 +118,7 @@ def _attend(parts, context, weight, total, begin, end):
         for at in range(begin, end):
             total[at] = _ZERO
         for i in range(begin, end):
-            _weigh(parts, weight, q, k, i, begin, end)
+            _exp_scores(parts, weight, q, k, i, begin, end)
             for at in range(begin, end):
                 total[at] += weight[at]
             for d in range(0, _EACH, 2):
@@ -132,8 +132,8 @@ def _attend(parts, context, weight, total, begin, end):
 
 
 @kernel
-def _weigh(parts, weight, q, k, i, begin, end):
-    """exp(query . key i) of the lanes' queries into `weight`."""
+def _exp_scores(parts, weight, q, k, i, begin, end):
+    """Write exp(query . key i) of the queries of lanes begin..end - 1 to `weight`; queries begin in row q, keys in row k."""
     a0, a1, a2, a3 = parts[k, i], parts[k + 1, i], parts[k + 2, i], parts[k + 3, i]
     b0, b1, b2, b3 = parts[k + 4, i], parts[k + 5, i], parts[k + 6, i], parts[k + 7, i]
     for at in range(begin, end):

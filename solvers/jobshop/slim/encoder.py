@@ -1,7 +1,7 @@
-"""The two graph layers as a kernel: one encoding of an instance, then no torch (Corsini et al., NeurIPS 2024, section 4).
+"""The two graph layers as kernels, which encode an instance without torch (Corsini et al., NeurIPS 2024, section 4).
 
-Numbers of a node lie in columns, [width, N]: loops run along them, so that the order of every sum is that of the source, and
-results are the same whatever the vector length.
+The values of a node form a column, [width, N], and loops run along the nodes. Every sum keeps its order in the source, so results
+do not depend on the vector length of the processor.
 """
 
 # mypy: allow-untyped-defs
@@ -15,30 +15,30 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.networks.compiled import dense_lanes, exponentials
 from corl.solvers.jobshop.slim.instance import SlimInstance
-from corl.solvers.jobshop.slim.weights import HEADS, WIDTH, Gat, Weights
+from corl.solvers.jobshop.slim.weights import HEADS, WIDTH, Gat, SlimWeights
 
-__all__ = ["Encoder", "encoded"]
+__all__ = ["Encoder", "encode"]
 
 _EACH = WIDTH // HEADS
-_SLOPE = np.float32(0.2)  # of GATv2's leaky ReLU
+_SLOPE = np.float32(0.2)  # slope of GATv2's leaky ReLU
 _ZERO = np.float32(0.0)
 
 
 class Encoder:
-    """Encodes the operations of an instance, some at a time, so that the clock can be looked at."""
+    """Encoder of the operations of an instance; it proceeds in steps, so that the time can be checked between them."""
 
-    def __init__(self, shop: SlimInstance, weights: Weights) -> None:
+    def __init__(self, shop: SlimInstance, weights: SlimWeights) -> None:
         self.shop, self.weights = shop, weights
         n = shop.features.shape[1]
-        self._input = np.zeros((shop.features.shape[0] + 1 + 2 * WIDTH, n), np.float32)  # rows are the inputs of `embed`
+        self._input = np.zeros((shop.features.shape[0] + 1 + 2 * WIDTH, n), np.float32)  # the rows are the inputs of `embed`
         self._input[: len(shop.features)] = shop.features
-        self._layer = self._at = 0
-        self._begin()
+        self._layer = self._node = 0
+        self._project()
 
     def advance(self, edges: int) -> bool:
-        """Go on by about so many edges; whether everything is done."""
-        shop, layer = self.shop, self._gat()
-        at = self._at
+        """Process about `edges` further edges; return whether the encoding is complete."""
+        shop, layer = self.shop, self._current_layer()
+        at = self._node
         end = at
         while end < len(shop.machine) and edges > 0:
             m = shop.machine[end]
@@ -46,38 +46,38 @@ class Encoder:
             end += 1
         row = len(shop.features) + self._layer * WIDTH
         _attend(shop, layer.attention, layer.kind, layer.bias, self._source, self._target, self._input, row, at, end)
-        self._at = end
+        self._node = end
         if end == len(shop.machine):
             self._layer += 1
             if self._layer == 2:
                 return True
-            self._begin()
+            self._project()
         return False
 
     def embedded(self) -> NDArray[np.float32]:
-        """float32 [N, HIDDEN] once `advance` has said that it is done."""
+        """Return the embeddings, float32 [N, HIDDEN]; `advance` must have returned True."""
         layer = self.weights.embed
         out = np.empty((len(layer.bias), self._input.shape[1]), np.float32)
         dense_lanes(layer.weight, layer.bias, self._input, out, np.uint64(out.shape[1]))
         return np.ascontiguousarray(out.T)
 
-    def _gat(self) -> Gat:
+    def _current_layer(self) -> Gat:
         return self.weights.first if self._layer == 0 else self.weights.second
 
-    def _begin(self) -> None:
-        """Both linear layers of a graph layer; rows of zeros meet what was padded."""
-        layer, n = self._gat(), self._input.shape[1]
+    def _project(self) -> None:
+        """Apply both linear layers of the current graph layer; its padded weights are multiplied by rows of zeros."""
+        layer, n = self._current_layer(), self._input.shape[1]
         parts = []
         for part in (layer.source, layer.target):
             out = np.empty((WIDTH, n), np.float32)
             dense_lanes(part.weight, part.bias, self._input, out, np.uint64(n))
             parts.append(np.ascontiguousarray(out.T))
         self._source, self._target = parts
-        self._at = 0
+        self._node = 0
 
 
-def encoded(shop: SlimInstance, weights: Weights) -> NDArray[np.float32]:
-    """The embeddings of all operations, float32 [N, HIDDEN]."""
+def encode(shop: SlimInstance, weights: SlimWeights) -> NDArray[np.float32]:
+    """Return the embeddings of all operations, float32 [N, HIDDEN]."""
     encoder = Encoder(shop, weights)
     while not encoder.advance(2**31):
         pass
@@ -86,42 +86,54 @@ def encoded(shop: SlimInstance, weights: Weights) -> NDArray[np.float32]:
 
 @kernel
 def _attend(shop, attention, kind, bias, source, target, out, row, begin, end):
-    """Nodes begin..end - 1 of a GATv2 layer with ReLU, into the rows of `out` from `row` on.
+    """Compute a GATv2 layer with ReLU for the nodes begin..end - 1.
 
-    source, target: [N, WIDTH]. A node hears the operations before and after it in its job, and all of its machine.
+    The neighbours of a node are its job predecessor and successor, and all operations of its machine.
+
+    Args:
+        shop: The instance.
+        attention: float32 [WIDTH], the attention vectors of all heads.
+        kind: float32 [KINDS, WIDTH], the embeddings of the kinds of edges.
+        bias: float32 [WIDTH].
+        source: float32 [N, WIDTH], linear map of the neighbours' features.
+        target: float32 [N, WIDTH], linear map of the node's features.
+        out: float32 [rows, N], overwritten in the rows from `row` on.
+        row: The first row to write.
+        begin: The first node.
+        end: The node to stop before.
     """
     first = shop.first
     job = np.searchsorted(first, begin, side="right") - 1
     most = 0
     for m in range(len(shop.load)):
         most = max(most, shop.begin[m + 1] - shop.begin[m])
-    heard, of_kind = np.empty(most + 2, np.int64), np.empty(most + 2, np.int64)
+    neighbours, edge_kind = np.empty(most + 2, np.int64), np.empty(most + 2, np.int64)
     score, total = np.empty((HEADS, most + 2), np.float32), np.empty(WIDTH, np.float32)
     for i in range(begin, end):
         while i >= first[job + 1]:
             job += 1
         count = 0
         if i > first[job]:
-            heard[count], of_kind[count] = i - 1, 0
+            neighbours[count], edge_kind[count] = i - 1, 0
             count += 1
         if i + 1 < first[job + 1]:
-            heard[count], of_kind[count] = i + 1, 1
+            neighbours[count], edge_kind[count] = i + 1, 1
             count += 1
         for at in range(shop.begin[shop.machine[i]], shop.begin[shop.machine[i] + 1]):
-            heard[count], of_kind[count] = shop.member[at], 2
+            neighbours[count], edge_kind[count] = shop.member[at], 2
             count += 1
-        _scores(attention, kind, source, target, i, heard, of_kind, count, score)
-        _gather(source, heard, count, score, total)
+        _scores(attention, kind, source, target, i, neighbours, edge_kind, count, score)
+        _gather(source, neighbours, count, score, total)
         for d in range(WIDTH):
             out[row + d, i] = max(total[d] + bias[d], _ZERO)
 
 
 @kernel
-def _scores(attention, kind, source, target, i, heard, of_kind, count, score):
-    """Attention of node i to what it hears, a softmax in every head, into score [HEADS, count]."""
+def _scores(attention, kind, source, target, i, neighbours, edge_kind, count, score):
+    """Write the attention of node i to its neighbours, a softmax for each head, to score [HEADS, count]."""
     for h in range(HEADS):
         for c in range(count):
-            j, e, value = heard[c], of_kind[c], _ZERO
+            j, e, value = neighbours[c], edge_kind[c], _ZERO
             for d in range(h * _EACH, (h + 1) * _EACH):
                 x = source[j, d] + target[i, d] + kind[e, d]
                 value += attention[d] * (x if x > _ZERO else _SLOPE * x)
@@ -132,12 +144,12 @@ def _scores(attention, kind, source, target, i, heard, of_kind, count, score):
 
 
 @kernel
-def _gather(source, heard, count, score, total):
-    """The weighted sum of what is heard, into total [WIDTH]."""
+def _gather(source, neighbours, count, score, total):
+    """Write the weighted sum of the neighbours' rows of `source` to total [WIDTH]."""
     for d in range(WIDTH):
         total[d] = _ZERO
     for c in range(count):
-        j = heard[c]
+        j = neighbours[c]
         for h in range(HEADS):
             w = score[h, c]
             for d in range(h * _EACH, (h + 1) * _EACH):

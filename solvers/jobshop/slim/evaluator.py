@@ -1,7 +1,7 @@
-"""The policy on a pool of partial schedules: what it sees of rows, its logits, and whole episodes, by kernels.
+"""The policy on a pool of partial schedules, by kernels: observations of rows, logits, and whole episodes.
 
-The context of a job depends on all jobs that are not done, listed or not, so what is seen is a table of jobs; `slot` says which
-of them the listed actions are.
+The context of a job depends on all unfinished jobs, listed or not. Therefore an observation is a table of all jobs, and `slot`
+identifies the listed actions among them.
 """
 
 # mypy: allow-untyped-defs
@@ -26,29 +26,29 @@ from corl.problems.jobshop.transitions import SEMI_ACTIVE, State
 from corl.solvers.jobshop.slim.decoder import Lanes, logits, new_lanes
 from corl.solvers.jobshop.slim.encoder import Encoder
 from corl.solvers.jobshop.slim.instance import SlimInstance, slim_instance
-from corl.solvers.jobshop.slim.observation import Tables, new_tables, observe, tabulate, update
-from corl.solvers.jobshop.slim.weights import CONTEXT, Weights
+from corl.solvers.jobshop.slim.observation import Tables, fill_tables, new_tables, observe, update
+from corl.solvers.jobshop.slim.weights import CONTEXT, SlimWeights
 
-__all__ = ["SlimEvaluator", "SlimPlayer", "evaluator", "look", "shop_of"]
+__all__ = ["SlimEvaluator", "SlimPlayer", "evaluator", "shop_of", "state_arrays"]
 
-_LANES = 160  # jobs that are looked at together: their numbers fit into the fast caches
-_WORK = 8_000  # of a call: about 10 ms, between two looks at the clock
-_EDGES = 50_000  # of a call of the encoder, likewise
-_known = lru_cache(maxsize=64)(slim_instance)
+_LANES = 160  # jobs evaluated at once: their arrays fit into the fast caches
+_WORK = 8_000  # units of work of a call between two time checks: about 10 ms
+_EDGES = 50_000  # edges of a call of the encoder between two time checks
+_cached_instance = lru_cache(maxsize=64)(slim_instance)
 
 
-def evaluator(environment: Environment, weights: Weights) -> SlimEvaluator:
-    """The policy on a pool; where every order of operations is legal it plays whole episodes by itself."""
+def evaluator(environment: Environment, weights: SlimWeights) -> SlimEvaluator:
+    """Return the policy on a pool: a player of whole episodes if every order of operations is legal, otherwise an evaluator."""
     for instance in environment.instances:
         check(environment, instance)
-    anything = environment.state.kind[0] == SEMI_ACTIVE
-    return (SlimPlayer if anything else SlimEvaluator)(environment, weights)
+    any_order = environment.state.kind[0] == SEMI_ACTIVE
+    return (SlimPlayer if any_order else SlimEvaluator)(environment, weights)
 
 
 class SlimEvaluator:
-    """As corl.policy.Evaluator has it; an instance is encoded when its first row is asked for."""
+    """The policy as a corl.policy.Evaluator of a pool; an instance is encoded when its first row is evaluated."""
 
-    def __init__(self, environment: Environment, weights: Weights) -> None:
+    def __init__(self, environment: Environment, weights: SlimWeights) -> None:
         self._environment, self._weights = environment, weights
         self._encoders, self._encoded = dict[int, Encoder](), dict[int, NDArray[np.float32]]()
 
@@ -58,14 +58,14 @@ class SlimEvaluator:
         out = np.full(actions.shape, -np.inf, np.float32)
         for number, at in _groups(self._environment, rows):
             shop, embedded = shop_of(self._environment, number), self._embedded(number)
-            for part, tables, lanes in _parts(shop, at):
-                _look(state, rows[part], shop, tables, lanes)
+            for part, tables, lanes in _batches(shop, at):
+                _observe_rows(state, rows[part], shop, tables, lanes)
                 logits(self._weights, embedded, lanes)
-                _spread(state, rows, part, actions, lanes, out)
+                _copy_logits(state, rows, part, actions, lanes, out)
         return out, np.zeros(len(rows))
 
     def _embedded(self, number: int, stop: Callable[[], bool] | None = None) -> NDArray[np.float32] | None:
-        """The embeddings of an instance, or None where `stop` says so before they are there."""
+        """Return the embeddings of an instance, float32 [N, HIDDEN]; None if `stop` returns True before they are complete."""
         if number not in self._encoded:
             encoder = self._encoders.setdefault(number, Encoder(shop_of(self._environment, number), self._weights))
             while not encoder.advance(_EDGES):
@@ -76,11 +76,11 @@ class SlimEvaluator:
 
 
 class SlimPlayer(SlimEvaluator):
-    """As corl.policy.Player has it, on a pool of semi-active schedules. It chooses among all jobs, listed or not."""
+    """The policy as a corl.policy.Player of a pool of semi-active schedules; it chooses among all jobs, listed or not."""
 
-    def __init__(self, environment: Environment, weights: Weights) -> None:
+    def __init__(self, environment: Environment, weights: SlimWeights) -> None:
         super().__init__(environment, weights)
-        self.together = _together(max(instance.jobs for instance in environment.instances))
+        self.together = _rows_at_once(max(instance.jobs for instance in environment.instances))
 
     def play(
         self,
@@ -91,7 +91,7 @@ class SlimPlayer(SlimEvaluator):
         stop: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """See corl.policy.Player."""
-        state, hot = self._environment.state, np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
+        state, temperatures = self._environment.state, np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
         random = np.zeros((len(rows), 1), np.uint64) if random is None else random
         rewards, actions = (
             np.zeros(len(rows)),
@@ -101,24 +101,30 @@ class SlimPlayer(SlimEvaluator):
             shop, embedded = shop_of(self._environment, number), self._embedded(number, stop)
             if embedded is None:
                 break
-            for part, tables, lanes in _parts(shop, at):
-                here, drawn, taken, given = rows[part], random[part], actions[part], np.zeros(len(part))
+            for part, tables, lanes in _batches(shop, at):
+                here, drawn, chosen, sums = rows[part], random[part], actions[part], np.zeros(len(part))
                 steps = max(1, int(_WORK / (len(part) * len(shop.release) * (1.0 + len(shop.release) / 20))))
-                _tabulate(state, here, shop, tables)
+                _fill_tables(state, here, shop, tables)
                 for begin in range(0, actions.shape[1], steps):
                     if stop is not None and stop():
                         break
-                    end = min(begin + steps, taken.shape[1])
-                    _play(state, here, shop, self._weights, embedded, tables, lanes, hot[part], drawn, begin, end, taken, given)
-                rewards[part], actions[part], random[part] = given, taken, drawn
+                    end = min(begin + steps, chosen.shape[1])
+                    _play(
+                        state, here, shop, self._weights, embedded, tables, lanes, temperatures[part], drawn, begin, end,
+                        chosen, sums,
+                    )  # fmt: skip
+                rewards[part], actions[part], random[part] = sums, chosen, drawn
         return rewards, actions
 
 
-def look(view: View) -> dict[str, NDArray[Any]]:
-    """What the policy sees of R states of a pool whose instances have up to J jobs.
+def state_arrays(view: View) -> dict[str, NDArray[Any]]:
+    """Return the arrays of R states of a pool whose instances have up to J jobs.
 
-    context: float32 [R, J, CONTEXT]; operation: int32 [R, J], the next of each job, -1 where it is done; slot: int32 [R, K], the
-    jobs of the listed actions, -1 in empty slots; scale: float64 [R], 1.
+    Returns:
+        context: float32 [R, J, CONTEXT], the context of each job (observation.py).
+        operation: int32 [R, J], the next operation of each job, -1 if the job is finished.
+        slot: int32 [R, K], the jobs of the listed actions, -1 in empty slots.
+        scale: float64 [R], 1.
     """
     environment, rows, actions = view.environment, view.rows, view.actions
     jobs = environment.state.next.shape[1]
@@ -127,20 +133,20 @@ def look(view: View) -> dict[str, NDArray[Any]]:
     for number, at in _groups(environment, rows):
         shop = shop_of(environment, number)
         slot[at] = np.where(actions[at] >= 0, environment.instances[number].job[actions[at]], -1)
-        for part, tables, lanes in _parts(shop, at):
-            _look(environment.state, rows[part], shop, tables, lanes)
-            _note(part, lanes, context, operation)
+        for part, tables, lanes in _batches(shop, at):
+            _observe_rows(environment.state, rows[part], shop, tables, lanes)
+            _copy_arrays(part, lanes, context, operation)
     return {"context": context, "operation": operation, "slot": slot, "scale": np.ones(len(rows))}
 
 
 def shop_of(environment: Environment, number: int) -> SlimInstance:
-    """The instance of that number, for the kernels. Raises UsageError where the policy does not take it."""
+    """Return the instance of a number, for the kernels. Raises UsageError if the policy does not support it."""
     check(environment, environment.instances[number])
-    return _known(environment.instances[number])
+    return _cached_instance(environment.instances[number])
 
 
 def check(environment: Environment, instance: JobShopInstance) -> None:
-    """Raise UsageError unless a pool is of partial schedules, and the instance is one that the policy takes."""
+    """Raise UsageError unless the pool holds partial schedules, and the policy supports the instance."""
     if not isinstance(environment.state, State):
         raise UsageError("a network slim plays in one of the environments dispatching and semi-active; accepted: one of these")
     if instance.flexible or instance.objective != "makespan":
@@ -148,35 +154,35 @@ def check(environment: Environment, instance: JobShopInstance) -> None:
 
 
 def _groups(environment: Environment, rows: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """(instance, the places of its rows in `rows`)."""
+    """Yield (instance number, the positions of its rows in `rows`)."""
     instances = environment.instance_of(rows)
     for number in np.unique(instances).tolist():
         yield number, np.flatnonzero(instances == number)
 
 
-def _together(jobs: int) -> int:
-    """How many rows of instances of so many jobs are looked at together."""
+def _rows_at_once(jobs: int) -> int:
+    """Return how many rows of instances of `jobs` jobs are evaluated at once."""
     return max(1, _LANES // jobs)
 
 
-def _parts(shop: SlimInstance, at: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Tables, Lanes]]:
-    """Parts of `at` that are looked at together, and memory for each, in which the last one's may be found."""
-    together = min(len(at), _together(len(shop.release)))
+def _batches(shop: SlimInstance, at: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Tables, Lanes]]:
+    """Yield parts of `at` that are evaluated at once, with working memory that still holds the values of the part before."""
+    together = min(len(at), _rows_at_once(len(shop.release)))
     tables, lanes = new_tables(shop, together), new_lanes(together, len(shop.release))
     for begin in range(0, len(at), together):
         yield at[begin : begin + together], tables, lanes
 
 
 @kernel
-def _tabulate(state, rows, shop, tables):
-    """Fill the tables of `rows`, all of the instance of `shop`."""
+def _fill_tables(state, rows, shop, tables):
+    """Fill the tables of `rows` [S], all of the instance of `shop`."""
     for s in range(len(rows)):
-        tabulate(state, rows[s], shop, tables, s)
+        fill_tables(state, rows[s], shop, tables, s)
 
 
 @kernel
-def _observe(state, rows, shop, tables, lanes):
-    """Fill begin, job, operation and context of the lanes of `rows`; returns how many lanes there are."""
+def _observe_jobs(state, rows, shop, tables, lanes):
+    """Fill begin, job, operation and context of the lanes of `rows` [S]; return the number of lanes."""
     end = np.int64(0)
     lanes.begin[0] = 0
     for s in range(len(lanes.begin) - 1):
@@ -187,21 +193,34 @@ def _observe(state, rows, shop, tables, lanes):
 
 
 @kernel
-def _look(state, rows, shop, tables, lanes):
-    """Fill begin, job, operation and context of the lanes of `rows`, all of the instance of `shop`; `tables` is scratch."""
-    _tabulate(state, rows, shop, tables)
-    _observe(state, rows, shop, tables, lanes)
+def _observe_rows(state, rows, shop, tables, lanes):
+    """Fill begin, job, operation and context of the lanes of `rows` [S], all of the instance of `shop`; overwrites `tables`."""
+    _fill_tables(state, rows, shop, tables)
+    _observe_jobs(state, rows, shop, tables, lanes)
 
 
 @kernel
 def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, random, begin, end, actions, rewards):
-    """For each t of begin..end - 1 place an operation of each of `rows` [S], where one is left, and note it in actions [S, T].
+    """Take steps begin..end - 1 of the episodes of `rows`, in place.
 
-    temperature: [S]; random: [S, 1]; rewards: float64 [S], to which those of the steps are added. The tables are those of `rows`.
+    Args:
+        state: The pool.
+        rows: int64 [S], rows of one instance.
+        shop: The instance.
+        weights: The parameters.
+        embedded: float32 [N, HIDDEN], embeddings of the operations.
+        tables: The tables of `rows`, updated in place.
+        lanes: Lanes, overwritten.
+        temperature: float64 [S], 0: the most likely action.
+        random: uint64 [S, 1], states of the random number generators, advanced.
+        begin: The first step.
+        end: The step to stop before.
+        actions: int32 [S, T], the actions taken are written here.
+        rewards: float64 [S], the rewards are added.
     """
     base = state.operations_start[state.instance[rows[0]]]
     for t in range(begin, end):
-        if _observe(state, rows, shop, tables, lanes) == 0:
+        if _observe_jobs(state, rows, shop, tables, lanes) == 0:
             break
         logits(weights, embedded, lanes)
         for s in range(len(rows)):
@@ -215,8 +234,8 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
 
 
 @kernel
-def _spread(state, rows, part, actions, lanes, out):
-    """The logits of the lanes of rows[part], into the slots of `actions` [R, K] in out [R, K]."""
+def _copy_logits(state, rows, part, actions, lanes, out):
+    """Copy the logits of the lanes of rows[part] to the slots of out [R, K] that hold their jobs' `actions` [R, K]."""
     lane = np.empty(state.next.shape[1], np.int64)
     for s in range(len(part)):
         r = part[s]
@@ -229,8 +248,8 @@ def _spread(state, rows, part, actions, lanes, out):
 
 
 @kernel
-def _note(part, lanes, context, operation):
-    """What was looked at, into the rows `part` of context [R, J, CONTEXT] and operation [R, J]."""
+def _copy_arrays(part, lanes, context, operation):
+    """Copy the lanes to the rows `part` of context [R, J, CONTEXT] and operation [R, J]."""
     for s in range(len(part)):
         for at in range(lanes.begin[s], lanes.begin[s + 1]):
             operation[part[s], lanes.job[at]] = lanes.operation[at]

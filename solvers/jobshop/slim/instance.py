@@ -1,4 +1,4 @@
-"""What the policy is told of an instance before anything is scheduled."""
+"""Static features of an instance, and its graph, which the encoder takes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from corl.problems.jobshop.instance import JobShopInstance
 __all__ = ["STATIC", "SlimInstance", "graph", "slim_instance"]
 
 STATIC = 15
-"""Features of an operation."""
-_CLIP = 4.0  # mean durations, or mean lengths of a job
+"""Number of static features of an operation."""
+_CLIP = 4.0  # in mean durations, or mean lengths of a job
 _QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -22,33 +22,34 @@ class SlimInstance(NamedTuple):
     """An instance of N operations, J jobs and M machines without choices, for the kernels."""
 
     first: NDArray[np.int32]
-    """[J + 1] where the operations of each job begin."""
+    """[J + 1] the offset of each job's operations."""
     machine: NDArray[np.int32]
-    """[N]"""
+    """[N] the machine of each operation."""
     duration: NDArray[np.int32]
-    """[N]"""
+    """[N] in the instance's time units."""
     rest: NDArray[np.int32]
-    """[N] the duration of an operation and of all that follow it in its job."""
+    """[N] the duration of an operation plus those of all later ones of its job."""
     release: NDArray[np.int32]
-    """[J]"""
+    """[J] release dates."""
     load: NDArray[np.int32]
-    """[M] the durations of all operations of a machine."""
+    """[M] the sum of the durations of a machine's operations."""
     begin: NDArray[np.int32]
-    """[M + 1] where the operations of a machine begin in `member`."""
+    """[M + 1] the offset of each machine's operations in `member`."""
     member: NDArray[np.int32]
-    """[N] the operations, machine after machine."""
+    """[N] the operations, grouped by machine."""
     features: NDArray[np.float32]
-    """[STATIC, N]"""
+    """[STATIC, N] static features (`slim_instance`)."""
     unit: float
     """The mean duration, above 0."""
 
 
 def slim_instance(instance: JobShopInstance) -> SlimInstance:
-    """The SlimInstance of an instance without choices of machines.
+    """Return the SlimInstance of an instance without choices of machines.
 
-    The features are the paper's: the duration, the share of its job that is done with an operation and that is left after it,
-    the quartiles of the durations in its job and on its machine, and the duration's distances from these. Durations count in
-    their mean, shares in the mean length of a job, so that the network sees no time units; both are clipped.
+    The features are the paper's: the duration; the work of the job up to the operation's end, and the work after it; the
+    quartiles of the durations in its job and on its machine; and the differences between the duration and these quartiles.
+    Durations are divided by their mean, work by the mean length of a job, so that the features do not depend on the time unit;
+    both are clipped.
     """
     machine, duration = instance.choice_machine, instance.choice_duration
     n, first = len(machine), instance.first
@@ -74,9 +75,9 @@ def slim_instance(instance: JobShopInstance) -> SlimInstance:
 
 
 def graph(shop: SlimInstance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The edges along which operations hear of one another, int64 [2, E] (from, to), and their kinds, int64 [E].
+    """Return the edges of the graph of operations, int64 [2, E] (from, to), and their kinds, int64 [E].
 
-    Kind 0 comes from the operation before in the job, 1 from the one after, 2 from each of the same machine, itself too.
+    Kind 0 comes from the job predecessor, 1 from the job successor, 2 from each operation of the same machine, itself included.
     """
     n = len(shop.machine)
     follows = np.ones(n, bool)

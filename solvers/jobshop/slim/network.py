@@ -15,7 +15,7 @@ from torch_geometric.nn import GATv2Conv
 from corl.environment import Environment, View
 from corl.networks.compiled import Dense, array_of
 from corl.networks.policy import Arrays, Policy, Shape
-from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, evaluator, look, shop_of
+from corl.solvers.jobshop.slim.evaluator import SlimEvaluator, evaluator, shop_of, state_arrays
 from corl.solvers.jobshop.slim.instance import STATIC, graph
 from corl.solvers.jobshop.slim.weights import (
     CONTEXT,
@@ -29,7 +29,7 @@ from corl.solvers.jobshop.slim.weights import (
     PADDED,
     WIDTH,
     Gat,
-    Weights,
+    SlimWeights,
 )
 
 if TYPE_CHECKING:
@@ -43,15 +43,15 @@ class SlimBatch(NamedTuple):
     """R states of up to J jobs, K listed actions each, of instances with V operations in all."""
 
     nodes: Tensor
-    """float32 [V, STATIC]"""
+    """float32 [V, STATIC] static features of the operations."""
     links: Tensor
-    """int64 [2, E] (from, to)"""
+    """int64 [2, E] edges (from, to)."""
     kinds: Tensor
-    """int64 [E]"""
+    """int64 [E] kinds of the edges."""
     context: Tensor
-    """float32 [R, J, CONTEXT]"""
+    """float32 [R, J, CONTEXT] context features of the jobs."""
     operation: Tensor
-    """int64 [R, J] the next operation of each job, among the V; -1 where it is done."""
+    """int64 [R, J] the next operation of each job, among the V; -1 if the job is finished."""
     slot: Tensor
     """int64 [R, K] the jobs of the listed actions, -1 in empty slots."""
 
@@ -60,7 +60,7 @@ class SlimNetwork(Policy):
     """Two GATv2 layers on the disjunctive graph; attention among the jobs' contexts; a small perceptron for each job.
 
     After Corsini, Porrello, Calderara and Dell'Amico, Self-labeling the job shop scheduling problem (NeurIPS 2024), section 4,
-    with edges of three kinds and narrower layers. It encodes an instance once; `on` gives the same by kernels.
+    with edges of three kinds and narrower layers. It encodes an instance once; `on` returns the same network as kernels.
     """
 
     architecture: ClassVar[str] = "slim"
@@ -79,9 +79,9 @@ class SlimNetwork(Policy):
 
     @classmethod
     def sized(cls, problem: Problem, instance: JobShopInstance, shape: Shape) -> SlimNetwork:
-        """Always of one size; it plays in semi-active unless the shape names an environment."""
+        """Return the network, which has one size only; it plays in semi-active unless the shape names an environment."""
         network = cls(problem.name, shape.environment or "semi-active")
-        network.on(problem.environment([instance], 1, name=network.environment))  # or the refusal
+        network.on(problem.environment([instance], 1, name=network.environment))  # raises if it does not support the instance
         return network
 
     def on(self, environment: Environment) -> SlimEvaluator:
@@ -89,27 +89,27 @@ class SlimNetwork(Policy):
         return evaluator(environment, self.weights())
 
     def context(self, environment: Environment, which: int) -> Arrays:
-        """The graph of an instance: nodes float32 [N, STATIC], links int32 [2, E], kinds int8 [E]."""
+        """Return the graph of an instance: nodes float32 [N, STATIC], links int32 [2, E], kinds int8 [E]."""
         shop = shop_of(environment, which)
         links, kinds = graph(shop)
         return {"nodes": np.ascontiguousarray(shop.features.T), "links": links.astype(np.int32), "kinds": kinds.astype(np.int8)}
 
     def look(self, view: View) -> Arrays:
-        """See corl.solvers.jobshop.slim.evaluator.look."""
-        return look(view)
+        """See corl.solvers.jobshop.slim.evaluator.state_arrays."""
+        return state_arrays(view)
 
-    def collate(self, contexts: Sequence[Arrays], seen: Sequence[Arrays], which: NDArray[np.int64]) -> SlimBatch:
-        """The graphs side by side, and the tables of jobs and slots as wide as the widest."""
+    def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> SlimBatch:
+        """Return the batch: all graphs as one, and the tables of jobs and slots padded to the widest."""
         counts = [len(context["nodes"]) for context in contexts]
         first = np.cumsum([0, *counts])[:-1]
-        operation = _widest([part["operation"] for part in seen])
+        operation = _pad_and_join([part["operation"] for part in observed])
         arrays = (
             np.concatenate([context["nodes"] for context in contexts]),
             np.concatenate([context["links"].astype(np.int64) + at for context, at in zip(contexts, first)], axis=1),
             np.concatenate([context["kinds"] for context in contexts]).astype(np.int64),
-            _widest([part["context"] for part in seen], 0.0),
+            _pad_and_join([part["context"] for part in observed], 0.0),
             np.where(operation >= 0, operation + first[which][:, None], -1),
-            _widest([part["slot"] for part in seen]).astype(np.int64),
+            _pad_and_join([part["slot"] for part in observed]).astype(np.int64),
         )
         device = next(self.parameters()).device
         return SlimBatch(*(torch.from_numpy(array).to(device) for array in arrays))
@@ -121,7 +121,13 @@ class SlimNetwork(Policy):
         return listed, listed.new_zeros(len(listed))
 
     def encode(self, nodes: Tensor, links: Tensor, kinds: Tensor) -> Tensor:
-        """Static features [V, STATIC], links int64 [2, E] (from, to), their kinds int64 [E] -> embeddings [V, HIDDEN]."""
+        """Return the embeddings, float32 [V, HIDDEN].
+
+        Args:
+            nodes: float32 [V, STATIC], static features.
+            links: int64 [2, E], edges (from, to).
+            kinds: int64 [E], their kinds.
+        """
         edges = functional.one_hot(kinds, KINDS).to(nodes.dtype)
         one = functional.relu(self.first(nodes, links, edges))  # type: ignore[operator]
         two = functional.relu(self.second(torch.cat((nodes, one), 1), links, edges))  # type: ignore[operator]
@@ -129,28 +135,30 @@ class SlimNetwork(Policy):
         return embedded
 
     def decode(self, embedded: Tensor, context: Tensor, operation: Tensor) -> Tensor:
-        """Logits [R, J] of the jobs in R states, -inf for those that are done.
+        """Return the logits of the jobs in R states, float32 [R, J], -inf for finished jobs.
 
-        embedded: what `encode` gives, [V, HIDDEN]; context: [R, J, CONTEXT]; operation: int64 [R, J] the next operation of
-        each job, -1 where it is done.
+        Args:
+            embedded: float32 [V, HIDDEN], the result of `encode`.
+            context: float32 [R, J, CONTEXT].
+            operation: int64 [R, J], the next operation of each job, -1 if the job is finished.
         """
         rows, jobs = operation.shape
-        there = operation >= 0
+        unfinished = operation >= 0
         parts = self.attend(context).view(rows, jobs, 3, DECODER_HEADS, -1).permute(2, 0, 3, 1, 4)  # [3, R, heads, J, d]
         scores = parts[0] @ parts[1].transpose(2, 3)
-        weight = torch.softmax(scores.masked_fill(~there[:, None, None], -1e9), 3)
-        seen = (weight @ parts[2]).transpose(1, 2).reshape(rows, jobs, DECODER_WIDTH)
-        mixed = functional.relu(self.mix(torch.cat((context, seen), 2)))
+        weight = torch.softmax(scores.masked_fill(~unfinished[:, None, None], -1e9), 3)
+        attended = (weight @ parts[2]).transpose(1, 2).reshape(rows, jobs, DECODER_WIDTH)
+        mixed = functional.relu(self.mix(torch.cat((context, attended), 2)))
         hidden = functional.leaky_relu(embedded[operation.clamp(min=0)] + self.hidden(mixed), 0.1)
         logits: Tensor = self.score(functional.leaky_relu(self.last(hidden), 0.1)).squeeze(2)
-        return logits.masked_fill(~there, float("-inf"))
+        return logits.masked_fill(~unfinished, float("-inf"))
 
-    def weights(self) -> Weights:
-        """Copies for the kernels."""
+    def weights(self) -> SlimWeights:
+        """Return copies of the parameters for the kernels."""
         mix = self.mix.weight
         padded = mix.new_zeros((MIXED, PADDED + DECODER_WIDTH))
         padded[:, :CONTEXT], padded[:, PADDED:] = mix[:, :CONTEXT], mix[:, CONTEXT:]
-        return Weights(
+        return SlimWeights(
             first=_gat(self.first),
             second=_gat(self.second),
             embed=_dense(self.embed),
@@ -162,8 +170,8 @@ class SlimNetwork(Policy):
         )
 
 
-def _widest(parts: Sequence[NDArray[Any]], empty: float = -1) -> NDArray[Any]:
-    """The rows of all parts, the second axis filled up to the widest."""
+def _pad_and_join(parts: Sequence[NDArray[Any]], empty: float = -1) -> NDArray[Any]:
+    """Return the rows of all parts, with the second axis padded by `empty` to the widest."""
     most = max(part.shape[1] for part in parts)
     rest = [[(0, 0), (0, most - part.shape[1]), *[(0, 0)] * (part.ndim - 2)] for part in parts]
     return np.concatenate([np.pad(part, wide, constant_values=empty) for part, wide in zip(parts, rest)])

@@ -1,12 +1,12 @@
-"""What the policy sees of partial schedules while they are built: the context of each job.
+"""The policy's observation of partial schedules: the context features of each job.
 
 After Corsini, Porrello, Calderara and Dell'Amico (NeurIPS 2024, section 4).
 
-As in the paper an action is a job, whose next operation is put behind all that its machine does so far, as early as it can
-start (semi-active schedules). Of its 11 context features those that compare a job and its machine with the quartiles of all
-are kept; instead of the means and one ratio there are the operation's start beside the earliest one, and the lower bounds that
-follow for the job and for the machine beside the largest ones, which say how critical both are. Differences of times are
-bounded, so that what the network sees at 100 jobs it has seen at 20.
+As in the paper, an action is a job, whose next operation is appended to the sequence of its machine and starts as early as
+possible (semi-active schedules). Of the paper's 11 context features, those that compare a job and its machine with the quartiles
+of all are used. The means and one ratio are replaced by the difference between the operation's start and the earliest one, and by
+the differences between the lower bounds implied by the job and by the machine and the largest such bounds, which measure how
+critical both are. Differences of times are bounded, so that their range at 100 jobs is that known from training on 20.
 """
 
 # mypy: allow-untyped-defs
@@ -22,53 +22,56 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.solvers.jobshop.slim.instance import SlimInstance
 
-__all__ = ["Tables", "new_tables", "observe", "tabulate", "update"]
+__all__ = ["Tables", "fill_tables", "new_tables", "observe", "update"]
 
-_BOUND = np.float32(4.0)  # mean durations at which a difference counts half of what it can at most
+_BOUND = np.float32(4.0)  # the difference, in mean durations, at which a bounded difference is half of its limit
 
 
 class Tables(NamedTuple):
-    """What is kept of S partial schedules of one instance of J jobs on M machines, beside the rows of the pool."""
+    """Data of S partial schedules of one instance of J jobs on M machines, in addition to the rows of the pool."""
 
     load: NDArray[np.int64]
-    """[S, M] durations of what each machine has still to do."""
+    """[S, M] the work left of each machine: the sum of the durations of its unscheduled operations."""
     ready: NDArray[np.int64]
-    """[S, J] when the jobs' last operations end, rising."""
+    """[S, J] the ends of the jobs' last scheduled operations, sorted ascending."""
     free: NDArray[np.int64]
-    """[S, M] when the machines' last operations end, rising."""
+    """[S, M] the ends of the machines' last scheduled operations, sorted ascending."""
 
 
 def new_tables(shop: SlimInstance, schedules: int) -> Tables:
-    """Memory for so many partial schedules."""
+    """Allocate the tables of `schedules` partial schedules."""
     jobs, machines = len(shop.release), len(shop.load)
     load, ready, free = (np.zeros((schedules, width), np.int64) for width in (machines, jobs, machines))
     return Tables(load, ready, free)
 
 
 @kernel
-def tabulate(state, row, shop, tables, s):
-    """Fill the tables of schedule s, which stands in a row of the pool."""
+def fill_tables(state, row, shop, tables, s):
+    """Fill the tables of schedule s from a row of the pool."""
     for m in range(len(shop.load)):
         tables.load[s, m] = 0
-        _insert(tables.free, s, m, state.free[row, m])
+        _insert_sorted(tables.free, s, m, state.free[row, m])
     for j in range(len(shop.release)):
-        _insert(tables.ready, s, j, state.ready[row, j])
+        _insert_sorted(tables.ready, s, j, state.ready[row, j])
         for i in range(state.next[row, j], shop.first[j + 1]):
             tables.load[s, shop.machine[i]] += shop.duration[i]
 
 
 @kernel
 def update(state, row, shop, tables, s, i, ready, free):
-    """Keep the tables of schedule s right after operation i was placed, whose job was `ready` and whose machine `free` before."""
+    """Update the tables of schedule s, in place, after operation i was scheduled.
+
+    `ready` and `free` are the times from which its job and its machine were free before.
+    """
     end = state.ready[row, state.job[state.operations_start[state.instance[row]] + i]]
     tables.load[s, shop.machine[i]] -= shop.duration[i]
-    _raise(tables.ready, s, ready, end)
-    _raise(tables.free, s, free, end)
+    _replace_sorted(tables.ready, s, ready, end)
+    _replace_sorted(tables.free, s, free, end)
 
 
 @kernel
 def observe(state, row, shop, tables, s, lanes, begin):
-    """The lanes of schedule s, from `begin` on, with operation, job and context; returns where they end."""
+    """Write operation, job and context of the lanes of schedule s, from lane `begin` on; return the lane after the last."""
     end, earliest, latest = begin, np.int64(2**62), np.int64(0)
     for j in range(len(shop.release)):
         i = state.next[row, j]
@@ -105,13 +108,13 @@ def observe(state, row, shop, tables, s, lanes, begin):
 
 @kernel(inline=True)
 def _bounded(difference, scale):
-    """A float32 in -1..1 that grows with the difference."""
+    """Map a difference to -1..1, monotonically: +-scale to +-1/2."""
     return difference / (abs(difference) + scale)
 
 
 @kernel
 def _quartiles(table, s):
-    """The quartiles of a sorted row, between its entries where they fall there."""
+    """Return the quartiles of row s, sorted ascending, with linear interpolation."""
     return _quantile(table, s, np.float32(0.25)), _quantile(table, s, np.float32(0.5)), _quantile(table, s, np.float32(0.75))
 
 
@@ -127,8 +130,8 @@ def _quantile(table, s, share):
 
 
 @kernel
-def _insert(table, s, count, value):
-    """Into the first `count` entries of row s, which rise."""
+def _insert_sorted(table, s, count, value):
+    """Insert a value into the first `count` entries of row s, sorted ascending, in place."""
     while count > 0 and table[s, count - 1] > value:
         table[s, count] = table[s, count - 1]
         count -= 1
@@ -136,8 +139,8 @@ def _insert(table, s, count, value):
 
 
 @kernel
-def _raise(table, s, before, after):
-    """Replace an entry of a sorted row by one that is not smaller."""
+def _replace_sorted(table, s, before, after):
+    """Replace the entry `before` of row s, sorted ascending, by `after`, which is not smaller, in place."""
     at = 0
     while table[s, at] != before:
         at += 1

@@ -1,4 +1,4 @@
-"""`Slim`: the solver `policy` with the learned dispatcher that labels itself, and the samples that suit it."""
+"""`Slim`: the solver `policy` with a dispatcher learned by self-labelling, and defaults for its samples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Slim"]
 class Slim(BoundedPolicy):
     """The policy `jobshop-slim` (self-labelling; Corsini et al., 2024): the greedy schedule, then 127 samples.
 
-    It learned on 6 x 6 to 20 x 15; `tabu` finds better schedules in the same time.
+    It was trained on instances of 6 x 6 to 20 x 15; `tabu` finds better schedules in the same time.
     """
 
     policy: str | AnyPolicy = changed(Policy, "policy", "jobshop-slim")

@@ -1,4 +1,4 @@
-"""Tabu search of a job shop without choices, for either objective, as path relinking needs it."""
+"""Tabu search of a job shop without choices of machines, for either objective; the `TabuSearch` of path relinking."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_
 
 __all__ = ["ClassicTabu", "compile_relinking"]
 
-_SHARES = (0.3, 0.5)  # of the way from one parent to the other
-_COVERED = 10  # times that windows without effect cover the schedule before a tabu search ends
+_SHARES = (0.3, 0.5)  # range of the share of the path from one parent to the other
+_COVERED = 10  # a tabu search ends once unsuccessful windows in a row have covered the schedule this many times
 _CLOSE = 10  # parents with fewer differences than this are not worth relinking
 _RULES = {"makespan": ("mwkr", "fdd/mwkr", "mor"), "weighted_tardiness": ("atc", "edd", "mwkr")}
 
@@ -30,7 +30,10 @@ _Member = tuple[NDArray[np.uint32]]
 class ClassicTabu:
     """A `TabuSearch` (path_relinking.py): N7 for the makespan, swaps for the weighted tardiness.
 
-    window: for the makespan, operations that are searched at a time (windows.py); all, where it has as many.
+    Args:
+        instance: An instance without choices of machines.
+        seed: Of all random numbers.
+        window: The number of operations that are searched at a time for the makespan (windows.py); all, if there are no more.
     """
 
     noise = (0.3, 0.5)
@@ -41,11 +44,11 @@ class ClassicTabu:
         self.rules = tuple(RULES.index(name) for name in _RULES[instance.objective])
         self._search = new_search(shop_of(instance), self.random)
         self._copy = new_selection(self._search.shop)
-        self._opened_at = self._failed = 0  # what the schedule was worth when the window opened; windows without effect since
+        self._value_at_opening = self._failed_windows = 0  # best value when the window opened; unsuccessful windows in a row
         self._closed = False
-        self._late: tuple[Choices, NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._due_data: tuple[Choices, NDArray[np.int64], NDArray[np.int64]] | None = None
         if instance.due is not None and instance.objective != "makespan":
-            self._late = (choices_of(instance), instance.due, instance.weight)
+            self._due_data = (choices_of(instance), instance.due, instance.weight)
 
     @property
     def value(self) -> int:
@@ -53,7 +56,7 @@ class ClassicTabu:
 
     @property
     def _idle(self) -> int:
-        """Moves since the best got better."""
+        """Moves since the best schedule improved."""
         return int(self._search.counts[IDLE])
 
     def best(self) -> _Member:
@@ -79,47 +82,47 @@ class ClassicTabu:
         return True
 
     def _begin(self) -> None:
-        """Start from the orders in the selection's sequence."""
-        if self._late is None:
+        """Start from the machine orders in the selection's sequence."""
+        if self._due_data is None:
             begin(self._search)
-            self._failed, self._closed = 0, self._window < self.instance.operations
+            self._failed_windows, self._closed = 0, self._window < self.instance.operations
         else:
-            begin_tardiness(self._search, *self._late)
+            begin_tardiness(self._search, *self._due_data)
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
-        if self._late is not None:
-            return int(advance_tardiness(self._search, *self._late, *parameters, units))
+        if self._due_data is not None:
+            return int(advance_tardiness(self._search, *self._due_data, *parameters, units))
         while units and not self.ended(parameters):
             if self._closed:
-                self._open()
+                self._open_window()
             units = int(advance(self._search, *parameters, units))
             self._closed = self._idle >= parameters.cut
             if self._closed:
-                self._failed = 0 if self.value < self._opened_at else self._failed + 1
+                self._failed_windows = 0 if self.value < self._value_at_opening else self._failed_windows + 1
         return units
 
     def ended(self, parameters: TabuParameters) -> bool:
-        """With windows, once so many in a row that cover the schedule `_COVERED` times made it no better."""
-        if self._late is not None or self._window >= self.instance.operations:
+        """Return whether the search has ended: by its moves or, with windows, by unsuccessful windows (`_COVERED`)."""
+        if self._due_data is not None or self._window >= self.instance.operations:
             return self._idle >= parameters.cut
-        return self._failed * self._window >= _COVERED * self.instance.operations
+        return self._failed_windows * self._window >= _COVERED * self.instance.operations
 
-    def _open(self) -> None:
-        """Go on from the best in another window, anywhere."""
+    def _open_window(self) -> None:
+        """Continue from the best schedule in another window, at a random position."""
         n, size = self.instance.operations, self._window
         first = int(below(self.random, n)) - size // 2
-        self._opened_at, self._closed = self.value, False
+        self._value_at_opening, self._closed = self.value, False
         next_window(self._search, max(0, first), min(n, first + size))
 
-    def alike(self, one: _Member, other: _Member) -> bool:
+    def equal(self, one: _Member, other: _Member) -> bool:
         return bool(distance(self._search.shop, one[0], other[0], 1) == 0)
 
-    def another(self, seed: int) -> ClassicTabu:
+    def with_seed(self, seed: int) -> ClassicTabu:
         return ClassicTabu(self.instance, seed, self._window)
 
 
 def compile_relinking(instance: JobShopInstance) -> None:
-    """Call what a run calls only once its population is full."""
+    """Compile the kernels that a run calls only once its population is full."""
     search = new_search(shop_of(instance), random_state(0))
     dispatcher = Dispatcher(instance)
     dispatcher.run(0, 0.0, search.random)

@@ -1,11 +1,10 @@
-"""Completing a schedule of the interval environment by tabu search: what `imitation` learns from with a completing teacher.
+"""Completion of a schedule of the interval environment by tabu search, from which `imitation` learns with a completing teacher.
 
-In Tassel, Gebser and Schekotihin (ICAPS 2023) CP Optimizer completes what the agent began.
+In Tassel, Gebser and Schekotihin (ICAPS 2023) CP Optimizer completes the schedule that the agent began.
 
-A schedule as the search leaves it has waits that do no good; an agent that imitated them waited ever longer. So the orders are
-followed through the environment: nothing waits for what comes later unless it comes before it would end, and a wait is kept
-only if the schedule gets longer without it, by more than a slack that all that are left out share. (Without slack a third of
-what might wait did, for reasons that an agent cannot see: its schedules were 6 points longer than with hardly any.)
+The schedules of the search contain unnecessary waits, which an agent would learn to imitate. Therefore the machine orders are
+replayed in the environment: an operation waits for a later one only if that one starts before the operation would end, and a wait
+is kept only if the schedule would be longer without it, by more than a slack that all removed waits share.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of,
 
 __all__ = ["completion", "improved"]
 
-_SLACK = 0.01  # of the makespan: what leaving out waits may cost in all
-_START, _BEST, _HERE, _TRIED = range(4)  # rows: as it is given, a whole schedule, the one that is followed, and scratch
+_SLACK = 0.01  # the share of the makespan that removing waits may cost in total
+_START, _BEST, _HERE, _TRIED = range(4)  # rows: the given state, a complete schedule, the schedule that is replayed, scratch
 _ROW_FIELDS = ("left", "waits", "work", "estimate", "next", "start")
 
 
 def completion(environment: Environment, row: int, moves: int, seed: int) -> list[NDArray[np.int64]]:
-    """See corl.solver.Solver.complete: tabu search of so many moves from the first listed actions' schedule, in `intervals`."""
+    """Implement corl.solver.Solver.complete in the environment `intervals`, by `moves` moves from the first listed actions."""
     if not isinstance(environment, IntervalEnvironment):
         raise UsageError("tabu completes schedules of the environment intervals; accepted: this one")
-    pool = _adopted(environment, row)
+    pool = _single_row_pool(environment, row)
     copy_row(pool.state, _START, _BEST)
     play_listed(pool.state, _BEST, np.empty(1, np.int32), 2**62)
-    return _followed(pool, improved(pool, moves, random_state(seed)))
+    return _replayed(pool, improved(pool, moves, random_state(seed)))
 
 
-def _adopted(environment: IntervalEnvironment, row: int) -> IntervalEnvironment:
-    """A pool of the row's instance alone, whose first row is as this one."""
+def _single_row_pool(environment: IntervalEnvironment, row: int) -> IntervalEnvironment:
+    """Return a pool of the row's instance alone, whose first row is a copy of this row."""
     instance = environment.instances[int(environment.state.instance[row])]
     pool = IntervalEnvironment([instance], 4)
     for name in _ROW_FIELDS:
@@ -56,10 +55,18 @@ def _adopted(environment: IntervalEnvironment, row: int) -> IntervalEnvironment:
 
 
 def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """An order of the operations that are left in row 0, as starts (int64, of all operations), by a tabu search from row 1's.
+    """Return an order of the operations that remain in row 0, found by a tabu search from the schedule in row 1.
 
-    To the search each job is released when it can go on; that a machine may be busy until after that it learns only for the
-    job's next operation. So these starts need not be feasible: they are an order to follow.
+    In the search each job is released when its next operation can start. A machine that is still busy then is considered only
+    for that operation, so the start times need not be feasible: they only state an order.
+
+    Args:
+        environment: The pool of `_single_row_pool`, with a complete schedule in row _BEST.
+        moves: Moves of the search.
+        random: uint64 [1], the state of the random number generator.
+
+    Returns:
+        int64 [N], the start times of all operations.
     """
     state, instance = environment.state, environment.instances[0]
     n, job = instance.operations, instance.job
@@ -68,7 +75,7 @@ def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.ui
     if len(left) < 2:
         return start
     release = state.start[_START, state.next[_START, np.unique(job[left])]]
-    shop = shop_of(_rest(instance, left, release))
+    shop = shop_of(_remaining_instance(instance, left, release))
     search = new_search(shop, random)
     sort_starts(shop, start[left], search.selection.sequence)
     begin(search)
@@ -81,8 +88,8 @@ def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.ui
     return start
 
 
-def _rest(instance: JobShopInstance, left: NDArray[np.int64], release: NDArray[np.int64]) -> JobShopInstance:
-    """The jobs' operations that are left, rising; `release` of the jobs that have any."""
+def _remaining_instance(instance: JobShopInstance, left: NDArray[np.int64], release: NDArray[np.int64]) -> JobShopInstance:
+    """Return the instance of the remaining operations `left`, ascending; `release` holds a date for each job that has any."""
     counts = np.bincount(instance.job[left], minlength=instance.jobs)
     return JobShopInstance(
         name=instance.name,
@@ -95,12 +102,12 @@ def _rest(instance: JobShopInstance, left: NDArray[np.int64], release: NDArray[n
     )
 
 
-def _followed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """The actions that follow the order of `start` from row 0 on without needless waits, each with those as good."""
+def _replayed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the actions that follow the order of `start` from row 0 without needless waits, each with equally good ones."""
     state, jobs = environment.state, environment.instances[0].jobs
     wanted, unused, found = np.zeros(jobs, np.bool_), np.zeros(jobs, np.bool_), []
     copy_row(state, _START, _TRIED)
-    most = (1.0 + _SLACK) * _ended(state, _TRIED, start, unused)
+    most = (1.0 + _SLACK) * _follow_to_end(state, _TRIED, start, unused)
     copy_row(state, _START, _HERE)
     while state.left[_HERE]:
         action = int(follow(state, _HERE, start, wanted))
@@ -108,7 +115,7 @@ def _followed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> lis
         if action == jobs:
             right, first = np.array([action]), int(_earliest(state, _HERE, start))
             environment.step([_HERE], [_TRIED], [first])
-            if _ended(state, _TRIED, start, unused) <= most:
+            if _follow_to_end(state, _TRIED, start, unused) <= most:
                 action, right = first, np.array([first])
         found.append(np.append(action, right[right != action]))
         environment.step([_HERE], [_HERE], [action])
@@ -116,8 +123,8 @@ def _followed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> lis
 
 
 @kernel
-def _ended(state: State, row: int, start: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Any:
-    """Follow the order of `start` to the end; the makespan."""
+def _follow_to_end(state: State, row: int, start: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Any:
+    """Follow the order of `start` [N] to the end in `row`, in place; return the makespan. `wanted` [J] is scratch."""
     while state.left[row] > 0:
         hooks.step(state, row, row, follow(state, row, start, wanted))
     return state.estimate[row]
@@ -125,11 +132,11 @@ def _ended(state: State, row: int, start: NDArray[np.int64], wanted: NDArray[np.
 
 @kernel
 def _earliest(state: State, row: int, start: NDArray[np.int64]) -> int:
-    """Of the jobs that can start now, the one that the order has first."""
+    """Return the job that comes first in the order of `start` among those that can start now; -1 if there is none."""
     instance, chosen, now = state.instance[row], -1, clock(state, row)[0]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        able = i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now
-        if able and (chosen < 0 or start[i] < start[state.next[row, chosen]]):
+        can_start = i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now
+        if can_start and (chosen < 0 or start[i] < start[state.next[row, chosen]]):
             chosen = j
     return chosen

@@ -1,4 +1,4 @@
-"""Tabu search of a flexible job shop, as path relinking needs it."""
+"""Tabu search of a flexible job shop, for either objective; the `TabuSearch` of path relinking."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_
 
 __all__ = ["FlexibleTabu"]
 
-_SHARES = (0.1, 0.2)  # of the way from one parent to the other; further, and few choices stay where they fit each other
+_SHARES = (0.1, 0.2)  # range of the share of the path from one parent to the other; a larger share breaks up matching choices
 _CLOSE = 0.02  # parents that choose differently for a smaller share of the operations are not worth relinking
 _WEIGHTS = (0, 1, 2, 4, 8)
-"""Halves of the work that a move adds that its estimate counts; each tabu search has one of these at random. Where all machines
-are busy to the end it is the sum of all work that has to get less, which no critical path shows: with 2 Behnke's 16th ends 2 %
-lower than with 0. Elsewhere it misleads: with 8 Brandimarte's mk10 ends 9 % higher."""
+"""Weights, in halves, of the work that a move adds to its estimate; each tabu search draws one of them at random. If all machines
+are busy until the end, the total work must decrease, which no critical path shows: with 2 Behnke's 16th instance ends 2 % lower
+than with 0. Elsewhere the weight misleads: with 8 Brandimarte's mk10 ends 9 % higher."""
 
 _Member = tuple[NDArray[np.int64], NDArray[np.int32]]
-"""Starts, choices."""
+"""Start times [N], choices of machines [N]."""
 
 
 class FlexibleTabu:
-    """A `TabuSearch` (path_relinking.py): operations move on their machines and to others, for either objective."""
+    """A `TabuSearch` (path_relinking.py): operations are moved on their machines and to others, for either objective."""
 
     noise = (0.5, 0.5)
     grows = True
@@ -62,7 +62,10 @@ class FlexibleTabu:
         self._start(schedule.start, np.flatnonzero(chosen).astype(np.int32))
 
     def start_between(self, one: _Member, other: _Member) -> bool:
-        """The starts are weighted means, so what precedes in both precedes; a choice comes from either."""
+        """Start from between two members; return False, without an effect, if they are too close.
+
+        Start times are weighted means, so an order common to both is kept; each choice of a machine is that of either member.
+        """
         if (one[1] != other[1]).mean() < _CLOSE:
             return False
         share, *drawn = (float(uniform(self.random)) for _ in range(1 + len(one[1])))
@@ -73,10 +76,10 @@ class FlexibleTabu:
         return True
 
     def _start(self, start: NDArray[np.int64], choice: NDArray[np.int32]) -> None:
-        """From starts that keep the order of every job; operations on one machine go in that order."""
+        """Start from choices [N], with the machine orders given by start times [N] that respect the order of each job."""
         search, choices = self._search, self._choices
         take(search.shop, choices, choice)
-        # of equal starts the shorter operation first, then the lower number: no cycle can arise
+        # at equal starts the shorter operation comes first, then the lower number: no cycle can arise
         order = np.lexsort((search.shop.duration, start))
         set_sequence(search.shop, order, search.selection.sequence)
         if self._dates is None:
@@ -93,8 +96,8 @@ class FlexibleTabu:
     def ended(self, parameters: TabuParameters) -> bool:
         return bool(self._search.counts[IDLE] >= parameters.cut)
 
-    def alike(self, one: _Member, other: _Member) -> bool:
+    def equal(self, one: _Member, other: _Member) -> bool:
         return bool((one[1] == other[1]).all() and (one[0] == other[0]).all())
 
-    def another(self, seed: int) -> FlexibleTabu:
+    def with_seed(self, seed: int) -> FlexibleTabu:
         return FlexibleTabu(self.instance, seed)

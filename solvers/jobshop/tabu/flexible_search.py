@@ -1,6 +1,7 @@
 """One tabu search of a flexible job shop for the makespan: moves on a machine (N7) and to other machines (reassignment.py).
 
-Both are judged on one critical path by the longest path through what they move, and the best of all is made.
+Both kinds of move are generated on one critical path, and estimated by the longest path through the operations that they move.
+The best move of either kind is made.
 """
 
 from __future__ import annotations
@@ -12,28 +13,39 @@ from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below
 from corl.solvers.jobshop.tabu import neighbourhood, reassignment
-from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, Search, begin, forbid
+from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, TabuState, begin, forbid
 from corl.solvers.jobshop.tabu.neighbourhood import choose_move
 from corl.solvers.jobshop.tabu.reassignment import Choices, choose_reassignment, reassign
 from corl.solvers.jobshop.tabu.selection import shift, update
 
 __all__ = ["advance_flexible", "begin_flexible"]
 
-_ON, _FREE, _BARRED = 0, reassignment.OPERATION, reassignment.BARRED_OPERATION
+_ON, _FREE, _TABU = 0, reassignment.OPERATION, reassignment.TABU_OPERATION
 
 
 @kernel
-def begin_flexible(search: Search, choices: Choices) -> None:
-    """Start from the choices taken and the orders in `search.selection.sequence`."""
+def begin_flexible(search: TabuState, choices: Choices) -> None:
+    """Start from `choices.taken` and the machine orders in `search.selection.sequence`."""
     begin(search)
     copy(choices.taken, choices.best, len(choices.taken))
 
 
 @kernel(nogil=True)
-def advance_flexible(search: Search, choices: Choices, weight: int, cut: int, shortest: int, longest: int, units: int) -> int:
-    """As `makespan_search.advance`; an operation that went to another machine stays there as long as a pair that is reversed.
+def advance_flexible(search: TabuState, choices: Choices, weight: int, cut: int, shortest: int, longest: int, units: int) -> int:
+    """Make up to `units` moves on and between machines; end early after `cut` moves without an improvement.
 
-    weight: of the work that a move adds (`choose_reassignment`).
+    Args:
+        search: The state, updated in place.
+        choices: The assignment of operations to machines, updated in place.
+        weight: The weight of the work that a move adds, in halves (`choose_reassignment`).
+        cut: Moves without an improvement after which the search ends.
+        shortest: Least tenure: moves for which a pair stays reversed, or an operation on its new machine; drawn uniformly from
+            shortest..longest.
+        longest: Greatest tenure.
+        units: The most moves to make.
+
+    Returns:
+        The number of units that are left.
     """
     counts, tabu, random = search.counts, search.tabu, search.random
     shop, selection, window, scan = search.shop, search.selection, search.window, search.scan
@@ -47,7 +59,7 @@ def advance_flexible(search: Search, choices: Choices, weight: int, cut: int, sh
         a, b = choose_move(shop, selection, window, scan, tabu, now, best, counts[NOW], random)
         length = scan.found[neighbourhood.LENGTH]
         choose_reassignment(shop, selection, choices, scan.path, length, weight, now, best, random)
-        until, at = now + shortest + below(random, longest - shortest + 1), _preferred(scan.found, choices.found, random)
+        until, at = now + shortest + below(random, longest - shortest + 1), _choose_kind(scan.found, choices.found, random)
         if at != _ON:
             v, c, to = np.uint32(choices.found[at]), np.int32(choices.found[at + 1]), choices.found[at + 2]
             choices.tabu[v] = until
@@ -68,9 +80,19 @@ def advance_flexible(search: Search, choices: Choices, weight: int, cut: int, sh
 
 
 @kernel(borrow=True)
-def _preferred(on: NDArray[np.int64], other: NDArray[np.int64], random: NDArray[np.uint64]) -> int:
-    """Which move to make: _ON, that on a machine, or where that to another stands in `other`; any that is not tabu before tabu
-    ones, then the least estimate, then each with the same chance."""
+def _choose_kind(on: NDArray[np.int64], other: NDArray[np.int64], random: NDArray[np.uint64]) -> int:
+    """Choose between the best move on a machine and the best move to another machine.
+
+    A move that is not tabu is preferred, then the smaller estimate; ties are broken at random, with equal chances.
+
+    Args:
+        on: int64 [8], `Scan.found`.
+        other: int64 [9], `Choices.found`.
+        random: uint64 [1], the state of the random number generator.
+
+    Returns:
+        _ON for the move on a machine; otherwise the index in `other` where the move begins, _FREE or _TABU.
+    """
     free_on, free_other = on[neighbourhood.FROM] >= 0, other[reassignment.OPERATION] >= 0
     if free_on and free_other:
         ties, gain = on[neighbourhood.TIES], on[neighbourhood.ESTIMATE] - other[reassignment.ESTIMATE]
@@ -79,5 +101,5 @@ def _preferred(on: NDArray[np.int64], other: NDArray[np.int64], random: NDArray[
         return _FREE if gain > 0 else _ON
     if free_on or free_other:
         return _FREE if free_other else _ON
-    barred, all_barred = on[neighbourhood.BARRED], on[neighbourhood.BARRED] + other[reassignment.BARRED]
-    return _ON if all_barred == 0 or below(random, all_barred) < barred else _BARRED
+    tabu_on, tabu_all = on[neighbourhood.TABU_COUNT], on[neighbourhood.TABU_COUNT] + other[reassignment.TABU_COUNT]
+    return _ON if tabu_all == 0 or below(random, tabu_all) < tabu_on else _TABU

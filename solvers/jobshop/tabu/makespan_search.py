@@ -1,4 +1,4 @@
-"""One tabu search: moves of the neighbourhood N7, whether they make the schedule better or not, until none has for long.
+"""One tabu search for the makespan: the best move of the neighbourhood N7, also if it is worse, until `cut` moves in a row fail.
 
 The tabu search of TS/PR (Peng, Lu and Cheng, Computers & Operations Research 53, 2015), with the tenures of Zhang, Li, Rao and
 Guan (Computers & Operations Research 35, 2008).
@@ -18,44 +18,45 @@ from corl.solvers.jobshop.tabu.neighbourhood import Scan, choose_move, new_scan
 from corl.solvers.jobshop.tabu.selection import Selection, Shop, new_selection, rebuild, shift
 from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, new_window, open_window, sort_order
 
-__all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "Search", "advance", "begin", "forbid", "new_search", "next_window"]
+__all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "TabuState", "advance", "begin", "forbid", "new_search", "next_window"]
 
-MOVES, IDLE, NOW, VALUE = range(4)  # what `counts` holds
+MOVES, IDLE, NOW, VALUE = range(4)  # entries of `counts`
 WRAP = 2**30  # moves after which the tabu table is reset
 
 
-class Search(NamedTuple):
-    """The state of a search over N operations; `advance` goes on from it."""
+class TabuState(NamedTuple):
+    """The state of a tabu search over N operations, which `advance` continues."""
 
     shop: Shop
     selection: Selection
-    """Where it is."""
+    """The current schedule."""
     window: Window
-    """The operations that it moves."""
+    """The operations that may be moved."""
     scan: Scan
     tabu: NDArray[np.int32]
-    """[pairs] entry of (x, y): the move up to which x must not come before y again."""
+    """[pairs] for each ordered pair (x, y) of operations of a machine: the move up to which x must not precede y again."""
     best: NDArray[np.uint32]
-    """[N] the best sequence since `begin`, of equal ones the first."""
+    """[N] the best sequence since `begin`, the first one of several equally good."""
     latest: NDArray[np.uint32]
-    """[N] in windows, of equal ones the latest: the next window goes on from it, so that it drifts where nothing is gained."""
+    """[N] with windows, the latest of equally good best sequences: the next window starts from it, so that the search drifts
+    on a plateau."""
     counts: NDArray[np.int64]
-    """[4] moves made in all, moves since `best` improved, objective values of `selection` and `best`."""
+    """[4] MOVES: moves made in all; IDLE: moves since `best` improved; NOW, VALUE: makespans of `selection` and of `best`."""
     random: NDArray[np.uint64]
-    """[1]"""
+    """[1] the state of the random number generator."""
 
 
-def new_search(shop: Shop, random: NDArray[np.uint64]) -> Search:
-    """Memory for a search; fill `selection.sequence` and `begin`."""
+def new_search(shop: Shop, random: NDArray[np.uint64]) -> TabuState:
+    """Allocate a search; then fill `selection.sequence` and call `begin`."""
     n = len(shop.machine)
     window, tabu = new_window(len(shop.last), len(shop.first) - 1), np.zeros(int(shop.pair[-1]), np.int32)
     best, latest, counts = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(4, np.int64)
-    return Search(shop, new_selection(shop), window, new_scan(n), tabu, best, latest, counts, random)
+    return TabuState(shop, new_selection(shop), window, new_scan(n), tabu, best, latest, counts, random)
 
 
 @kernel
-def begin(search: Search) -> None:
-    """Start from the orders in `search.selection.sequence`, with all operations in the window."""
+def begin(search: TabuState) -> None:
+    """Start from the machine orders in `search.selection.sequence`, with all operations in the window."""
     search.counts[NOW] = search.counts[VALUE] = rebuild(search.shop, search.selection)
     search.counts[IDLE] = 0
     open_window(search.shop, search.selection, search.window, np.int64(0), np.int64(len(search.best)))
@@ -63,8 +64,8 @@ def begin(search: Search) -> None:
     copy(search.selection.sequence, search.latest, len(search.selection.sequence))
 
 
-def next_window(search: Search, first: int, stop: int) -> None:
-    """Go on from the best so far, among the operations that are from `first` to `stop` - 1 by their starts."""
+def next_window(search: TabuState, first: int, stop: int) -> None:
+    """Continue from the best schedule in the window of the operations `first` to `stop` - 1 in the order of start times."""
     selection, shop = search.selection, search.shop
     selection.sequence[:] = search.latest
     search.counts[NOW] = rebuild(shop, selection)
@@ -74,10 +75,18 @@ def next_window(search: Search, first: int, stop: int) -> None:
 
 
 @kernel(nogil=True)
-def advance(search: Search, cut: int, shortest: int, longest: int, units: int) -> int:
-    """Make up to `units` moves in the window, fewer where `cut` of them made it no better; returns how many are left.
+def advance(search: TabuState, cut: int, shortest: int, longest: int, units: int) -> int:
+    """Make up to `units` moves in the window; end early after `cut` moves without an improvement.
 
-    A pair reversed stays so for shortest..longest moves, at random.
+    Args:
+        search: The state, updated in place.
+        cut: Moves without an improvement after which the search ends.
+        shortest: Least tenure: moves for which a reversed pair must stay reversed; drawn uniformly from shortest..longest.
+        longest: Greatest tenure.
+        units: The most moves to make.
+
+    Returns:
+        The number of units that are left.
     """
     counts, tabu, random = search.counts, search.tabu, search.random
     shop, selection, window, scan = search.shop, search.selection, search.window, search.scan
@@ -105,9 +114,9 @@ def advance(search: Search, cut: int, shortest: int, longest: int, units: int) -
 
 @kernel(borrow=True)
 def forbid(shop: Shop, sequence: NDArray[np.uint32], tabu: NDArray[np.int32], a: int, b: int, until: int) -> None:
-    """Let no move undo a pair that the move of place a to place b reverses, up to the move `until`."""
+    """Make the pairs that moving place a to b of `sequence` reverses tabu up to the move `until`; call it before `shift`."""
     m, member = shop.machine[sequence[a]], shop.member
-    k, base, moved = shop.able[m], shop.pair[m], member[sequence[a]]
+    k, base, moved = shop.eligible[m], shop.pair[m], member[sequence[a]]
     if a < b:
         for at in range(a + 1, b + 1):
             tabu[base + moved * k + member[sequence[at]]] = until

@@ -1,11 +1,12 @@
 """The neighbourhood N7 (Zhang, Li, Guan and Rao, Computers & Operations Research 34, 2007) on one random critical path.
 
-In every critical block, an operation goes right behind the last or right before the first one, or the first goes right
-behind, or the last right before, one within. A move is kept where it cannot make a cycle (Balas and Vazacopoulos, 1998,
-propositions 2.2 and 2.3, made strict for durations of zero), and judged by the longest path through the operations moved,
-with heads and tails as theirs would become (section 2.2 there): exact most times, and hardly ever over the makespan.
-A block has no gaps, so a path through the one that moves is known at once; where that alone is too long, the rest is not
-looked at. Only what is in the search's window (windows.py) is looked at.
+In every critical block, an operation is moved directly after the last or directly before the first one, or the first is moved
+directly after an inner one, or the last directly before one. A move is considered if it cannot create a cycle (Balas and
+Vazacopoulos, 1998, propositions 2.2 and 2.3, made strict for durations of zero). It is estimated by the longest path through the
+operations of the moved stretch, with the heads and tails that they would have (section 2.2 there): mostly exact, and rarely above
+the true makespan.
+A block has no gaps, so one path through the moved operation is known at once; if its length exceeds the best estimate, the other
+operations are not evaluated. Only operations in the search's window (windows.py) are considered.
 """
 
 # mypy: allow-untyped-defs
@@ -22,42 +23,56 @@ from corl.jit import kernel
 from corl.rng import below
 from corl.solvers.jobshop.tabu.windows import FIRST, JOBS, MACHINES
 
-__all__ = ["BARRED", "ESTIMATE", "FROM", "LENGTH", "TIES", "Scan", "choose_move", "feasible", "new_scan"]
+__all__ = ["ESTIMATE", "FROM", "LENGTH", "TABU_COUNT", "TIES", "Scan", "choose_move", "feasible", "new_scan"]
 
-_FAR = 2**40
-ESTIMATE, FROM, TO, TIES, BARRED, BARRED_FROM, BARRED_TO, LENGTH = range(8)  # what `found` of a Scan holds
+_INFINITY = 2**40
+ESTIMATE, FROM, TO, TIES, TABU_COUNT, TABU_FROM, TABU_TO, LENGTH = range(8)  # entries of `Scan.found`
 
 
 class Scan(NamedTuple):
-    """Scratch of a look at the neighbourhood."""
+    """Working memory for one evaluation of the neighbourhood."""
 
     path: NDArray[np.uint32]
     """[N] a critical path, last operation first."""
     ahead: NDArray[np.int64]
-    """[N] heads or tails as a move would make them."""
+    """[N] by place in `sequence`: the heads or tails that a move would result in."""
     found: NDArray[np.int64]
-    """[8] the best move that is not tabu: its estimate, from, to, ties; a random tabu one: count, from, to; the path's length."""
+    """[8] ESTIMATE, FROM, TO, TIES: the best move that is not tabu, and the number of moves tied with it; TABU_COUNT, TABU_FROM,
+    TABU_TO: the number of tabu moves, and a random one of them; LENGTH: the length of `path`."""
 
 
 def new_scan(n: int) -> Scan:
-    """For n operations."""
+    """Allocate a Scan for n operations."""
     return Scan(np.zeros(n, np.uint32), np.zeros(n, np.int64), np.zeros(8, np.int64))
 
 
 @kernel(borrow=True)
 def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random):
-    """(from, to), places of `sequence` for `shift`: the move of the least estimate among those that are not tabu.
+    """Choose the move with the least estimate among those that are not tabu; ties are broken at random.
 
-    A move is tabu if it reverses a pair whose entry in `tabu` is over `now`, unless its estimate is below `best`. Ties are
-    broken at random; where all moves are tabu a random one is taken; (-1, -1) where there is none.
+    A move is tabu if it reverses a pair whose entry in `tabu` exceeds `now`, unless its estimate is below `best`.
+
+    Args:
+        shop: Shop of the instance.
+        selection: Selection with exact ends and rests in the window.
+        window: Window of operations that may be moved.
+        scan: Scan, overwritten.
+        tabu: int32 [pairs], for each ordered pair the move up to which it must not be established again.
+        now: The number of the present move.
+        best: The best makespan of the search.
+        makespan: The current makespan.
+        random: uint64 [1], the state of the random number generator.
+
+    Returns:
+        (from, to), places in `sequence` for `shift`: a random tabu move if all moves are tabu; (-1, -1) if there is no move.
     """
     found, path, ahead = scan.found, scan.path, scan.ahead
     sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
     earlier, later, p, member = shop.earlier, shop.later, shop.duration, shop.member
     end, rest = selection.end, selection.rest
-    found[ESTIMATE], found[FROM], found[TO], found[TIES] = _FAR, -1, -1, 0
-    found[BARRED], found[BARRED_FROM], found[BARRED_TO] = 0, -1, -1
-    found[LENGTH] = _windows_path(shop, selection, window, path, makespan, random)
+    found[ESTIMATE], found[FROM], found[TO], found[TIES] = _INFINITY, -1, -1, 0
+    found[TABU_COUNT], found[TABU_FROM], found[TABU_TO] = 0, -1, -1
+    found[LENGTH] = _path_in_window(shop, selection, window, path, makespan, random)
     i = found[LENGTH] - 1
     while i >= 0:  # blocks: runs of the path along one machine
         j = i
@@ -65,23 +80,23 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
             j -= 1
         first, last = np.int64(place[path[i]]), np.int64(place[path[j]])
         m = shop.machine[path[i]]
-        size, pairs = shop.able[m], shop.pair[m]
+        size, pairs = shop.eligible[m], shop.pair[m]
         for k in range(_moves(last - first + 1) if j < i else 0):
             a, b = _move(first, last, k)
             if a < b:
                 if not feasible(sequence, later, rest, p, a, b):
                     continue
-                estimate = _judged_forward(sequence, earlier, later, before, after, p, end, rest, ahead, a, b, found[ESTIMATE])
+                estimate = _estimate_forward(sequence, earlier, later, before, after, p, end, rest, ahead, a, b, found[ESTIMATE])
             else:
                 if not feasible(sequence, earlier, end, p, a, b):
                     continue
-                estimate = _judged_backward(sequence, earlier, later, before, after, p, end, rest, ahead, b, a, found[ESTIMATE])
+                estimate = _estimate_backward(sequence, earlier, later, before, after, p, end, rest, ahead, b, a, found[ESTIMATE])
             if estimate > found[ESTIMATE]:
                 continue
             if estimate >= best and _tabu(sequence, member, tabu, pairs, size, now, a, b):
-                found[BARRED] += 1
-                if below(random, found[BARRED]) == 0:
-                    found[BARRED_FROM], found[BARRED_TO] = a, b
+                found[TABU_COUNT] += 1
+                if below(random, found[TABU_COUNT]) == 0:
+                    found[TABU_FROM], found[TABU_TO] = a, b
                 continue
             found[TIES] = 1 if estimate < found[ESTIMATE] else found[TIES] + 1
             if found[TIES] == 1 or below(random, found[TIES]) == 0:
@@ -89,12 +104,12 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
         i = j - 1
     if found[FROM] >= 0:
         return found[FROM], found[TO]
-    return found[BARRED_FROM], found[BARRED_TO]
+    return found[TABU_FROM], found[TABU_TO]
 
 
 @kernel(borrow=True)
-def _windows_path(shop, selection, window, path, makespan, random):
-    """The part within the window of a longest path, at random where there are several, into `path`; returns its length."""
+def _path_in_window(shop, selection, window, path, makespan, random):
+    """Write to `path` the part of a longest path in the window, a random one if there are several; return its length."""
     later, sequence, after, end, rest = shop.later, selection.sequence, selection.after, selection.end, selection.rest
     count, i = 0, np.uint32(len(path))
     for k in range(window.span[JOBS]):
@@ -109,12 +124,12 @@ def _windows_path(shop, selection, window, path, makespan, random):
             count += 1
             if below(random, count) == 0:
                 i = x
-    return _traced(shop.earlier, selection.before, selection.rank, end, shop.duration, window.span[FIRST], i, path, random)
+    return _trace_back(shop.earlier, selection.before, selection.rank, end, shop.duration, window.span[FIRST], i, path, random)
 
 
 @kernel(borrow=True)
-def _traced(earlier, before, rank, end, p, first, i, path, random):
-    """What makes i end when it does, back to rank `first`, at random where it forks, into `path`; returns how many."""
+def _trace_back(earlier, before, rank, end, p, first, i, path, random):
+    """Trace a longest path from operation i back to rank `first`, choosing at random at forks, into `path`; return its length."""
     n, length = len(path), 0
     while i < n and rank[i] >= first:
         path[length] = i
@@ -139,7 +154,7 @@ def _moves(size):
 
 @kernel(inline=True)
 def _move(first, last, k):
-    """The k-th move of the block at places first..last, none twice: from, to."""
+    """Return the k-th of the distinct moves of the block at places first..last, as (from, to)."""
     size = last - first + 1
     if k < size - 1:
         return first + k, last
@@ -152,10 +167,18 @@ def _move(first, last, k):
 
 @kernel(borrow=True)
 def feasible(sequence, neighbour, times, p, a, b):
-    """Return whether moving the operation at place a to place b certainly makes no cycle.
+    """Return whether moving the operation at place a to place b of its machine provably creates no cycle.
 
-    For a < b there must be no path from the moved one's successor in the job to what stands at b: `neighbour` is `later` and
-    `times` are the rests; for a > b they are `earlier` and the ends.
+    For a < b there must be no path from the job successor of the moved operation to the operation at b; for a > b, no path from
+    the operation at b to the job predecessor.
+
+    Args:
+        sequence: uint32 [N], the machine orders.
+        neighbour: uint32 [N], `Shop.later` for a < b, `Shop.earlier` for a > b.
+        times: int32, `Selection.rest` for a < b, `Selection.end` for a > b.
+        p: int32 [N], durations.
+        a: Place in `sequence` of the operation.
+        b: Its new place.
     """
     x, last = neighbour[sequence[a]], sequence[b]
     if x >= len(sequence):
@@ -165,10 +188,10 @@ def feasible(sequence, neighbour, times, p, a, b):
 
 
 @kernel(borrow=True)
-def _judged_forward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
-    """The longest path through what moves where the operation u at place a goes right behind that at place b.
+def _estimate_forward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
+    """Return the longest path through places a..b if the operation at place a is moved directly after the one at place b.
 
-    Anything over `limit` once it is that.
+    As soon as it is known to exceed `limit`, any value above `limit` is returned. `ahead` [N] is scratch.
     """
     u, v = s[a], s[b]
     done = np.int64(end[before[u]])
@@ -193,8 +216,11 @@ def _judged_forward(s, earlier, later, before, after, p, end, rest, ahead, a, b,
 
 
 @kernel(borrow=True)
-def _judged_backward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
-    """The longest path through what moves where the operation v at place b goes right before that at place a."""
+def _estimate_backward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
+    """Return the longest path through places a..b if the operation at place b is moved directly before the one at place a.
+
+    As soon as it is known to exceed `limit`, any value above `limit` is returned. `ahead` [N] is scratch.
+    """
     u, v = s[a], s[b]
     tail = np.int64(rest[after[v]])
     done = np.int64(max(end[earlier[v]], end[before[u]]))
@@ -219,7 +245,10 @@ def _judged_backward(s, earlier, later, before, after, p, end, rest, ahead, a, b
 
 @kernel(borrow=True)
 def _tabu(sequence, member, tabu, pairs, size, now, a, b):
-    """Return whether the move reverses a tabu pair; the table of the machine's pairs begins at `pairs`."""
+    """Return whether moving place a to place b reverses a tabu pair.
+
+    The machine's pairs begin at entry `pairs` of `tabu`; `size` operations can be processed on it (`Shop.eligible`).
+    """
     moved = member[sequence[a]]
     if a < b:
         for at in range(a + 1, b + 1):

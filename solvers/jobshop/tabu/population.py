@@ -13,50 +13,56 @@ from corl.rng import below
 
 __all__ = ["Population"]
 
-_GROWTH = 2  # of the size, from one population to the next
+_GROWTH = 2  # factor of the size, from one population to the next
 
 _Member = tuple[Any, ...]
 
 
 class Population:
-    """At most `size` members, no two equal, and their objective values; threads may share one.
+    """A set of at most `capacity` distinct members with their objective values; threads may share it.
 
-    Where as many tabu searches as it has members, one after another, made none of them better, it has converged. If it `grows`,
-    the best then stays, and another population, twice as large, is filled beside it (Peng, Lu and Cheng fill one of the same
-    size).
+    The population has converged once as many consecutive tabu searches as it has members have improved none of them. If it
+    `grows`, only the best member is then kept, the capacity is doubled, and the population is filled again (Peng, Lu and Cheng
+    keep the size).
+
+    Args:
+        size: The first capacity.
+        equal: Function that returns whether two members of equal objective value are the same schedule.
+        grows: Whether a converged population is replaced by a larger one.
     """
 
-    def __init__(self, size: int, alike: Callable[[_Member, _Member], bool], grows: bool) -> None:
-        self.size, self._room, self._alike, self._grows = size, size, alike, grows
-        self._idle = 0  # tabu searches since a member was made better
+    def __init__(self, size: int, equal: Callable[[_Member, _Member], bool], grows: bool) -> None:
+        self.size, self._capacity, self._equal, self._grows = size, size, equal, grows
+        self._idle = 0  # tabu searches since the population last improved
         self._lock = threading.Lock()
         self._members: list[_Member] = []
         self._values: list[int] = []
 
     @property
-    def room(self) -> int:
-        """The size of the present population."""
-        return self._room
+    def capacity(self) -> int:
+        """The present maximal number of members."""
+        return self._capacity
 
     @property
     def values(self) -> list[int]:
-        """Return the objective values of the members."""
+        """The objective values of the members."""
         return list(self._values)
 
     def add(self, member: _Member, value: int) -> None:
-        """Take a member in: while there is room, otherwise in place of the worst, if no worse and unlike all."""
+        """Insert a member unless it equals another one; a full population replaces its worst member, by one that is no worse."""
         with self._lock:
             self._idle += 1
-            self._take(member, value)
-            if self._grows and len(self._members) == self._room > 1 and self._idle >= self._room:
+            self._insert(member, value)
+            if self._grows and len(self._members) == self._capacity > 1 and self._idle >= self._capacity:
                 best = int(np.argmin(self._values))
                 self._members, self._values = [self._members[best]], [self._values[best]]
-                self._room, self._idle = self._room * _GROWTH, 0
+                self._capacity, self._idle = self._capacity * _GROWTH, 0
 
-    def _take(self, member: _Member, value: int) -> None:
-        if any(known == value and self._alike(each, member) for known, each in zip(self._values, self._members)):
+    def _insert(self, member: _Member, value: int) -> None:
+        """Insert a member as `add` describes, and reset the count of searches without an improvement if it is one."""
+        if any(known == value and self._equal(each, member) for known, each in zip(self._values, self._members)):
             return
-        if len(self._members) == self._room:
+        if len(self._members) == self._capacity:
             worst = int(np.argmax(self._values))
             if value > self._values[worst]:
                 return
@@ -69,9 +75,9 @@ class Population:
         self._values.append(value)
 
     def parents(self, random: NDArray[np.uint64]) -> tuple[_Member, _Member] | None:
-        """Two members at random; None while there is room."""
+        """Return two different members at random; None until the population is full."""
         with self._lock:
-            if not len(self._members) == self._room > 1:
+            if not len(self._members) == self._capacity > 1:
                 return None
-            i, j = (below(random, count) for count in (self._room, self._room - 1))
+            i, j = (below(random, count) for count in (self._capacity, self._capacity - 1))
             return self._members[i], self._members[j + (j >= i)]

@@ -1,4 +1,4 @@
-"""Path relinking: a selection between two others, which keeps every order of two operations that these have in common."""
+"""Path relinking: a selection between two others that keeps every order of two operations that both have in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corl.solvers.jobshop.tabu.selection import Selection, Shop, rebuild, set_se
 
 __all__ = ["distance", "relink"]
 
-_WHOLE = 1024  # parts of the way
+_WHOLE = 1024  # the denominator of shares of the path
 
 
 def relink(
@@ -24,11 +24,20 @@ def relink(
     random: NDArray[np.uint64],
     selection: Selection,
 ) -> None:
-    """A sequence between `one` and `other` into `selection.sequence`, at a random share low..high of the way.
+    """Write a sequence between `one` and `other` to `selection.sequence`.
 
-    Peng, Lu and Cheng (Computers & Operations Research 53, 2015) walk the path by swaps and repair what they break. Here the
-    operations are sorted by the weighted mean of their heads in the two (of equal heads, of their places in a topological
-    order): what precedes in both precedes in the result, jobs included, so it has no cycle.
+    Peng, Lu and Cheng (Computers & Operations Research 53, 2015) walk the path by swaps and repair infeasible schedules. Here the
+    operations are sorted by the weighted mean of their heads in the two parents (at equal heads, of their positions in a
+    topological order): if x precedes y in both parents or in a job, it does so in the result, which has therefore no cycle.
+
+    Args:
+        shop: Shop of the instance.
+        one: uint32 [N], sequence of the first parent.
+        other: uint32 [N], sequence of the second parent.
+        low: Least share of the path from `one` to `other`; the share is drawn uniformly from low..high.
+        high: Greatest share.
+        random: uint64 [1], the state of the random number generator.
+        selection: Overwritten; only its sequence is valid afterwards.
     """
     share = int(_WHOLE * (low + (high - low) * uniform(random)))
     key = np.zeros(len(one), np.int64)
@@ -39,7 +48,10 @@ def relink(
 
 @kernel
 def _add_times(shop: Shop, sequence: NDArray[np.uint32], share: int, selection: Selection, key: NDArray[np.int64]) -> None:
-    """Add `share` times the heads in a selection to `key`, in units so fine that places in a topological order break ties."""
+    """Add `share` times the heads in the selection of `sequence` to `key` [N]; ranks in a topological order break ties.
+
+    A head counts N units per unit of time, a rank one unit. `selection` is overwritten.
+    """
     copy(sequence, selection.sequence, len(sequence))
     rebuild(shop, selection)
     end, rank, p = selection.end, selection.rank, shop.duration
@@ -49,7 +61,7 @@ def _add_times(shop: Shop, sequence: NDArray[np.uint32], share: int, selection: 
 
 @kernel
 def distance(shop: Shop, one: NDArray[np.uint32], other: NDArray[np.uint32], enough: int) -> int:
-    """Return the number of pairs of operations of one machine that two sequences order differently, counted up to `enough`."""
+    """Return the number of pairs of operations of a machine that two sequences [N] order differently, counted up to `enough`."""
     place, count = np.empty(len(one), np.int32), 0
     for at in range(len(other)):
         place[other[at]] = at

@@ -31,11 +31,11 @@ _MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
 class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
-    Beyond 2,000 operations each tabu search goes through windows of time.
-    Where operations have choices of machines, a move may also take a critical one to the best place of another machine. For the
-    weighted tardiness moves are swaps of neighbours on the critical paths of late jobs, and other machines for what is there;
-    they are judged by the true objective.
-    With `workers`, each is a thread, and all share the population.
+    Beyond 2,000 operations each tabu search moves through time windows.
+    In flexible shops, a move may also take a critical operation to the best position on another machine. For the weighted
+    tardiness, moves are swaps of neighbours on the critical paths of late jobs, and changes of machine of operations on these
+    paths; they are evaluated by the true objective.
+    With `workers`, each worker is a thread, and all share the population.
     """
 
     population: int = option(
@@ -120,7 +120,7 @@ class Tabu(Solver):
         return completion(environment, row, iterations, seed)
 
     def _search(self, instance: JobShopInstance, run: Run, bound: Callable[[], object] = lambda: None) -> None:
-        """TS/PR; `bound` is called once there is a schedule."""
+        """Run TS/PR; `bound` is called once there is a schedule."""
         from corl.solvers.jobshop.tabu.team import Team
 
         searches = self._path_relinking(instance, run.seed)
@@ -136,6 +136,7 @@ class Tabu(Solver):
             team.finish()
 
     def _path_relinking(self, instance: JobShopInstance, seed: int) -> PathRelinking:
+        """Return the search for an instance, with the defaults of the options resolved."""
         from corl.solvers.jobshop.tabu.classic import ClassicTabu
         from corl.solvers.jobshop.tabu.flexible import FlexibleTabu
         from corl.solvers.jobshop.tabu.path_relinking import PathRelinking, TabuParameters
@@ -150,7 +151,7 @@ class Tabu(Solver):
 
 
 def _first_start(instance: JobShopInstance, searches: PathRelinking, run: Run) -> None:
-    """Start from the user's schedule, else from that of the best of the dispatching rules."""
+    """Start from the user's schedule or, without one, from the best schedule of the dispatching rules."""
     from corl.solvers.jobshop.dispatch.rules import rules_for
 
     for rule in () if run.warm_start is not None else rules_for(instance):
@@ -163,7 +164,7 @@ def _first_start(instance: JobShopInstance, searches: PathRelinking, run: Run) -
 
 
 def _report(searches: PathRelinking, run: Run) -> None:
-    """Report the best schedule since the last start where it is better than all before."""
+    """Report the best schedule since the last start if it is the best of the run."""
     if run.objective is None or searches.value < run.objective:
         run.report(searches.schedule(), searches.value)
 

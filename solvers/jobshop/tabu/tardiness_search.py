@@ -1,9 +1,9 @@
-"""One tabu search for the total weighted tardiness: swaps of neighbours on the critical paths of late jobs, and other machines.
+"""One tabu search for the total weighted tardiness: swaps on the critical paths of late jobs, and moves to other machines.
 
-A swap of u and v, next to each other on a machine, can help job j only if both are on a longest path to its end (Mati,
-Dauzere-Peres and Lahlou, European Journal of Operational Research 212, 2011, whose neighbourhood this is). So can another machine
-for an operation there, where it goes to about the place at which it need not wait. Each is made, judged by the true objective
-and undone, not estimated: that would take a tail for each pair of an operation and a job.
+A swap of u and v, adjacent on a machine, can only reduce the tardiness of job j if both lie on a longest path to its end (this is
+the neighbourhood of Mati, Dauzere-Peres and Lahlou, European Journal of Operational Research 212, 2011). In a flexible shop an
+operation on such a path may also move to another machine, near the position at which it does not have to wait. Each move is made,
+evaluated by the true objective and undone, not estimated: an estimate would need a tail for each pair of an operation and a job.
 """
 
 # mypy: allow-untyped-defs
@@ -18,18 +18,25 @@ from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below
 from corl.solvers.jobshop.tabu.longest_paths import reorder_forward, sweep_ends
-from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, Search
-from corl.solvers.jobshop.tabu.reassignment import Choices, reassign, soonest
+from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, TabuState
+from corl.solvers.jobshop.tabu.reassignment import Choices, earliest_place, reassign
 from corl.solvers.jobshop.tabu.selection import link, rebuild
 
 __all__ = ["advance_tardiness", "begin_tardiness", "late_moves", "move", "swap", "tardiness"]
 
-_LOOKED_AT = 64  # moves that are tried, at the most, at random: in large instances most operations are on some late job's path
+_MOST_EVALUATED = 64  # the most moves evaluated, at random: in large instances most operations are on some late job's path
 
 
 @kernel(borrow=True)
 def tardiness(last, end, due, weight):
-    """The total weighted tardiness, of jobs whose last operations are `last`; due, weight: int64 [J]."""
+    """Return the total weighted tardiness.
+
+    Args:
+        last: uint32 [J], the last operation of each job.
+        end: int32, the end of each operation.
+        due: int64 [J], due dates.
+        weight: int64 [J], weights.
+    """
     total = np.int64(0)
     for j in range(len(last)):
         total += weight[j] * max(np.int64(0), end[last[j]] - due[j])
@@ -37,8 +44,8 @@ def tardiness(last, end, due, weight):
 
 
 @kernel
-def begin_tardiness(search: Search, choices: Choices, due: NDArray[np.int64], weight: NDArray[np.int64]) -> None:
-    """Start from the choices taken and the orders in `search.selection.sequence`."""
+def begin_tardiness(search: TabuState, choices: Choices, due: NDArray[np.int64], weight: NDArray[np.int64]) -> None:
+    """Start from `choices.taken` and the machine orders in `search.selection.sequence`."""
     rebuild(search.shop, search.selection)
     search.counts[NOW] = search.counts[VALUE] = tardiness(search.shop.last, search.selection.end, due, weight)
     search.counts[IDLE] = 0
@@ -48,7 +55,7 @@ def begin_tardiness(search: Search, choices: Choices, due: NDArray[np.int64], we
 
 @kernel(nogil=True)
 def advance_tardiness(
-    search: Search,
+    search: TabuState,
     choices: Choices,
     due: NDArray[np.int64],
     weight: NDArray[np.int64],
@@ -57,7 +64,22 @@ def advance_tardiness(
     longest: int,
     units: int,
 ) -> int:
-    """As `flexible_search.advance_flexible`, for the total weighted tardiness, by the best move that is not tabu."""
+    """Make up to `units` moves, each the best that is not tabu; end early after `cut` moves without an improvement.
+
+    Args:
+        search: The state, updated in place; its values are total weighted tardinesses.
+        choices: The assignment of operations to machines, updated in place.
+        due: int64 [J], due dates.
+        weight: int64 [J], weights of the jobs.
+        cut: Moves without an improvement after which the search ends.
+        shortest: Least tenure: moves for which a pair stays swapped, or an operation on its new machine; drawn uniformly from
+            shortest..longest.
+        longest: Greatest tenure.
+        units: The most moves to make.
+
+    Returns:
+        The number of units that are left.
+    """
     counts, shop, selection, tabu, random = search.counts, search.shop, search.selection, search.tabu, search.random
     while units > 0 and counts[IDLE] < cut:
         units -= 1
@@ -75,7 +97,7 @@ def advance_tardiness(
             choices.tabu[v] = until
             move(shop, selection, choices, v, c, at)
         else:
-            tabu[_pair(shop, selection.sequence[at], selection.sequence[at + 1])] = until
+            tabu[_pair_index(shop, selection.sequence[at], selection.sequence[at + 1])] = until
             swap(shop, selection, at)
         counts[NOW] = tardiness(shop.last, selection.end, due, weight)
         counts[IDLE] += 1
@@ -88,53 +110,58 @@ def advance_tardiness(
 
 @kernel(borrow=True)
 def _choose(shop, selection, choices, tabu, now, best, due, weight, random):
-    """The best of some moves that are not tabu (all tabu: a random one), as (at, operation, choice).
+    """Evaluate up to _MOST_EVALUATED random moves, and return the best that is not tabu; a random one if all are tabu.
 
-    The operation takes the choice and goes before what stands at place `at`; or choice is -1, and what stands there is swapped
-    with what stands behind. at is -1 where there is none.
+    A move is tabu if its entry exceeds `now`, unless its value is below `best`. Ties are broken at random.
+
+    Returns:
+        (at, operation, choice): the operation takes the choice and is inserted before the operation at place `at`; with choice
+        -1, the operations at places `at` and `at` + 1 are swapped. `at` is -1 if there is no move.
     """
     sequence, found, n = selection.sequence, choices.moves, len(shop.earlier)
     count = late_moves(shop, selection, choices, due, found, random)
     nothing = (np.int64(-1), np.uint32(0), np.int64(-1))
-    chosen, barred, least, ties = nothing, nothing, np.int64(2**62), 0
-    for k in range(min(count, _LOOKED_AT)):
+    chosen, tabu_move, least, ties = nothing, nothing, np.int64(2**62), 0
+    for k in range(min(count, _MOST_EVALUATED)):
         other = k + below(random, count - k)
         found[k], found[other] = found[other], found[k]
         v, c = np.uint32(found[k] % n), np.int64(-1)
         if found[k] < n:
             at = np.int64(selection.place[v]) - 1
-            free = tabu[_pair(shop, sequence[at + 1], sequence[at])] <= now
+            free = tabu[_pair_index(shop, sequence[at + 1], sequence[at])] <= now
             swap(shop, selection, at)
             value = tardiness(shop.last, selection.end, due, weight)
             swap(shop, selection, at)
         else:
-            c = _another(choices, v, random)
-            at, free = _place(shop, selection, v, choices.machine[c], random), choices.tabu[v] <= now
+            c = _other_choice(choices, v, random)
+            at, free = _random_place(shop, selection, v, choices.machine[c], random), choices.tabu[v] <= now
             if at < 0:
                 continue
-            value = _tried(shop, selection, choices, v, c, at, due, weight)
+            value = _value_after(shop, selection, choices, v, c, at, due, weight)
         if not free and value >= best:
-            barred = (at, v, c)  # the looks are in random order, so the last is a random one
+            tabu_move = (at, v, c)  # moves are evaluated in random order, so the last one is random
             continue
         ties = 1 if value < least else ties + (value == least)
         if value < least or (value == least and below(random, ties) == 0):
             chosen, least = (at, v, c), value
-    return chosen if chosen[0] >= 0 else barred
+    return chosen if chosen[0] >= 0 else tabu_move
 
 
 @kernel(borrow=True)
-def _another(choices, v, random):
-    """A random one of the choices of v that are not taken; there are some."""
+def _other_choice(choices, v, random):
+    """Return a random choice of v other than the current one; v must have several."""
     c = np.int64(choices.first[v]) + below(random, choices.first[v + 1] - choices.first[v] - 1)
     return c + (c >= choices.taken[v])
 
 
 @kernel(borrow=True)
-def _place(shop, selection, v, m, random):
-    """Where v can go on machine m: before the first that ends after v could begin, or behind that one; -1 if that may make a
-    cycle."""
+def _random_place(shop, selection, v, m, random):
+    """Return a place for v on machine m: before or after the first operation that ends later than v could start, at random.
+
+    Returns -1 if v might create a cycle there.
+    """
     n, end, job_next = len(shop.earlier), selection.end, shop.later[v]
-    at = soonest(shop, selection, m, end[shop.earlier[v]])
+    at = earliest_place(shop, selection, m, end[shop.earlier[v]])
     if at < shop.first[m + 1]:
         at += below(random, 2)
     if at == shop.first[m] or job_next >= n:
@@ -144,8 +171,8 @@ def _place(shop, selection, v, m, random):
 
 
 @kernel(borrow=True)
-def _tried(shop, selection, choices, v, c, to, due, weight):
-    """What the schedule would be worth if v took choice c before what stands at place `to`."""
+def _value_after(shop, selection, choices, v, c, to, due, weight):
+    """Return the total weighted tardiness if v took choice c before the operation at place `to`; the schedule is restored."""
     taken, place = choices.taken[v], np.int64(selection.place[v])
     move(shop, selection, choices, v, c, to)
     value = tardiness(shop.last, selection.end, due, weight)
@@ -155,33 +182,42 @@ def _tried(shop, selection, choices, v, c, to, due, weight):
 
 @kernel(borrow=True)
 def move(shop, selection, choices, v, c, to):
-    """As `reassign`, with the ends behind anew; not the rests."""
+    """`reassign`, and recompute the ends of the operations after the change; rests are not updated."""
     lowest, _ = reassign(shop, selection, choices, v, c, to)
     sweep_ends(selection.order, shop.earlier, selection.before, selection.end, shop.duration, lowest, len(selection.order))
 
 
 @kernel(borrow=True)
-def _pair(shop, x, y):
-    """Where the entry of (x, y) stands in the table of pairs: the move up to which x must not come before y again."""
+def _pair_index(shop, x, y):
+    """Return the index of the pair (x, y) in the table of pairs; its entry is the move up to which x must not precede y again."""
     m = shop.machine[x]
-    return shop.pair[m] + shop.member[x] * np.int64(shop.able[m]) + shop.member[y]
+    return shop.pair[m] + shop.member[x] * np.int64(shop.eligible[m]) + shop.member[y]
 
 
 @kernel(borrow=True)
 def late_moves(shop, selection, choices, due, found, random):
-    """Moves on the critical paths of late jobs into `found` [2 N]; returns how many.
+    """Write the moves on critical paths of late jobs to `found`, and return their number.
 
-    One is an operation that can be swapped with the one before it on the machine, or N + one that has other choices. From the
-    end of every late job one longest path is followed back, at random where it forks, up to where another was.
+    From the end of each late job one longest path is followed back, at random at forks, until it meets an operation that was
+    visited before.
+
+    Args:
+        shop: Shop of the instance.
+        selection: Selection with exact ends; `marked` is scratch.
+        choices: Choices of machines.
+        due: int64 [J], due dates.
+        found: uint32 [2 N], overwritten: i is a swap of operation i with its machine predecessor, N + i a move of operation i to
+            another machine.
+        random: uint64 [1], the state of the random number generator.
     """
     earlier, later, before, end, p = shop.earlier, shop.later, selection.before, selection.end, shop.duration
-    n, seen, count = len(selection.sequence), selection.marked, 0
+    n, visited, count = len(selection.sequence), selection.marked, 0
     for j in range(len(shop.last)):
         i = shop.last[j]
         if end[i] <= due[j]:
             continue
-        while i < n and not seen[i]:
-            seen[i] = 1
+        while i < n and not visited[i]:
+            visited[i] = 1
             x, y, start = earlier[i], before[i], end[i] - p[i]
             by_job, by_machine = x < n and end[x] == start, y < n and end[y] == start
             if by_job and by_machine and x != y:
@@ -198,20 +234,20 @@ def late_moves(shop, selection, choices, due, found, random):
                 i = y
             else:
                 i = x if by_job else np.uint32(n)
-    seen[:] = 0
+    visited[:] = 0
     return count
 
 
 @kernel(borrow=True)
 def swap(shop, selection, at):
-    """Swap the operations at places at and at + 1 of one machine, and compute the ends behind anew; not the rests.
+    """Swap the operations at places `at` and `at` + 1 of one machine, and recompute the ends after them; rests are not updated.
 
-    There must be no path from one to the other but the pair itself; then the same call undoes it.
+    There must be no path between the two except the arc between them. The same call undoes the swap.
     """
     sequence, before, rank = selection.sequence, selection.before, selection.rank
     u, v = sequence[at], sequence[at + 1]
     m, k = shop.machine[u], np.int64(rank[u])
     sequence[at], sequence[at + 1] = v, u
     link(sequence, selection.place, before, selection.after, at, at + 1, shop.first[m], shop.first[m + 1])
-    reorder_forward(shop.earlier, before, selection.order, rank, selection.marked, selection.spare, u, v)
+    reorder_forward(shop.earlier, before, selection.order, rank, selection.marked, selection.scratch, u, v)
     sweep_ends(selection.order, shop.earlier, before, selection.end, shop.duration, k, len(sequence))

@@ -1,4 +1,4 @@
-"""Tabu searches side by side: threads whose kernels run without Python's lock, and one population that all of them feed."""
+"""Parallel tabu searches: threads whose kernels release Python's global lock, and one population that all of them feed."""
 
 from __future__ import annotations
 
@@ -16,71 +16,71 @@ if TYPE_CHECKING:
 
 __all__ = ["Team"]
 
-_LOOK = 0.02  # seconds between two looks of a helper at whether it must end
+_CHECK_INTERVAL = 0.02  # seconds after which a helper checks whether it must end
 
 
 class Team:
-    """`run.workers` - 1 more searches of the instance in threads; a context manager, leaving it ends them.
+    """`run.workers` - 1 helper threads that search the same instance; a context manager that ends them on exit.
 
-    With a time limit they share the population: what one has found is a parent for all. With `iterations` each has its own
-    and makes as many moves, so that a seed gives the same bits.
+    With a time limit all share one population, so that each can relink the schedules of the others. With `iterations`, each
+    helper has a separate population and makes that many moves, so that a seed determines the result bit by bit.
     """
 
     def __init__(self, searches: PathRelinking, run: Run) -> None:
-        self._searches, self._run, self._over = searches, run, threading.Event()
+        self._searches, self._run, self._stopping = searches, run, threading.Event()
         self._futures: list[Future[None]] = []
-        self._news: list[tuple[int, Schedule] | None] = []
+        self._improvements: list[tuple[int, Schedule] | None] = []
         if run.workers == 1:
             return
         self._pool = ThreadPoolExecutor(run.workers - 1)
         for k in range(1, run.workers):
-            self._news.append(None)
-            self._futures.append(self._pool.submit(self._help, k))
+            self._improvements.append(None)
+            self._futures.append(self._pool.submit(self._run_helper, k))
 
     def __enter__(self) -> Team:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._over.set()
+        self._stopping.set()
         if self._futures:
             self._pool.shutdown()
 
     def report(self) -> None:
-        """Tell the run what helpers have found since; not with `iterations`, where `finish` does. Raises what one raised."""
+        """Report to the run what helpers have found, and raise their errors; with `iterations` only `finish` does so."""
         if self._run.iterations is None:
-            self._tell()
+            self._report_found()
 
     def finish(self) -> None:
-        """Wait for helpers that have moves left to make, then tell the run the best of each, in order."""
+        """Wait for the helpers that have moves left to make, then report the best schedule of each to the run, in order."""
         run = self._run
         if run.iterations is not None:
             while not all(future.done() for future in self._futures) and not run.interrupted and run.remaining > 0.0:
-                time.sleep(_LOOK)
-        self._over.set()
+                time.sleep(_CHECK_INTERVAL)
+        self._stopping.set()
         for future in self._futures:
             future.result()
-        self._tell()
+        self._report_found()
 
-    def _tell(self) -> None:
+    def _report_found(self) -> None:
         for k, future in enumerate(self._futures):
             if future.done():
                 future.result()
-            found, self._news[k] = self._news[k], None
+            found, self._improvements[k] = self._improvements[k], None
             if found is not None and (self._run.objective is None or found[0] < self._run.objective):
                 self._run.report(found[1], found[0])
 
-    def _help(self, k: int) -> None:
-        """What helper k does: tabu searches until it is over, or it has made its moves."""
+    def _run_helper(self, k: int) -> None:
+        """Run helper k: tabu searches until the team stops, or the helper has made its moves."""
         seed = int(np.random.SeedSequence([self._run.seed, k]).generate_state(1)[0])
-        left, units, best = self._run.iterations, 1, None
-        searches = self._searches.fellow(seed, share=left is None)
-        while not self._over.is_set() and left != 0:
-            before, grant = time.perf_counter(), units if left is None else min(units, left)
+        remaining, units, best = self._run.iterations, 1, None
+        searches = self._searches.for_thread(seed, share=remaining is None)
+        while not self._stopping.is_set() and remaining != 0:
+            before, grant = time.perf_counter(), units if remaining is None else min(units, remaining)
             made = grant - searches.step(grant)
-            if left is not None:
-                left -= made
+            if remaining is not None:
+                remaining -= made
             if best is None or searches.value < best:
                 best = searches.value
-                self._news[k - 1] = (best, searches.schedule())
+                self._improvements[k - 1] = (best, searches.schedule())
             seconds = max(1e-6, time.perf_counter() - before) / max(1, made)
-            units = max(1, min(4 * units, int(_LOOK / seconds)))
+            units = max(1, min(4 * units, int(_CHECK_INTERVAL / seconds)))

@@ -1,4 +1,4 @@
-"""What a solver would put into a knapsack that a policy has partly filled."""
+"""Completion of a knapsack that a policy has partly filled, by a solver."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ __all__ = ["completion"]
 
 
 def completion(solver: Solver, environment: Environment, row: int, iterations: int) -> list[NDArray[np.int64]]:
-    """For each step all items of the solution that are left, the densest first; then those that still fit, one by one.
+    """Return for each step the items, int64 [k], any of which a solver's completion may take next.
 
-    Raises UsageError for an environment that is no knapsack's.
+    These are first all remaining items of the solver's solution, the densest first; then, one by one, items that still fit.
+    Raises UsageError if `environment` is no knapsack's.
     """
     if not isinstance(environment, KnapsackEnvironment):
         raise UsageError("it completes knapsacks; accepted: an environment of the problem knapsack")

@@ -2,8 +2,8 @@
 
 D. Pisinger, A minimal algorithm for the 0-1 knapsack problem, Operations Research 45, 1997. Items are sorted by density; the
 break solution takes the first ones up to the capacity. From its break item outwards, items are inserted on the right and
-removed on the left in turn; a state is a weight and a value that can be reached so. Dominated states go, and those that no
-item outside the core can make better than the incumbent; items that the same bound fixes are passed over.
+removed on the left in turn; a state is a weight and a value that can be reached in this way. Dominated states are dropped, and
+those from which no decision outside the core leads to more than the incumbent; items that the same bound fixes are skipped.
 """
 
 # mypy: allow-untyped-defs
@@ -33,48 +33,56 @@ __all__ = [
     "upper_bound",
 ]
 
-GOING, DONE, FULL_LISTS, FULL_NODES = range(4)  # what `expand` returns
-CAPACITY, VALUE, MARGIN, DENSITY, BREAK_VALUE, BREAK_WEIGHT = range(6)  # what `numbers` holds
-LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN, DECIDED = range(8)  # what `at` holds
+GOING, DONE, FULL_LISTS, FULL_NODES = range(4)  # results of `expand`
+CAPACITY, VALUE, MARGIN, DENSITY, BREAK_VALUE, BREAK_WEIGHT = range(6)  # indices of `numbers`
+LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN, DECIDED = range(8)  # indices of `at`
 
 
 class Core(NamedTuple):
-    """K items by falling density, and the states over the core LEFT + 1 .. RIGHT - 1."""
+    """K items by decreasing density, and the states over the core LEFT + 1 .. RIGHT - 1."""
 
     values: NDArray[np.float64]
     """[K]"""
     weights: NDArray[np.float64]
     """[K], positive"""
     numbers: NDArray[np.float64]
-    """[6] the capacity; the incumbent's value; by how much a bound must beat it at least; the break item's density; the break
-    solution's value and weight."""
+    """[6] indexed by CAPACITY ... BREAK_WEIGHT: the capacity; the incumbent's value; the least amount by which a bound must
+    exceed it; the break item's density; the break solution's value and weight."""
     at: NDArray[np.int64]
-    """[8] the next items to remove and to insert; how many states there are, and in which buffer; how many nodes; the
-    incumbent's node, -1 where it is not among the states; whose turn it is; how many items
-    were decided on."""
+    """[8] indexed by LEFT ... DECIDED: the next items to remove and to insert; the number of states and the buffer that holds
+    them; the number of nodes; the incumbent's node, -1 if it is not among the states; the side to extend next (0: right); the
+    number of items decided on."""
     value: NDArray[np.float64]
-    """[2, S] of the states, rising"""
+    """[2, S] values of the states, increasing"""
     weight: NDArray[np.float64]
-    """[2, S] of the states, rising"""
+    """[2, S] weights of the states, increasing"""
     node: NDArray[np.int32]
-    """[2, S] a state's last decision; -1 if it has none"""
+    """[2, S] last decision of each state; -1 if it has none"""
     parent: NDArray[np.int32]
-    """[P] of each decision, the one before it"""
+    """[P] the decision before each decision; -1 if there is none"""
     item: NDArray[np.int32]
-    """[P] and its item: inserted if it is the break item or one behind it, otherwise removed."""
+    """[P] item of each decision: inserted from the break item on, otherwise removed"""
 
 
 def new_core(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: float, integral: bool, known: float) -> Core:
-    """The break solution alone, of items sorted by density that do not all fit; `known` is the value of an incumbent."""
+    """Return a core with the break solution as its only state.
+
+    Args:
+        values: float64 [K], by decreasing density.
+        weights: float64 [K], positive; their sum exceeds the capacity.
+        capacity: The capacity.
+        integral: Whether values are integers, so that a better solution is better by 1.
+        known: The value of an incumbent.
+    """
     filled = np.cumsum(weights)
     split = int(np.searchsorted(filled, capacity, "right"))
-    worth, weight = float(values[:split].sum()), float(filled[split - 1]) if split else 0.0
+    break_value, weight = float(values[:split].sum()), float(filled[split - 1]) if split else 0.0
     total = float(values.sum())
     margin = 1.0 - 1e-9 - 1e-12 * total if integral else 1e-10 * known
-    numbers = np.array([capacity, max(known, worth), margin, values[split] / weights[split], worth, weight])
+    numbers = np.array([capacity, max(known, break_value), margin, values[split] / weights[split], break_value, weight])
     at = np.array([split - 1, split, 1, 0, 0, -1, 0, 0])
     core = Core(values, weights, numbers, at, *_lists(1024), np.zeros(4096, np.int32), np.zeros(4096, np.int32))
-    core.value[0, 0], core.weight[0, 0], core.node[0, 0] = worth, weight, -1
+    core.value[0, 0], core.weight[0, 0], core.node[0, 0] = break_value, weight, -1
     return core
 
 
@@ -83,7 +91,7 @@ def _lists(size: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray
 
 
 def enlarge(core: Core, status: int) -> Core:
-    """The same core with twice the room for states, or for decisions; of these, those that no state needs are dropped first."""
+    """Return the same core with twice the space for states (FULL_LISTS) or decisions; unused decisions are dropped first."""
     if status == FULL_LISTS:
         value, weight, node = _lists(2 * core.value.shape[1])
         old = core.value.shape[1]
@@ -98,7 +106,10 @@ def enlarge(core: Core, status: int) -> Core:
 
 @kernel
 def expand(core, units):
-    """Insert or remove up to `units` items; returns GOING, DONE (the incumbent is optimal), or which arrays are too small."""
+    """Insert or remove up to `units` items, in place.
+
+    Returns GOING, DONE (the incumbent is optimal), or which arrays are too small: FULL_LISTS or FULL_NODES.
+    """
     at, k = core.at, len(core.values)
     while units > 0:
         _pass_over(core)
@@ -143,7 +154,7 @@ def _pass_over(core):
 
 @kernel
 def _densities(core):
-    """What a unit of free capacity may still bring, and what a unit of weight to be removed costs at least."""
+    """Return the most that a unit of free capacity can gain, and the least that removing a unit of weight costs."""
     left, right = core.at[LEFT], core.at[RIGHT]
     gain = core.values[right] / core.weights[right] if right < len(core.values) else 0.0
     loss = core.values[left] / core.weights[left] if left >= 0 else math.inf
@@ -152,26 +163,29 @@ def _densities(core):
 
 @kernel
 def _merge(core, item, sign):
-    """The states with and without a decision on `item`, by rising weight and value, without those that are of no use."""
+    """Replace the states by those with and without a decision on `item`, in place, without dominated and hopeless ones.
+
+    Both lists are in increasing order of weight and value, and are merged. `sign` is 1 to insert the item, -1 to remove it.
+    """
     at, numbers = core.at, core.numbers
     old, new, count = at[BUFFER], 1 - at[BUFFER], at[COUNT]
     value, weight, node = core.value[old], core.weight[old], core.node[old]
     to_value, to_weight, to_node = core.value[new], core.weight[new], core.node[new]
     capacity, best, margin = numbers[CAPACITY], numbers[VALUE], numbers[MARGIN]
-    dv, dw = sign * core.values[item], sign * core.weights[item]
+    value_change, weight_change = sign * core.values[item], sign * core.weights[item]
     gain, loss = _densities(core)
     a = b = kept = 0
     nodes, top = at[NODES], -math.inf
     while a < count or b < count:
         first = b >= count
         if not first and a < count:
-            apart = weight[b] + dw - weight[a]
-            first = apart > 0.0 or (apart == 0.0 and value[a] >= value[b] + dv)
+            difference = weight[b] + weight_change - weight[a]
+            first = difference > 0.0 or (difference == 0.0 and value[a] >= value[b] + value_change)
         if first:
             v, w, source = value[a], weight[a], node[a]
             a += 1
         else:
-            v, w, source = value[b] + dv, weight[b] + dw, node[b]
+            v, w, source = value[b] + value_change, weight[b] + weight_change, node[b]
             b += 1
         if v <= top:
             continue
@@ -208,9 +222,9 @@ def upper_bound(core):
 
 @kernel
 def collect(core):
-    """Drop decisions that neither a state nor the incumbent comes from; the others are numbered anew."""
+    """Drop decisions on which neither a state nor the incumbent depends, and renumber the others, in place."""
     at, node, parent = core.at, core.node[core.at[BUFFER]], core.parent
-    number = np.full(at[NODES] + 1, -1, np.int32)  # the last one stands for none
+    number = np.full(at[NODES] + 1, -1, np.int32)  # the last entry belongs to -1, no decision
     for i in range(at[COUNT]):
         number[node[i]] = 0
     number[at[BEST]] = 0
@@ -231,7 +245,7 @@ def collect(core):
 
 @kernel
 def decisions(core, taken):
-    """Change `taken` [K], the break solution, into the incumbent, if that is among the states."""
+    """Change `taken`, bool [K], from the break solution into the incumbent, in place, if that is among the states."""
     i = core.at[BEST]
     while i >= 0:
         item = core.item[i]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prepare", "solve"]
 
-_STATES = 5_000_000  # examined between two readings of the clock, in about 30 ms
+_STATES = 5_000_000  # examined between two time checks, in about 30 ms
 
 
 def prepare() -> None:
@@ -49,7 +49,7 @@ def solve(solver: Dp, instance: KnapsackInstance, run: Run) -> None:
     values, value_unit = exact_integers(instance.values)
     weights, weight_unit = exact_integers(instance.weights[0])
     capacity = float(instance.capacities[0])
-    # between two sums of integers there is none; of other numbers, half the judge's tolerance is used
+    # sums of integers cannot lie between two integers; for other numbers, half the judge's tolerance is used
     capacity = float(integer_capacity(capacity, weight_unit)) if weight_unit else capacity * (1.0 + 5e-10)
     free = np.flatnonzero((weights == 0.0) & (values > 0.0))
     some = np.flatnonzero((weights > 0.0) & (weights <= capacity) & (values > 0.0))
@@ -58,11 +58,22 @@ def solve(solver: Dp, instance: KnapsackInstance, run: Run) -> None:
         run.report(np.sort(np.concatenate([free, some])).astype(np.int32))
         run.report_bound(run.problem.evaluate(instance, run.solution))
         return
-    _Search(instance, run, free, some, values[some], weights[some], capacity, value_unit).run(solver.memory)
+    _Search(instance, run, free, some, values[some], weights[some], capacity, value_unit).search(solver.memory)
 
 
 class _Search:
-    """A core that grows, and what of it is reported."""
+    """An expanding core, and the reports of its incumbent and bound.
+
+    Args:
+        instance: The instance.
+        run: The run.
+        free: int64, items without weight, which are always taken.
+        some: int64 [K], the items that fit, by decreasing density.
+        values: float64 [K], their values, integers if `unit` is positive.
+        weights: float64 [K], their weights; their sum exceeds the capacity.
+        capacity: The capacity, in the unit of the weights.
+        unit: The number by which values were multiplied to be integers; 0: they are not integers.
+    """
 
     def __init__(
         self,
@@ -75,10 +86,10 @@ class _Search:
         capacity: float,
         unit: float,
     ) -> None:
-        self.instance, self.solve, self.free, self.some = instance, run, free, some
+        self.instance, self.run, self.free, self.some = instance, run, free, some
         self.unit = unit or 1.0
         chosen = fill(weights, capacity)
-        self._report(chosen)
+        self._report_items(chosen)
         fixed = float(instance.values[free].sum())
         known = float(values[chosen].sum())
         if run.objective is not None:  # a warm start may be better
@@ -86,33 +97,33 @@ class _Search:
         self.fixed = fixed
         self.core = new_core(values, weights, capacity, unit > 0.0, float(int(known + 1e-6)) if unit else known)
         self.split = int(self.core.at[RIGHT])
-        self.told = 0.0
+        self.reported = 0.0
 
-    def _report(self, chosen: NDArray[np.bool_]) -> None:
-        self.solve.report(np.sort(np.concatenate([self.free, self.some[chosen]])).astype(np.int32))
+    def _report_items(self, chosen: NDArray[np.bool_]) -> None:
+        self.run.report(np.sort(np.concatenate([self.free, self.some[chosen]])).astype(np.int32))
 
-    def run(self, memory: float) -> None:
+    def search(self, memory: float) -> None:
         """Expand the core until the incumbent is proven optimal, or the budget or the memory ends."""
-        run = self.solve
+        run = self.run
         while units := run.budget():
             status = self._expand(units, memory)
             if status == DONE:
-                self._tell_incumbent()
+                self._report_incumbent()
                 return run.report_bound(run.objective or 0.0)
             if status != GOING:
                 run.stop()
             elif run.report_due:
-                self._tell()
-        self._tell()
+                self._report_progress()
+        self._report_progress()
 
     def _expand(self, units: int, memory: float) -> int:
-        """Decide on `units` items, or fewer where time runs out: an item takes the longer the more states there are.
+        """Decide on `units` items, or fewer if time runs out: an item takes longer the more states there are.
 
-        Returns the kernel's status; it is neither GOING nor DONE where the memory is too small.
+        Returns the kernel's status: DONE, GOING, or another one if the memory is too small.
         """
         status: int = GOING
         goal = int(self.core.at[DECIDED]) + units
-        while (left := goal - int(self.core.at[DECIDED])) > 0 and not self.solve.should_stop:
+        while (left := goal - int(self.core.at[DECIDED])) > 0 and not self.run.should_stop:
             status = expand(self.core, min(left, max(1, _STATES // self.core.value.shape[1])))
             if status == DONE:
                 break
@@ -122,17 +133,17 @@ class _Search:
                 self.core, status = enlarge(self.core, status), GOING
         return status
 
-    def _tell(self) -> None:
-        self._tell_incumbent()
-        self._tell_bound()
+    def _report_progress(self) -> None:
+        self._report_incumbent()
+        self._report_bound()
 
-    def _tell_incumbent(self) -> None:
-        if self.core.at[BEST] >= 0 and self.core.numbers[VALUE] > self.told:
-            self.told = float(self.core.numbers[VALUE])
+    def _report_incumbent(self) -> None:
+        if self.core.at[BEST] >= 0 and self.core.numbers[VALUE] > self.reported:
+            self.reported = float(self.core.numbers[VALUE])
             taken = np.zeros(len(self.some), bool)
             taken[: self.split] = True
             decisions(self.core, taken)
-            self._report(taken)
+            self._report_items(taken)
 
-    def _tell_bound(self) -> None:
-        self.solve.report_bound(upper_bound(self.core) / self.unit + self.fixed)
+    def _report_bound(self) -> None:
+        self.run.report_bound(upper_bound(self.core) / self.unit + self.fixed)

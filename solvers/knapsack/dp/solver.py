@@ -23,13 +23,13 @@ __all__ = ["Dp"]
 class Dp(Solver):
     """MINKNAP (Pisinger 1997): states over a core of items that grows from the break item outwards, with reductions.
 
-    Values and weights that are integers, or decimal fractions, are computed with exactly. Others are taken as float64, and
-    the proof is then to a relative 1e-9, as the judge's own tolerance.
+    Values and weights that are integers or decimal fractions are computed exactly. Others are float64, and the proof then holds
+    to a relative 1e-9, the judge's own tolerance.
     """
 
     memory: float = option(
         1.0,
-        "Gigabytes that its states may take; where more are needed it ends with what it has, and a bound.",
+        "Gigabytes for its states; if more are needed, it ends with the best solution so far and a bound.",
         above=0,
         scale="log",
     )
@@ -40,7 +40,7 @@ class Dp(Solver):
     iteration: ClassVar[str] = "one item of the core"
 
     def accepts(self, instance: KnapsackInstance) -> str:
-        return "" if instance.m == 1 else f"it is made for one capacity, not {instance.m}"
+        return "" if instance.m == 1 else f"it solves knapsacks with one capacity, not {instance.m}"
 
     def prepare(self, instance: KnapsackInstance) -> None:
         from corl.solvers.knapsack.dp.engine import prepare

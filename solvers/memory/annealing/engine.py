@@ -1,4 +1,4 @@
-"""The engine of `Annealing`: an initial solution, and a chain of moves from it."""
+"""The engine of `Annealing`: an initial plan, and a chain of moves from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.memory.annealing.moves import BEST, anneal, begin
 from corl.solvers.memory.bounds import best_bound
-from corl.solvers.memory.constructions import by_priority, in_order, never, tuned
+from corl.solvers.memory.constructions import by_priority, in_order, never_stop, tuned
 from corl.solvers.memory.layout import Layout, Program, new_layout, plan_of, program_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["Chain", "first_plan", "solve"]
 
 _log = logging.getLogger(__name__)
 _CLOCK = 10**12
-_START = 0.75  # share of the time limit after which the first plan is what has been built by then
+_START = 0.75  # share of the time limit after which the best construction so far is the first plan
 _SMALL = 2000  # accesses up to which twelve settings of xla-like are tried for the first plan
 
 
@@ -37,43 +37,49 @@ def solve(solver: Annealing, instance: MappingInstance, run: Run) -> None:
     run.report_bound(best_bound(instance, lambda: 0.5 * run.remaining))
     chain, done = Chain(program, value, layout, (solver.hot, solver.cold, solver.coolings), run.seed), 0
     while moves := run.budget():
-        if run.iterations is None:  # by the clock: the share of the time that is spent stands for the moves that are made
+        if run.iterations is None:  # by time: progress is the share of time spent instead of the share of moves
             done = int(run.fraction * _CLOCK)
         chain.move(moves, done, _CLOCK if run.iterations is None else run.iterations)
         done += moves
-        if run.objective is not None and 1e6 * chain.least < run.objective * (1.0 - 1e-12) and run.report_due:
-            run.report(plan_of(program, chain.best), 1e6 * chain.least)
-    if run.objective is None or 1e6 * chain.least < run.objective * (1.0 - 1e-12):
-        run.report(plan_of(program, chain.best), 1e6 * chain.least)
+        if run.objective is not None and 1e6 * chain.best_value < run.objective * (1.0 - 1e-12) and run.report_due:
+            run.report(plan_of(program, chain.best), 1e6 * chain.best_value)
+    if run.objective is None or 1e6 * chain.best_value < run.objective * (1.0 - 1e-12):
+        run.report(plan_of(program, chain.best), 1e6 * chain.best_value)
 
 
 class Chain:
-    """One chain of moves, and the best layout that it has seen."""
+    """One chain of moves, and the best layout found."""
 
     def __init__(self, program: Program, value: float, layout: Layout, schedule: tuple[float, float, int], seed: int) -> None:
-        """schedule: first and last temperature as shares of `value`, coolings."""
+        """Start from `layout`, whose seconds are `value`.
+
+        schedule: the first and last temperature as shares of `value`, and the number of coolings.
+        """
         self._program, self._random = program, random_state(seed)
-        self._layout, self._kept, self.best = new_layout(program), new_layout(program), new_layout(program)
+        self._layout, self._backup, self.best = new_layout(program), new_layout(program), new_layout(program)
         self._values = np.array([value, value])
         begin(program, layout, self._layout, self.best)
         hot, cold, coolings = schedule
         self._schedule = np.array([hot * value, cold * value, float(coolings), 0.0])
 
     def move(self, moves: int, done: int, total: int) -> None:
-        """Make so many moves, the first of them number `done` of `total`."""
+        """Make `moves` moves, the first of them number `done` of `total`."""
         anneal(
-            self._program, self._layout, self._kept, self.best, self._values, moves, done, total, self._schedule, self._random
+            self._program, self._layout, self._backup, self.best, self._values, moves, done, total, self._schedule, self._random
         )  # fmt: skip
 
     @property
-    def least(self) -> float:
+    def best_value(self) -> float:
         """Seconds of the best layout."""
         return float(self._values[BEST])
 
 
-def first_plan(program: Program, start: str, stop: Callable[[], bool] = never) -> tuple[float, Layout]:
-    """(seconds, layout) of the best construction: `greedy-keep`, `xla-like`, tuned where that takes milliseconds, and, for
-    "learned", eight plans of the network. When `stop` says so, of those that are there, the last of them unfinished."""
+def first_plan(program: Program, start: str, stop: Callable[[], bool] = never_stop) -> tuple[float, Layout]:
+    """Return (seconds, layout) of the best construction.
+
+    The candidates are `greedy-keep`, `xla-like` (tuned if that takes milliseconds), and, for "learned", eight plans of the
+    network. If `stop` returns True, only those built by then count, the last of them possibly unfinished.
+    """
     found = [in_order(program, stop)]
     if not stop():
         small = len(program.use_op) <= _SMALL
@@ -87,7 +93,7 @@ def first_plan(program: Program, start: str, stop: Callable[[], bool] = never) -
 
 @cache
 def _has_torch() -> bool:
-    """Whether networks can be loaded; says once that plans are built without them."""
+    """Return whether networks can be loaded; otherwise log once that plans are built without them."""
     if find_spec("torch") is not None:
         return True
     _log.warning("torch is not installed: annealing starts without the plans of the learned priority")

@@ -1,4 +1,4 @@
-"""The kernel of simulated annealing: put a run in place of whatever is in its way, take one away, change one; then simulate."""
+"""The kernel of simulated annealing: insert a run and remove others in its way, remove one, or change one; then simulate."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -19,25 +19,34 @@ from corl.solvers.memory.layout import RUN_ACCESS, RUN_TENSOR, copy_runs, drop, 
 
 __all__ = ["BEST", "CURRENT", "anneal", "begin"]
 
-CURRENT, BEST = range(2)  # what `values` of `anneal` holds: seconds of the present and of the best layout
+CURRENT, BEST = range(2)  # indices of `values` of `anneal`: seconds of the current and of the best layout
 HOT, COLD, COOLINGS, PHASE = range(4)
-"""What `schedule` of `anneal` holds: first and last temperature (seconds) of a cooling, how many coolings, and which it is in."""
+"""Indices of `schedule` of `anneal`: first and last temperature (seconds) of a cooling, number of coolings, current cooling."""
 
 
 @kernel
 def begin(program, first, layout, best):
-    """Let the chain's layout and its best one be the first; what is idle becomes that of it."""
+    """Copy the first layout to the chain's current and best one, in place, and compute the idle bytes of the current one."""
     copy_runs(first, layout)
     copy_runs(first, best)
     evaluate(program, layout)
 
 
 @kernel
-def anneal(program, layout, kept, best, values, moves, done, total, schedule, random):
-    """Make `moves` moves; the first is number `done` of `total`.
+def anneal(program, layout, backup, best, values, moves, done, total, schedule, random):
+    """Make `moves` moves of simulated annealing, in place.
 
-    layout: the present one; kept: memory to undo in; best: becomes the best layout seen.
-    values: float64 [2]; schedule: float64 [4].
+    Args:
+        program: The Program.
+        layout: The current layout.
+        backup: A layout to undo moves with.
+        best: The best layout.
+        values: float64 [2], indexed by CURRENT and BEST.
+        moves: The number of moves.
+        done: The number of the first move.
+        total: The number of all moves.
+        schedule: float64 [4], indexed by HOT ... PHASE.
+        random: uint64, of corl.rng.
     """
     for step in range(moves):
         spent = schedule[COOLINGS] * (done + step) / total
@@ -45,24 +54,24 @@ def anneal(program, layout, kept, best, values, moves, done, total, schedule, ra
         if phase > schedule[PHASE]:  # every cooling begins with the best layout so far
             schedule[PHASE], values[CURRENT] = phase, values[BEST]
             copy_runs(best, layout)
-        heat = geometric(schedule[HOT], schedule[COLD], spent - phase)
-        copy_runs(layout, kept)
+        temperature = geometric(schedule[HOT], schedule[COLD], spent - phase)
+        copy_runs(layout, backup)
         if not _change(program, layout, random):
-            copy_runs(kept, layout)
+            copy_runs(backup, layout)
             continue
         value = evaluate(program, layout)
-        if metropolis(value - values[CURRENT], heat, random):
+        if metropolis(value - values[CURRENT], temperature, random):
             values[CURRENT] = value
             if value < values[BEST]:
                 values[BEST] = value
                 copy_runs(layout, best)
         else:
-            copy_runs(kept, layout)
+            copy_runs(backup, layout)
 
 
 @kernel
 def _change(program, layout, random):
-    """One random move; False if nothing came of it."""
+    """Make one random move, in place; return False if it is impossible."""
     kind, count = uniform(random), layout.filled[0]
     if kind < 0.12 and count > 0:
         drop(program, layout, below(random, count))
@@ -76,7 +85,7 @@ def _change(program, layout, random):
 
 @kernel
 def _shuffle(program, layout, random):
-    """Place all runs anew: long ones, large ones, early ones first, or in random order; a run without room goes."""
+    """Place all runs again, in place: long ones, large ones or early ones first, or in random order; runs that do not fit go."""
     count, key = layout.filled[0], below(random, 4)
     weights = np.empty(count)
     for r in range(count):
@@ -94,7 +103,7 @@ def _shuffle(program, layout, random):
 
 @kernel
 def _shift(program, layout, r, random):
-    """Let a run's copy begin earlier or later, or its rectangle end earlier or later, at its offset; what is in the way goes."""
+    """Change the begin or the end of a run at its offset, in place, and remove runs in its way; return whether it is possible."""
     t, k = layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS]
     if program.group[t] >= 0:
         return False
@@ -111,12 +120,12 @@ def _shift(program, layout, r, random):
         if high < 0:
             return False
     remove(layout, r)
-    return _force(program, layout, t, k, low, high, offset, size)
+    return _put_and_evict(program, layout, t, k, low, high, offset, size)
 
 
 @kernel
 def _other_end(program, t, k, high, random):
-    """Where a run might end instead: an operation earlier or later, or with an earlier or later access; -1: nowhere."""
+    """Return another end of a run: an operation earlier or later, or with an earlier or later access; -1 if impossible."""
     a, stop, n = program.first[t] + k, program.first[t + 1], len(program.compute)
     if uniform(random) < 0.3:
         high += 1 if uniform(random) < 0.5 else -1
@@ -133,7 +142,7 @@ def _other_end(program, t, k, high, random):
 
 @kernel
 def _insert(program, layout, a, random):
-    """A run that begins with a random access and holds a random number of those that follow, or a whole alias group."""
+    """Insert a run from a random access over a random number of the next ones, or an alias group; return whether possible."""
     t = bisect_right(program.first, 1, len(program.sizes), a) - 1  # the tensor of access a
     if program.sizes[t] > program.capacity:
         return False
@@ -150,32 +159,32 @@ def _insert(program, layout, a, random):
     if low < 0:
         return False
     offset = _place(program, layout, low, high, program.sizes[t], random)
-    return _force(program, layout, t, k, low, high, offset, program.sizes[t])
+    return _put_and_evict(program, layout, t, k, low, high, offset, program.sizes[t])
 
 
 @kernel
 def _place(program, layout, low, high, size, random):
-    """The lowest free offset, or where none is, one at which a random rectangle in the way begins or ends."""
+    """Return the lowest free offset; if there is none, one at which a random rectangle in the way begins or ends."""
     count = layout.filled[0]
     offset = lowest_offset(layout.rects, count, low, high, size, program.capacity)
     if offset >= 0:
         return offset
-    seen, offset = 0, 0
+    choices, offset = 0, 0
     for r in range(count):
         rect = layout.rects[r]
         if rect[LOW] < high and low < rect[HIGH]:
             for side in range(2):
-                there = rect[OFFSET] if side == 0 else rect[OFFSET] + rect[SIZE] - size
-                if 0 <= there <= program.capacity - size:
-                    seen += 1
-                    if below(random, seen) == 0:
-                        offset = there
+                candidate = rect[OFFSET] if side == 0 else rect[OFFSET] + rect[SIZE] - size
+                if 0 <= candidate <= program.capacity - size:
+                    choices += 1
+                    if below(random, choices) == 0:
+                        offset = candidate
     return offset
 
 
 @kernel
-def _force(program, layout, t, k, low, high, offset, size):
-    """Put a run; runs in its way, and its own tensor's that it overlaps or contradicts, go. False if it cannot be."""
+def _put_and_evict(program, layout, t, k, low, high, offset, size):
+    """Insert a run; remove the runs in its way, and those of its tensor that it contradicts. Return False if impossible."""
     if offset < 0 or offset + size > program.capacity:
         return False
     first = k == 0 and program.made[t] >= 0
@@ -190,7 +199,7 @@ def _force(program, layout, t, k, low, high, offset, size):
             r = min(r, layout.filled[0])
         r -= 1
     if not first:
-        for r in range(layout.filled[0]):  # a definition in fast memory is in slow memory only when that run has ended
+        for r in range(layout.filled[0]):  # slow memory holds a tensor defined in fast memory only after that run
             if (
                 layout.runs[r, RUN_TENSOR] == t
                 and layout.runs[r, RUN_ACCESS] == 0
@@ -204,8 +213,8 @@ def _force(program, layout, t, k, low, high, offset, size):
 
 @kernel
 def _insert_group(program, layout, g, random):
-    """All tensors of an alias group at one random offset; False where they cannot be together."""
-    if not program.together[g]:
+    """Insert all tensors of an alias group at one random offset, in place; return False if they cannot be together."""
+    if not program.shares_offset[g]:
         return False
     members = program.member[program.member_first[g] : program.member_first[g + 1]]
     for r in range(layout.filled[0]):

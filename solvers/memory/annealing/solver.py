@@ -1,4 +1,4 @@
-"""`Annealing`: simulated annealing over runs of accesses, every move through the simulator."""
+"""`Annealing`: simulated annealing over runs of accesses; every move is simulated."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ __all__ = ["Annealing"]
 
 @dataclass(frozen=True)
 class Annealing(Solver):
-    """From the best plan of a learned priority, `xla-like` and `greedy-keep`: put a run where others are in its way, take
-    one away, let one begin or end elsewhere, or pack all anew; each is simulated. Temperatures fall, `coolings` times.
+    """Improve the best plan of a learned priority, `xla-like` and `greedy-keep` by simulated annealing.
+
+    A move inserts a run where others are in its way, removes one, changes the begin or end of one, or packs everything again;
+    each is simulated. Temperatures fall, `coolings` times.
     """
 
     start: Literal["learned", "xla-like"] = option(
-        "learned", "Where the first plan comes from: with or without plans of the shipped network `memory-priority`."
+        "learned", "The first plan: with or without plans of the shipped network `memory-priority`."
     )
     hot: float = option(1e-3, "The first temperature, as a share of the first plan's time.", above=0, high=1, scale="log")
-    cold: float = option(1e-6, "The last temperature, likewise; at most `hot`.", above=0, high=1, scale="log")
-    coolings: int = option(1, "How many times to cool down, each time from the best plan so far.", low=1, scale="log")
+    cold: float = option(1e-6, "The last temperature, in the same unit; at most `hot`.", above=0, high=1, scale="log")
+    coolings: int = option(1, "Number of coolings, each from the best plan so far.", low=1, scale="log")
 
     alike: ClassVar[int] = 2
     title: ClassVar[str] = "simulated annealing over what is in fast memory when and where, every move simulated"
@@ -39,9 +41,9 @@ class Annealing(Solver):
             raise UsageError(f"option cold is {self.cold}; accepted: a number up to hot, {self.hot}")
 
     def prepare(self, instance: MappingInstance) -> None:
-        from corl.solvers.memory.constructions import warm
+        from corl.solvers.memory.constructions import warm_up
 
-        warm(self.solve)
+        warm_up(self.solve)
 
     def solve(self, instance: MappingInstance, run: Run) -> None:
         from corl.solvers.memory.annealing.engine import solve

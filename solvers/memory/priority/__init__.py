@@ -1,1 +1,1 @@
-"""A learned priority: what a compiler-like greedy puts into fast memory first, by a small network trained by evolution."""
+"""A learned priority: the order in which a compiler-like greedy fills fast memory, by a small network trained by evolution."""

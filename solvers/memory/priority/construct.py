@@ -1,4 +1,4 @@
-"""The greedy that a learned priority leads: items in the order of their scores, scored anew as fast memory fills up."""
+"""A greedy with a learned priority: items in the order of their scores, which are computed again as fast memory fills up."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -22,46 +22,46 @@ from corl.solvers.memory.priority.items import FEATURES, observe
 
 __all__ = ["Placing", "Weights", "begin", "construct", "end", "new_placing", "proceed"]
 
-_PARTS = 6  # times that what is left is scored anew while it is placed
-_ROUNDS = 2  # of packing anew and placing what had no room
-_SCORES = 32  # items scored in the time of one try, about
+_PARTS = 6  # parts of a round, each with new scores of the remaining items
+_ROUNDS = 2  # rounds of packing again and placing items that had no room
+_SCORES = 32  # items that are scored in about the time of one try
 ROUND, PART, SCORED, TRIED = range(4)
-"""Places in `Placing.at`."""
+"""Indices of `Placing.at`."""
 
 
 class Weights(NamedTuple):
-    """An MLP with one hidden layer of H units (tanh), and its inputs beside them."""
+    """An MLP with one hidden layer of H units (tanh) and skip connections from its inputs."""
 
     hidden: NDArray[np.float64]
     """[FEATURES + 1, H], the biases last."""
     out: NDArray[np.float64]
-    """[FEATURES + H + 1, 2], the biases last: to the score, and to the logarithm of the ratio of idle bytes to a copy's."""
+    """[FEATURES + H + 1, 2], the biases last: to the score, and to the logarithm of `Placing.ratio`."""
 
 
 class Placing(NamedTuple):
-    """How far the construction of a layout of N items has come."""
+    """The progress of the construction of a layout from N items."""
 
     score: NDArray[np.float64]
-    """[N] minus infinity of items that have been tried in this round."""
+    """[N] minus infinity for items that have been tried in this round."""
     ratio: NDArray[np.float64]
-    """[N] how many times a copy's bytes have to be idle."""
+    """[N] the idle bytes required during a copy, as a multiple of its size."""
     open: NDArray[np.bool_]
     """[N] not yet tried in this round."""
     order: NDArray[np.int64]
-    """[N] by falling score."""
+    """[N] the items by decreasing score."""
     occupied: NDArray[np.float64]
-    """[O] shares of fast memory that are taken; of the layout that the scores are for, as the next."""
+    """[O] occupied shares of fast memory; of the layout that the scores are for, like `served`."""
     served: NDArray[np.bool_]
-    """[A] accesses that fall into a run of their tensor."""
+    """[A] whether an access lies in a run of its tensor."""
     at: NDArray[np.int64]
-    """[4] the round, its part, how many items are scored, and tried, in that part."""
+    """[4] the round, its part, the number of items scored, and of items tried, in that part."""
     value: NDArray[np.float64]
-    """[2] seconds of the layout, and of the round before it."""
+    """[2] seconds of the layout, and of the one of the round before."""
 
 
 @kernel
 def new_placing(program, items):
-    """Memory for `proceed`."""
+    """Return the arrays for `proceed`."""
     n = len(items.tensor)
     return Placing(
         np.zeros(n),
@@ -77,7 +77,7 @@ def new_placing(program, items):
 
 @kernel
 def construct(program, items, weights, layout, kept, noise, random):
-    """Fill `layout`, whatever it holds, by the priority; returns its seconds. The arguments are those of `proceed`."""
+    """Fill `layout` by the priority, in place, and return its seconds. The arguments are those of `proceed`."""
     placing = new_placing(program, items)
     begin(layout, placing)
     while proceed(program, items, weights, layout, kept, placing, noise, random, 2**40):
@@ -87,7 +87,7 @@ def construct(program, items, weights, layout, kept, noise, random):
 
 @kernel
 def begin(layout, placing):
-    """An empty layout, in which nothing has been tried."""
+    """Empty the layout and reset the progress, in place."""
     layout.filled[0] = 0
     placing.at[:] = 0
     placing.value[:] = np.inf
@@ -95,7 +95,7 @@ def begin(layout, placing):
 
 @kernel
 def end(layout, kept, placing):
-    """Go back to the layout of the round before where that is better; seconds of the layout."""
+    """Restore the layout of the round before if it is better, in place; return the seconds of the layout."""
     if placing.value[0] >= placing.value[1] * (1.0 - EPSILON):
         placing.value[0] = placing.value[1]
         copy_runs(kept, layout)
@@ -104,11 +104,20 @@ def end(layout, kept, placing):
 
 @kernel
 def proceed(program, items, weights, layout, kept, placing, noise, random, tries):
-    """Place so many items at the most (or score them, some at a time); whether there is more to do.
+    """Place up to `tries` items (or score some at a time), in place; return whether there is more to do.
 
-    Rounds: all items are tried in the order of their scores, runs that are there already may grow; then all is packed anew.
-    kept: memory for the layout of the round before. noise: the scale of Gumbel noise added to the scores, 0: none; random: of
-    corl.rng.
+    In each round all items are tried in the order of their scores, and existing runs may grow; then everything is packed again.
+
+    Args:
+        program: The Program.
+        items: The Items.
+        weights: The Weights.
+        layout: The Layout under construction.
+        kept: A Layout for that of the round before.
+        placing: The progress, a Placing.
+        noise: The scale of Gumbel noise added to the scores; 0: none.
+        random: uint64, of corl.rng.
+        tries: The largest number of items to place in this call.
     """
     at, count = placing.at, len(items.tensor)
     for _ in range(tries):
@@ -135,12 +144,12 @@ def proceed(program, items, weights, layout, kept, placing, noise, random, tries
 
 @kernel
 def _begin_round(program, layout, kept, placing):
-    """Pack all anew, but in the first round; all items are open again."""
+    """Begin a round, in place: pack everything again (not in the first one), and open all items."""
     if placing.at[ROUND] > 0:
         placing.value[1] = placing.value[0]
         copy_runs(layout, kept)
         count = layout.filled[0]
-        lengths = (layout.rects[:count, HIGH] - layout.rects[:count, LOW]).astype(np.float64)  # as scores: one sort is compiled
+        lengths = (layout.rects[:count, HIGH] - layout.rects[:count, LOW]).astype(np.float64)  # like scores
         repack(program, layout, np.argsort(-lengths))
     placing.value[0] = evaluate(program, layout)
     placing.open[:] = True
@@ -148,11 +157,11 @@ def _begin_round(program, layout, kept, placing):
 
 @kernel
 def _score(program, items, weights, layout, placing, noise, random):
-    """Score some more items, minus infinity those that are not open; their order when it was the last of them."""
+    """Score some more items, minus infinity for those that are not open, in place; after the last one, sort them."""
     at, score, units, found = placing.at, placing.score, np.empty(len(weights.out) - 1), np.empty(2)
     x, hidden = units[:FEATURES], units[FEATURES:]
     if at[SCORED] == 0:
-        _survey(program, layout, placing)
+        _measure(program, layout, placing)
     for n in range(at[SCORED], min(len(score), at[SCORED] + _SCORES)):
         score[n] = -np.inf
         if placing.open[n]:
@@ -170,8 +179,8 @@ def _score(program, items, weights, layout, placing, noise, random):
 
 
 @kernel
-def _survey(program, layout, placing):
-    """What is taken, and what is served, in a layout."""
+def _measure(program, layout, placing):
+    """Compute the occupied shares and the served accesses of a layout, in place."""
     placing.occupied[:] = 0.0
     placing.served[:] = False
     for r in range(layout.filled[0]):
@@ -184,7 +193,10 @@ def _survey(program, layout, placing):
 
 @kernel
 def _place(program, layout, t, k, j, ratio, value):
-    """Let fast memory serve accesses k..j of a tensor, with its runs that overlap them; seconds, `value` if it does not pay."""
+    """Add a run over accesses k..j of a tensor, merged with its runs that overlap, in place.
+
+    Returns the seconds, or `value` if it does not pay.
+    """
     g, count = program.group[t], layout.filled[0]
     if g >= 0:
         for r in range(count):
@@ -213,15 +225,15 @@ def _place(program, layout, t, k, j, ratio, value):
                 last += 1
     low, high = span(program, layout, t, first, last, free, ratio)
     high = min(high, until)
-    leaves = first == 0 and program.made[t] >= 0 and (program.output[t] or last + 1 < uses)
-    if low < 0 or high <= program.use_op[a + last] or (leaves and high < low + 2):
+    copied_out = first == 0 and program.made[t] >= 0 and (program.output[t] or last + 1 < uses)
+    if low < 0 or high <= program.use_op[a + last] or (copied_out and high < low + 2):
         return value
     return _replace(program, layout, t, first, low, high, old[:merged], value)
 
 
 @kernel
 def _replace(program, layout, t, first, low, high, old, value):
-    """Put a run in the place of runs `old` of its tensor (rising); back to those where it does not fit or pay."""
+    """Replace the runs `old` (increasing indices) of a tensor by one run, in place; undo it if it does not fit or pay."""
     merged = len(old)
     runs, rects = np.empty((merged, 2), np.int64), np.empty((merged, 4), np.int64)
     for m in range(merged - 1, -1, -1):

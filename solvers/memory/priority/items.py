@@ -1,7 +1,7 @@
-"""Items that compete for fast memory, and what the network sees of them.
+"""Items that compete for fast memory, and their features for the network.
 
-An item is a tensor with the accesses k..j that fast memory is to serve: one access, two that follow each other, or all; or
-a whole alias group. So a tensor can be kept over a short gap and be brought in again after a long one.
+An item is a tensor with the accesses k..j that fast memory is to serve: a single access, two consecutive ones, or all; or a whole
+alias group. So a tensor can be kept over a short gap and copied in again after a long one.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from corl.solvers.memory.layout import Layout, Program
 __all__ = ["FEATURES", "Items", "items_of", "observe"]
 
 FEATURES = 16
-"""Numbers that the network sees of an item; which they are, `observe` says."""
+"""The number of features of an item; `observe` defines them."""
 (
-    _SAVED, _SHARE, _OPERATIONS, _SECONDS, _WANTED, _MEAN_OCCUPIED, _MOST_OCCUPIED, _COMES, _IDLE, _LEAVES, _IS_LAST,
-    _MEMBERS, _NEXT_USE, _TIGHT, _IS_KEPT, _SERVED,
+    _SAVED, _SHARE, _OPERATIONS, _SECONDS, _WANTED, _MEAN_OCCUPIED, _MOST_OCCUPIED, _IS_COPIED_IN, _IDLE, _IS_COPIED_OUT,
+    _IS_LAST, _MEMBERS, _NEXT_USE, _TIGHT, _IS_KEPT, _SERVED,
 ) = range(FEATURES)  # fmt: skip
-_LOOK = 32  # operations before an item in which idle bandwidth counts
-_LONG = 8.0  # logarithms are cut off at this size
+_WINDOW = 32  # operations before an item whose idle bandwidth counts
+_LONG = 8.0  # the limit on the absolute value of logarithms
 
 
 class Items(NamedTuple):
-    """N items of a program, and what does not change while they are placed."""
+    """N items of a program, and data that do not change while they are placed."""
 
     tensor: NDArray[np.int64]
     """[N] the tensor; the first member of an alias group."""
@@ -39,15 +39,15 @@ class Items(NamedTuple):
     saved: NDArray[np.float64]
     """[A] seconds that each access would save if it alone were served from fast memory."""
     tight: NDArray[np.float64]
-    """[O] by how much of its time each operation waits for memory, with everything in slow memory."""
+    """[O] the share of its time that each operation waits for memory, with everything in slow memory."""
     clock: NDArray[np.float64]
     """[O + 1] seconds before each operation, with everything in slow memory."""
     wanted: NDArray[np.float64]
-    """[O + 1] sums before each operation of what all live tensors take, in capacities."""
+    """[O + 1] cumulative sums, before each operation, of the total size of live tensors in capacities."""
 
 
 def items_of(program: Program) -> Items:
-    """All items of a program; tensors larger than the fast memory have none."""
+    """Return all items of a program; tensors larger than the fast memory have none."""
     tensor, first, last = _spans(program)
     rates = program.rates
     slow = program.bytes / rates[0]
@@ -71,13 +71,13 @@ def items_of(program: Program) -> Items:
 
 
 def _spans(program: Program) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Tensor, k and j of all items: of each tensor with u accesses u single ones, u - 1 pairs and, where u > 2, all."""
+    """Return tensor, k and j of all items: for u accesses of a tensor, u single ones, u - 1 pairs and, if u > 2, all."""
     uses, group = np.diff(program.first), program.group
     able = np.flatnonzero((uses > 0) & (program.sizes <= program.capacity))
     lone = able[group[able] < 0]
     grouped = able[group[able] >= 0]
     leaders = grouped[np.unique(group[grouped], return_index=True)[1]]
-    leaders = leaders[program.together[group[leaders]]]
+    leaders = leaders[program.shares_offset[group[leaders]]]
     counts = np.zeros(len(uses), np.int64)
     counts[lone] = 2 * uses[lone] - 1 + (uses[lone] > 2)
     counts[leaders] = 1
@@ -92,9 +92,16 @@ def _spans(program: Program) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 def observe(
     program: Program, items: Items, layout: Layout, occupied: NDArray[np.float64], served: NDArray[np.bool_], n: int, out: Any
 ) -> None:
-    """What the network sees of item n in a layout: float64 [FEATURES].
+    """Write the features of item n in a layout to `out`, float64 [FEATURES], in place.
 
-    occupied: [O] shares of fast memory that are taken; served: [A] accesses that fall into a run of their tensor.
+    Args:
+        program: The Program.
+        items: The Items.
+        layout: The Layout.
+        occupied: [O] occupied shares of fast memory.
+        served: [A] whether an access lies in a run of its tensor.
+        n: The item.
+        out: The features.
     """
     t, k, j = items.tensor[n], items.first[n], items.last[n]
     a, g = program.first[t], program.group[t]
@@ -112,12 +119,12 @@ def observe(
         for b in range(a + k, a + j + 1):
             saved += items.saved[b]
     mean, share = items.clock[-1] / operations, size / max(1.0, float(program.capacity))
-    comes = k > 0 or program.made[t] < 0
+    copied_in = k > 0 or program.made[t] < 0
     most, total, idle = 0.0, 0.0, 0.0
     for i in range(low, high):
         most = max(most, occupied[i])
         total += occupied[i]
-    for i in range(max(program.made[t] + 1, low - _LOOK), low):
+    for i in range(max(program.made[t] + 1, low - _WINDOW), low):
         idle += layout.idle[i]
     out[_SAVED] = _logarithm(saved / mean)
     out[_SHARE] = _logarithm(share)
@@ -126,9 +133,9 @@ def observe(
     out[_WANTED] = math.log(1.0 + (items.wanted[high] - items.wanted[low]) / (high - low))
     out[_MEAN_OCCUPIED] = total / (high - low)
     out[_MOST_OCCUPIED] = most
-    out[_COMES] = 1.0 if comes else 0.0
-    out[_IDLE] = min(4.0, idle / max(1.0, float(size))) if comes else 4.0
-    out[_LEAVES] = 1.0 if not comes and (program.output[t] or j + 1 < program.first[t + 1] - a) else 0.0
+    out[_IS_COPIED_IN] = 1.0 if copied_in else 0.0
+    out[_IDLE] = min(4.0, idle / max(1.0, float(size))) if copied_in else 4.0
+    out[_IS_COPIED_OUT] = 1.0 if not copied_in and (program.output[t] or j + 1 < program.first[t + 1] - a) else 0.0
     out[_IS_LAST] = 1.0 if j == program.first[t + 1] - a - 1 else 0.0
     out[_MEMBERS] = float(min(members, 4))
     out[_NEXT_USE] = math.log(1.0 + program.use_op[a + j + 1] - end) if a + j + 1 < program.first[t + 1] else -1.0

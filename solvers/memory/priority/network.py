@@ -1,4 +1,4 @@
-"""The network of a learned priority: a torch module that holds, saves and loads what the kernels compute with."""
+"""The network of a learned priority: a torch module for saving and loading the weights that the kernels use."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["PriorityNetwork"]
 
 
 class PriorityNetwork(nn.Module):
-    """The parameters of a `Weights`. New ones are the compiler's priority, benefit over root of size, beside random units."""
+    """The parameters of a `Weights`, initially the compiler's priority, benefit over square root of size, and random units."""
 
     architecture: ClassVar[str] = "memory-priority"
 
     def __init__(self, width: int = 16) -> None:
-        """`width`: hidden units. Raises UsageError where it is not positive."""
+        """Create a network with `width` hidden units. Raises UsageError if it is not positive."""
         super().__init__()
         if width < 1:
             raise UsageError(f"width is {width}; accepted: an integer from 1")
         self.config: dict[str, Any] = {"width": width}
         self.hidden = nn.Parameter(torch.randn(FEATURES + 1, width) * FEATURES**-0.5)
         out = torch.zeros(FEATURES + width + 1, 2)
-        out[0, 0], out[1, 0] = 1.0, -0.5  # of the logarithms of benefit and size
+        out[0, 0], out[1, 0] = 1.0, -0.5  # weights of the logarithms of benefit and size
         self.out = nn.Parameter(out)
 
     def weights(self) -> Weights:
-        """The arrays that the kernels take."""
+        """Return the arrays that the kernels use."""
         from corl.solvers.memory.priority.construct import Weights
 
         return Weights(*(array_of(part, np.float64) for part in (self.hidden, self.out)))

@@ -1,7 +1,7 @@
 """Recipe `memory.priority`: evolution strategies through the simulator.
 
-Outside the learning contract on purpose: the scores only order the items of a greedy, which no environment steps through, and
-only the seconds of a whole plan say how good they are. Session, optimiser step, best weights and checkpoints are everybody's.
+It has no environment: the scores only order the items of a greedy, and their quality shows only in the seconds of a whole plan.
+The session, the optimiser step, the choice of the best weights and checkpoints are those of all recipes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["PriorityRecipe"]
 
 
 class _Task(NamedTuple):
-    """A program and what its seconds are measured by: those of the compiler-like plan."""
+    """A program and the reference of its seconds: those of the compiler-like plan."""
 
     program: Any
     items: Any
@@ -34,20 +34,22 @@ class _Task(NamedTuple):
 
 @dataclass(frozen=True)
 class PriorityRecipe(Recipe):
-    """Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian changes of all
-    parameters in opposite pairs, ranks of the mean logarithms of the seconds, Adam along the gradient that these estimate.
+    """Evolution strategies (Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning", 2017).
+
+    Gaussian perturbations of all parameters in opposite pairs, ranks of the mean logarithms of the seconds, and Adam along the
+    estimated gradient.
     """
 
-    programs: int = option(200, "Generated programs to learn from.", low=1, scale="log")
-    watched: int = option(40, "Others, on which the network that is kept is chosen.", low=1, scale="log")
-    batch: int = option(8, "Programs of a step.", low=1, scale="log")
-    pairs: int = option(12, "Pairs of changes that a step tries.", low=1, scale="log")
-    spread: float = option(0.1, "Standard deviation of the changes.", above=0, scale="log")
-    rate: float = option(0.03, "Adam's learning rate; it falls to a tenth as a cosine.", above=0, scale="log")
+    programs: int = option(200, "Number of generated programs for training.", low=1, scale="log")
+    watched: int = option(40, "Number of other programs, on which the best network is chosen.", low=1, scale="log")
+    batch: int = option(8, "Number of programs per step.", low=1, scale="log")
+    pairs: int = option(12, "Pairs of perturbations per step.", low=1, scale="log")
+    spread: float = option(0.1, "Standard deviation of the perturbations.", above=0, scale="log")
+    rate: float = option(0.03, "Adam's learning rate; it falls to a tenth along a cosine.", above=0, scale="log")
     width: int = option(8, "Hidden units of the network.", low=1, scale="log")
-    largest: int = option(40, "Operations of the largest program.", low=2, scale="log")
+    largest: int = option(40, "Number of operations of the largest program.", low=2, scale="log")
     instances: str = folder_option()
-    every: int = option(25, "Steps between two looks at the watched programs.", low=1, scale="log")
+    every: int = option(25, "Steps between two evaluations on the watched programs.", low=1, scale="log")
 
     title: ClassVar[str] = "memory-priority: the greedy's priority by evolution strategies through the simulator"
     step: ClassVar[str] = "one step of the evolution, `batch` programs for each of 2 `pairs` networks"
@@ -65,21 +67,21 @@ class PriorityRecipe(Recipe):
         training.manage(network=network, best=best, optimiser=optimiser)
         tasks, watched = ([_task(program) for program in part] for part in self._programs(training))
         while training.budget():
-            random, seen = training.generator(3, training.step), {}
+            random, logged = training.generator(3, training.step), {}
             if training.step % self.every == 0:
-                seen["watched"] = _mean_log(network.weights(), watched)
-                best.offer(seen["watched"], network)
+                logged["watched"] = _mean_log(network.weights(), watched)
+                best.offer(logged["watched"], network)
             chosen = [tasks[i] for i in random.choice(len(tasks), min(self.batch, len(tasks)), replace=False)]
             gradient, mean = self._gradient(network, chosen, random)
             set_gradient(network, gradient)
             optimiser_step(optimiser, self.rate, training.fraction, last=0.1, clip=math.inf)
-            training.log(excess=mean, **seen)
+            training.log(excess=mean, **logged)
         best.offer(_mean_log(network.weights(), watched), network)
         best.restore(network)
         training.save(network)
 
     def _programs(self, training: Training) -> tuple[list[Any], list[Any]]:
-        """Those to learn from, and those that are watched: as many files as there are, or generated ones."""
+        """Return programs for training and watched programs: from files, as many as there are, or generated ones."""
         from corl.learning.source import Source
 
         if self.instances:
@@ -93,7 +95,7 @@ class PriorityRecipe(Recipe):
     def _gradient(
         self, network: PriorityNetwork, tasks: list[_Task], random: np.random.Generator
     ) -> tuple[NDArray[np.float64], float]:
-        """An estimate of the gradient of the expected rank with respect to all parameters, and the networks' mean."""
+        """Return an estimate of the gradient of the expected rank with respect to all parameters, and the networks' mean."""
         import numpy as np
 
         from corl.learning.algorithms.evolution import gradient
@@ -130,7 +132,7 @@ def _task(given: Any) -> _Task:
 
 
 def _mean_log(weights: Any, tasks: list[_Task]) -> float:
-    """The mean logarithm of how long the programs take, by the compiler-like plans' times."""
+    """Return the mean logarithm of the seconds relative to those of the compiler-like plans."""
     import math
 
     from corl.rng import random_state

@@ -1,4 +1,4 @@
-"""`LearnedPriority`: plans of the greedy that a trained network leads, the first in milliseconds, then others around it."""
+"""`LearnedPriority`: plans of a greedy with a trained priority, the first in milliseconds, then random variations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.options import option
 from corl.solver import Solver
-from corl.solvers.memory.constructions import never
+from corl.solvers.memory.constructions import never_stop
 
 if TYPE_CHECKING:
     from corl.problems.memory.instance import MappingInstance
@@ -19,23 +19,24 @@ __all__ = ["LearnedPriority", "Plans", "best_plan", "priority_weights"]
 
 @dataclass(frozen=True)
 class LearnedPriority(Solver):
-    """In the place of the compiler's benefit over root of size stands a small network of sixteen features of a tensor and some of
-    its accesses; scores are taken again as fast memory fills up. The first plan is the network's own; those that follow have
-    noise on the scores, and the best is kept.
+    """Build plans like a compiler, but by the priority of a small network of sixteen features of a tensor and its accesses.
+
+    Scores are computed again as fast memory fills up. The first plan is the network's own; the others have noise on the scores,
+    and the best is kept.
     """
 
     policy: str = option("memory-priority", "The shipped network, or a checkpoint file of one trained by the recipe `priority`.")
     noise: float = option(0.3, "The scale of the Gumbel noise on the scores of all plans but the first.", low=0)
-    plans: int = option(0, "How many plans are built; 0: until the limit.", low=1, also=0, scale="log")
+    plans: int = option(0, "Number of plans; 0: until the limit.", low=1, also=0, scale="log")
 
     alike: ClassVar[int] = 2
     title: ClassVar[str] = "a compiler-like greedy whose priority was learned by evolution strategies"
     iteration: ClassVar[str] = "one plan built"
 
     def prepare(self, instance: MappingInstance) -> None:
-        from corl.solvers.memory.constructions import warm
+        from corl.solvers.memory.constructions import warm_up
 
-        warm(self.solve)
+        warm_up(self.solve)
 
     def solve(self, instance: MappingInstance, run: Run) -> None:
         from corl.solvers.memory.bounds import best_bound
@@ -58,11 +59,11 @@ class LearnedPriority(Solver):
 
 
 class Plans:
-    """Builds plan after plan: the first without noise, the others with it."""
+    """A generator of plans: the first without noise, the others with it."""
 
     def __init__(self, program: Any, weights: Any, noise: float, seed: int) -> None:
         from corl.rng import random_state
-        from corl.solvers.memory.constructions import portion
+        from corl.solvers.memory.constructions import tries_per_check
         from corl.solvers.memory.layout import new_layout
         from corl.solvers.memory.priority.construct import new_placing
         from corl.solvers.memory.priority.items import items_of
@@ -70,12 +71,12 @@ class Plans:
         self._program, self._weights, self._noise = program, weights, noise
         self._items, self._random, self._next = items_of(program), random_state(seed), 0.0
         self._layout, self._kept = new_layout(program), new_layout(program)
-        self._placing, self._tries = new_placing(program, self._items), portion(program)
+        self._placing, self._tries = new_placing(program, self._items), tries_per_check(program)
 
-    def build(self, stop: Callable[[], bool] = never) -> tuple[float, Any]:
-        """(seconds, layout) of the next plan; the layout's memory is used again for the one after it.
+    def build(self, stop: Callable[[], bool] = never_stop) -> tuple[float, Any]:
+        """Return (seconds, layout) of the next plan; the layout is overwritten by the one after it.
 
-        When `stop` says so, the plan is what has been placed by then.
+        If `stop` returns True, the plan contains what has been placed by then.
         """
         from corl.solvers.memory.priority.construct import begin, end, proceed
 
@@ -89,9 +90,13 @@ class Plans:
         return float(end(self._layout, self._kept, self._placing)), self._layout
 
 
-def best_plan(program: Any, count: int, noise: float = 0.3, seed: int = 0, stop: Callable[[], bool] = never) -> tuple[float, Any]:
-    """(seconds, layout) of the best of `count` plans led by the shipped network; of fewer, the last of them unfinished, when
-    `stop` says so."""
+def best_plan(
+    program: Any, count: int, noise: float = 0.3, seed: int = 0, stop: Callable[[], bool] = never_stop
+) -> tuple[float, Any]:
+    """Return (seconds, layout) of the best of `count` plans by the shipped network.
+
+    If `stop` returns True, only those built by then count, the last of them possibly unfinished.
+    """
     from corl.solvers.memory.layout import new_layout
 
     plans, best, kept = Plans(program, priority_weights("memory-priority"), noise, seed), float("inf"), new_layout(program)
@@ -107,7 +112,7 @@ def best_plan(program: Any, count: int, noise: float = 0.3, seed: int = 0, stop:
 
 
 def priority_weights(name: str) -> Any:
-    """The kernels' weights of a shipped network or a checkpoint file. Raises UsageError where it is no such network."""
+    """Return the kernels' weights of a shipped network or a checkpoint file. Raises UsageError if it is no such network."""
     from corl.networks.checkpoints import loaded_as
     from corl.solvers.memory.priority.network import PriorityNetwork
 

@@ -1,1 +1,1 @@
-"""Branch and bound by two searches and first fit in turn."""
+"""Branch and bound: two tree searches and first fit in turn."""

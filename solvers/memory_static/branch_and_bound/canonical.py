@@ -1,16 +1,16 @@
-"""The tree of canonical allocations: depth-first search for one within a capacity, buffers in the order of their offsets.
+"""Depth-first search over canonical allocations: buffers by increasing offset, within a capacity.
 
 After M. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated machine learning" (ASPLOS 2023). If there
-is an allocation within the capacity, there is one whose offsets, each times size x (n - rank), add up to the least. In that one
-each buffer lies at the lowest offset that those below it leave, so it is found by placing buffers by offset, ties by rank:
-- the offset of a buffer that is placed is the lowest one that the buffers placed before leave it, and not below theirs;
-- it is below the least offset + size of what is not placed: that buffer would fit beneath it (dominance);
-- where nothing that is not placed lives beside the buffer, no other choice need be tried in its place;
-- a buffer that was passed over can only come on top of another one that is still to come (ours): it is lifted onto it;
-- of two of the same lifetime, one on the other, that of the lower rank is below; and so it is of two that are alike (ours);
-- over the floor of a section must fit all that is not placed there (section inference).
-Where no unplaced buffer crosses from one section to the next the search falls into parts, ranked anew; a part that fails takes
-back all decisions that do not touch it. What the kernels work on is in canonical_state.py, what a decision does in
+is an allocation within the capacity, there is one that minimises the sum of offset x size x (n - rank). In it each buffer has the
+lowest offset that the buffers below it allow, so it is found by placing buffers by offset, ties by rank, with these rules:
+- A buffer is placed at the lowest offset that the buffers placed before allow, which must not be below their offsets.
+- Its offset is less than offset + size of every unplaced buffer: otherwise that buffer would fit beneath it (dominance).
+- If no unplaced buffer is alive at the same time as the buffer, no other choice is tried in its place.
+- A buffer that was passed over must rest on one that is still unplaced, so its lowest offset is raised accordingly (ours).
+- Of two buffers with the same lifetime, one directly on the other, the lower rank is below; also of two identical ones (ours).
+- The unplaced buffers of a section must fit between its floor and the capacity (section inference).
+If no unplaced buffer crosses from one section to the next, the search splits into parts, which are ranked separately; if a part
+fails, all decisions that do not touch it are undone as well. The arrays are in canonical_state.py, the effects of a decision in
 canonical_moves.py.
 """
 
@@ -49,7 +49,7 @@ __all__ = ["advance", "restart"]
 
 @kernel
 def restart(tree, capacity):
-    """Back to the root: nothing is placed. False where the load or a fixed offset is above the capacity already."""
+    """Return to the root, in place; False if the load or a fixed offset exceeds the capacity already."""
     tree.floor[:], tree.total[:], tree.open[:], tree.crossing[:] = 0, 0, 0, 0
     tree.marked[:], tree.placed[:], tree.at[:], tree.under[:] = 0, False, 0, -1
     tree.at[DEPTH] = -1
@@ -67,9 +67,16 @@ def restart(tree, capacity):
 
 @kernel(nogil=True)
 def advance(tree, nodes, capacity, leading):
-    """Visit up to `nodes` nodes; returns (GOING, FOUND, NONE or FULL, how many were visited, at least 1).
+    """Visit up to `nodes` nodes of the tree, in place.
 
-    `leading`: parts are ranked by what is still to come beside a buffer first, then by `tree.rank`; otherwise by that alone.
+    Args:
+        tree: A Tree.
+        nodes: The largest number of nodes to visit.
+        capacity: The largest height to accept.
+        leading: True: a part's buffers are ranked by the unplaced load around them first, then by `tree.rank`; False: by rank.
+
+    Returns:
+        GOING, FOUND, NONE or FULL; and the number of nodes visited, at least 1.
     """
     visited = 0
     while True:
@@ -78,7 +85,7 @@ def advance(tree, nodes, capacity, leading):
                 return FOUND, max(1, visited)
             if visited == nodes:
                 return GOING, visited
-            if _short(tree):
+            if _arrays_full(tree):
                 return FULL, max(1, visited)
             visited += 1
             _branch(tree, capacity, leading)
@@ -93,8 +100,8 @@ def advance(tree, nodes, capacity, leading):
 
 
 @kernel
-def _short(tree):
-    """Whether a node more might not find room."""
+def _arrays_full(tree):
+    """Return whether the arrays may be too short for another node."""
     n, count = len(tree.size), len(tree.floor)
     full = tree.at[CHOICES] + n > len(tree.choice) or tree.at[LISTED] + n > len(tree.listed)
     return full or tree.at[DEPTH] + 2 > len(tree.frame) or tree.at[TRAIL] + 3 * n + 4 * count > len(tree.trail)
@@ -102,12 +109,12 @@ def _short(tree):
 
 @kernel
 def _branch(tree, capacity, leading):
-    """A node: the first part that is not done, and the choices for its next buffer in the order in which they are tried."""
+    """Open a node: the first unfinished part, and the choices for its next buffer in the order in which they are tried."""
     d = tree.at[DEPTH] + 1
     tree.at[DEPTH] = d
     row = tree.frame[d]
     row[UNDO], row[FINAL] = tree.at[TRAIL], 0
-    if d > 0 and not _parted(tree, d - 1):
+    if d > 0 and not _splits(tree, d - 1):
         for column in (LEFT, RIGHT, BEGIN, END):
             row[column] = tree.frame[d - 1, column]
         row[BOUND], row[POSITION] = tree.offset[tree.buffer[d - 1]], tree.where[tree.buffer[d - 1]]
@@ -119,8 +126,10 @@ def _branch(tree, capacity, leading):
 
 @kernel
 def _list_choices(tree, row, capacity):
-    """The choices: buffers by lowest offset, then rank; not below the decision before, nor so high that something else would
-    fit beneath, or that there is a section with too much still to come."""
+    """List the choices of a node: buffers by lowest offset, then rank.
+
+    Excluded are buffers below the previous decision, and so high that another would fit beneath or that a section would overflow.
+    """
     most = 0
     for s in range(row[LEFT], row[RIGHT]):
         most = max(most, tree.total[s])
@@ -136,7 +145,7 @@ def _list_choices(tree, row, capacity):
         low = tree.lowest[b]
         if tree.placed[b] or low >= least or low < row[BOUND] or (low == row[BOUND] and k < row[POSITION]):
             continue
-        if (tree.alike[b] >= 0 and not tree.placed[tree.alike[b]]) or _mirrored(tree, b):
+        if (tree.twin[b] >= 0 and not tree.placed[tree.twin[b]]) or _mirrored(tree, b):
             continue
         j = end
         while j > first and tree.lowest[tree.choice[j - 1]] > low:
@@ -149,7 +158,7 @@ def _list_choices(tree, row, capacity):
 
 @kernel(borrow=True)
 def _mirrored(tree, b):
-    """Whether b would lie on a buffer of the same lifetime and a higher rank: the two may change places, once is enough."""
+    """Return whether b would lie on a buffer of the same lifetime and a higher rank: the exchanged order is tried instead."""
     t = tree.under[tree.first[b]]
     if t < 0 or tree.offset[t] + tree.size[t] != tree.lowest[b] or tree.rank[t] < tree.rank[b]:
         return False
@@ -158,8 +167,8 @@ def _mirrored(tree, b):
 
 
 @kernel(borrow=True)
-def _parted(tree, d):
-    """Whether the part of decision d is done, or falls into parts because of what was placed."""
+def _splits(tree, d):
+    """Return whether the part of decision d is finished, or splits into parts because of the buffer placed."""
     b = tree.buffer[d]
     for s in range(tree.first[b] + 1, tree.last[b]):
         if tree.crossing[s] == 0:
@@ -169,7 +178,7 @@ def _parted(tree, d):
 
 @kernel
 def _open_part(tree, d, leading):
-    """List the buffers of the first part that is not done, by rank; none is below the last decision that touches the part."""
+    """List the buffers of the first unfinished part, by rank; none is placed below the last decision that touches the part."""
     left = 0
     while tree.open[left] == 0:
         left += 1
@@ -203,9 +212,9 @@ def _open_part(tree, d, leading):
 
 @kernel
 def _jump_back(tree):
-    """The last decision has no choice left, so its part fails: back to the last one before it that touched that part.
+    """Return to the last earlier decision that touched the part of the present one, which has no choice left and so fails.
 
-    False where there is none: nothing is within the capacity.
+    Returns False if there is none: no allocation is within the capacity.
     """
     d = tree.at[DEPTH]
     left, right = tree.frame[d, LEFT], tree.frame[d, RIGHT]

@@ -1,6 +1,6 @@
-"""What a decision of the search over canonical allocations does to its tree, and what it infers.
+"""The effects of a decision of the search over canonical allocations, and its inferences.
 
-The kernels count no references to arrays, as those of sections.py.
+The kernels do not count references to arrays, like those of sections.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["place", "raise_floors"]
 
 @kernel(borrow=True)
 def place(tree: Tree, d: int, capacity: int) -> bool:
-    """Take the next choice of decision d; False where it is plain to see that it leads nowhere."""
+    """Take the next choice of decision d, in place; return False if the inferences prove that it fails."""
     b = np.int64(tree.choice[tree.frame[d, NEXT_CHOICE]])
     tree.frame[d, NEXT_CHOICE] += 1
     offset = tree.lowest[b]
@@ -34,20 +34,20 @@ def place(tree: Tree, d: int, capacity: int) -> bool:
         tree.floor[s], tree.under[s] = end, b
         touch(tree, s)
     possible = True
-    for k in range(tree.beside_start[b], tree.beside_start[b + 1]):
-        q = tree.beside[k]
+    for k in range(tree.neighbours_start[b], tree.neighbours_start[b + 1]):
+        q = tree.neighbours[k]
         if not tree.placed[q]:
             tree.frame[d, FINAL] = 0
             if possible and tree.lowest[q] < end:
-                possible = _lift(tree, q, end, capacity)
+                possible = _raise_lowest(tree, q, end, capacity)
     return possible and raise_floors(tree, capacity) and _support_all(tree, d, b, capacity) and raise_floors(tree, capacity)
 
 
 @kernel(borrow=True)
-def _lift(tree: Tree, q: int, offset: int, capacity: int) -> Any:
-    """The lowest offset of q becomes this one, or the next that is aligned; False where that is too high.
+def _raise_lowest(tree: Tree, q: int, offset: int, capacity: int) -> Any:
+    """Raise the lowest offset of q to this one, or the next that is aligned; return False if that is too high.
 
-    A section is to be looked at if q was the lowest there: otherwise its floor stays.
+    A section is examined again if q was the lowest there; otherwise its floor stays.
     """
     before = tree.lowest[q]
     note(tree, 2 * len(tree.floor) + q, before)
@@ -61,7 +61,7 @@ def _lift(tree: Tree, q: int, offset: int, capacity: int) -> Any:
 
 @kernel(borrow=True)
 def _support_all(tree: Tree, d: int, b: np.int64, capacity: int) -> bool:
-    """Lift what was passed over by the choice of b; False where something has nothing to lie on, or lies too high."""
+    """Raise the buffers that the choice of b passed over onto others; return False if one has no support, or lies too high."""
     tree.at[TOUCHED] = 0
     tree.at[STAMP] += 1
     offset, position = tree.offset[b], tree.where[b]
@@ -70,18 +70,18 @@ def _support_all(tree: Tree, d: int, b: np.int64, capacity: int) -> bool:
         if tree.placed[q] or tree.lowest[q] > offset or (tree.lowest[q] == offset and k > position):
             continue
         least = INFINITE
-        for j in range(tree.beside_start[q], tree.beside_start[q + 1]):
-            c = tree.beside[j]
+        for j in range(tree.neighbours_start[q], tree.neighbours_start[q + 1]):
+            c = tree.neighbours[j]
             if not tree.placed[c]:
                 least = min(least, max(offset, tree.lowest[c]) + tree.size[c])
-        if least == INFINITE or not _lift(tree, q, least, capacity):
+        if least == INFINITE or not _raise_lowest(tree, q, least, capacity):
             return False
     return True
 
 
 @kernel(borrow=True)
 def raise_floors(tree: Tree, capacity: int) -> bool:
-    """Raise the floors of the sections touched to the lowest offset of what may come; False where too much is to come there."""
+    """Raise the floors of touched sections to the lowest offset of unplaced buffers; return False if a section overflows."""
     for k in range(tree.at[TOUCHED]):
         s = tree.touched[k]
         least = INFINITE

@@ -1,4 +1,4 @@
-"""Restarts: which search comes next, towards which height, and for how many nodes."""
+"""Restarts: the choice of the next search, its height, and its number of nodes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from corl.solvers.memory_static.branch_and_bound.canonical_state import new_tree
 from corl.solvers.memory_static.branch_and_bound.sections import FOUND, FULL, NONE
 from corl.solvers.memory_static.branch_and_bound.skyline import FEWEST, TIGHT, WEIGHTED
 from corl.solvers.memory_static.branch_and_bound.skyline_state import new_skyline
-from corl.solvers.memory_static.first_fit.fitting import most_loads
+from corl.solvers.memory_static.first_fit.kernels import most_loads
 
 __all__ = ["Restarts"]
 
 _SHARES = (0.0, 1.0, 0.0, 1.0, 0.5)
-"""Where between the bound and the ceiling the heights lie that are tried in turn."""
+"""The heights that are tried in turn, as shares of the strategy from the bound to the ceiling."""
 _SKYLINES = 3
-"""Searches over skylines a round, beside those of the canonical tree."""
+"""Searches over skylines per round, besides those over canonical allocations."""
 _NOISE = 0.3
-"""Standard deviation of the noise, on logarithms of lifetimes and areas, of the preorders that are drawn."""
+"""Standard deviation of the noise on the logarithms of lifetimes and areas, for random preorders."""
 _MOST_CANONICAL = 4000
-"""Buffers beyond which pairs of them are not listed, so that skylines alone are searched."""
+"""Buffers above which only skylines are searched: the list of pairs of a canonical tree would be too long."""
 
 
 @dataclass(frozen=True)
-class _Way:
-    """A search: the tree of canonical allocations with its ranks, or of skylines with its priorities."""
+class _Strategy:
+    """A kind of search: over canonical allocations with ranks, or over skylines with priorities."""
 
     canonical: bool
     keys: NDArray[Any]
@@ -41,38 +41,46 @@ class _Way:
 
 
 class Restarts:
-    """Searches for an allocation between two heights, in turn by tree, order and rule; node limits double from round to round."""
+    """Searches for an allocation between two heights, in turn by tree, order and rule; node limits double each round.
 
-    def __init__(self, instance: StaticInstance, seed: int, bound: int, ceiling: int, any_will_do: bool = False) -> None:
+    Args:
+        instance: The instance.
+        seed: Of all random numbers.
+        bound: The smallest height that may be possible.
+        ceiling: The largest height to accept.
+        stop_at_first: Whether any allocation suffices, so that only `ceiling` itself is tried.
+    """
+
+    def __init__(self, instance: StaticInstance, seed: int, bound: int, ceiling: int, stop_at_first: bool = False) -> None:
         self.instance, self.bound, self.ceiling = instance, bound, ceiling
         self.chosen = np.flatnonzero(instance.size > 0)
         self.offsets = np.maximum(instance.fixed, 0)
         self.random = random_state(seed, 1)
         self.rooms = {True: 1, False: 1}
         self.trees = {kind: self._new(kind) for kind in ((True, False) if len(self.chosen) <= _MOST_CANONICAL else (False,))}
-        self.shares = (1.0,) if any_will_do else _SHARES
+        self.shares = (1.0,) if stop_at_first else _SHARES
         self.count, self.left = 0, 0
         self.step = _step(instance)
         self.noise = np.random.default_rng([seed, 3])
         self.canonical = _preorders(instance, self.chosen) if True in self.trees else []
         rules = (FEWEST, TIGHT, WEIGHTED)
-        self.skylines = [_Way(False, priority, rule) for priority in _priorities(instance, self.chosen) for rule in rules]
-        self.target, self.way = bound, self.skylines[0]
+        self.skylines = [_Strategy(False, priority, rule) for priority in _priorities(instance, self.chosen) for rule in rules]
+        self.target, self.strategy = bound, self.skylines[0]
 
     def search(self, nodes: int) -> NDArray[np.int64] | None:
-        """Visit that many nodes, or until an allocation is found: its offsets, int64 [n], and `ceiling` is then below it.
+        """Visit up to `nodes` nodes; return the offsets, int64 [n], of the first allocation found, and set `ceiling` below it.
 
-        `bound` rises where a search proves that a height cannot be reached; above `ceiling` there is nothing left to find.
+        `bound` rises if a search proves that a height cannot be reached; if it exceeds `ceiling`, no better allocation exists.
         """
         while nodes > 0 and self.bound <= self.ceiling:
             if self.left == 0 and not self._begin():
                 continue
-            tree, engine = self.trees[self.way.canonical], canonical if self.way.canonical else skyline
-            status, visited = engine.advance(tree, min(nodes, self.left), self.target, self.way.rule)
+            tree, engine = self.trees[self.strategy.canonical], canonical if self.strategy.canonical else skyline
+            status, visited = engine.advance(tree, min(nodes, self.left), self.target, self.strategy.rule)
             nodes, self.left = nodes - visited, max(0, self.left - visited)
             if status == FULL:
-                self.rooms[self.way.canonical] *= 2
-                self.trees[self.way.canonical], self.left = self._new(self.way.canonical), 0
+                self.rooms[self.strategy.canonical] *= 2
+                self.trees[self.strategy.canonical], self.left = self._new(self.strategy.canonical), 0
             elif status == NONE:
                 self._proven()
             elif status == FOUND:
@@ -83,64 +91,64 @@ class Restarts:
         return None
 
     def _new(self, kind: bool) -> Any:
-        """Arrays for a tree, as long as its searches have needed so far."""
+        """Return the arrays for a tree, as long as its searches have needed so far."""
         if kind:
             return new_tree(self.instance, self.chosen, self.rooms[kind])
         return new_skyline(self.instance, self.chosen, self.random, self.rooms[kind])
 
     def _begin(self) -> bool:
-        """The next search; False where its height is seen at once to be out of reach."""
+        """Begin the next search; return False if its height is infeasible at the root."""
         turn, place = divmod(self.count, 2 * len(self.canonical) + _SKYLINES)
         later = place - len(self.canonical)
         if later < 0:
-            self.way = self.canonical[place]
+            self.strategy = self.canonical[place]
         elif later < _SKYLINES:
-            self.way = self.skylines[(turn * _SKYLINES + later) % len(self.skylines)]
+            self.strategy = self.skylines[(turn * _SKYLINES + later) % len(self.skylines)]
         else:
-            self.way = _preorders(self.instance, self.chosen, self.noise)[later - _SKYLINES]
+            self.strategy = _preorders(self.instance, self.chosen, self.noise)[later - _SKYLINES]
         share = self.shares[self.count % len(self.shares)]
         self.target = self.bound + int(share * (self.ceiling - self.bound)) // self.step * self.step
         self.left = 2 * max(1, len(self.chosen)) * 2 ** min(turn, 40)
         self.count += 1
         if not len(self.chosen):
             return True
-        tree = self.trees[self.way.canonical]
-        if self.way.canonical:
-            set_ranks(tree, self.way.keys)
+        tree = self.trees[self.strategy.canonical]
+        if self.strategy.canonical:
+            set_ranks(tree, self.strategy.keys)
             possible = canonical.restart(tree, self.target)
         else:
-            tree.priority[:] = self.way.keys
+            tree.priority[:] = self.strategy.keys
             possible = skyline.restart(tree, self.target)
         if not possible:
             self._proven()
         return bool(possible)
 
     def _proven(self) -> None:
-        """Nothing is within `target`: the bound is the next height that sizes, alignments and fixed offsets allow."""
+        """Record that no height up to `target` is possible: the bound becomes the next that sizes and fixed offsets allow."""
         self.bound = max(self.bound, (self.target // self.step + 1) * self.step)
         self.left = 0
 
 
 def _step(instance: StaticInstance) -> int:
-    """What every height of an allocation that cannot be pushed down is a multiple of."""
+    """Return a number that divides the height of every allocation in which no buffer can be lowered."""
     fixed = instance.fixed[instance.fixed >= 0].tolist()
     aligned = instance.alignment[instance.alignment > 1].tolist()
     return max(1, math.gcd(*instance.size.tolist(), *fixed, *aligned))
 
 
 def _measures(instance: StaticInstance) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The largest load that a buffer lives under, its lifetime, and its size, [n] each."""
+    """Return for each buffer the largest load during its lifetime, its lifetime, and its size, [n] each."""
     found = sections(instance)
     load = np.zeros(instance.n, np.int64)
     most_loads(found.first, found.last, found.load, load)
     return load, (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
 
 
-def _preorders(instance: StaticInstance, chosen: NDArray[np.int64], noise: np.random.Generator | None = None) -> list[_Way]:
-    """minimalloc's: falling lifetime, area, load ("WAT"); load, area, lifetime ("TAW"); load, lifetime, area ("TWA").
+def _preorders(instance: StaticInstance, chosen: NDArray[np.int64], noise: np.random.Generator | None = None) -> list[_Strategy]:
+    """Return minimalloc's orders, all decreasing: lifetime, area, load ("WAT"); load, area, lifetime ("TAW"); and "TWA".
 
-    The load, where it leads, is what is still to come: the tree itself puts it before the rank. With `noise` lifetimes and areas
-    are multiplied by random factors: what one order takes long to find another one may find soon.
+    Where the load leads, it is the load of the unplaced buffers, which the tree itself puts before the rank. With `noise`,
+    lifetimes and areas are multiplied by random factors: an order may find quickly what another one takes long to find.
     """
     load, length, size = _measures(instance)
     area = length * size
@@ -151,12 +159,12 @@ def _preorders(instance: StaticInstance, chosen: NDArray[np.int64], noise: np.ra
     for keys, leading in orders:
         rank = np.empty(len(chosen), np.int64)
         rank[np.lexsort([-key[chosen] for key in keys])] = np.arange(len(chosen))
-        found.append(_Way(True, rank, int(leading)))
+        found.append(_Strategy(True, rank, int(leading)))
     return found
 
 
 def _priorities(instance: StaticInstance, chosen: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    """Ranks, float64 [n], by minimalloc's keys (load, lifetime, area, three orders), and by size x root of lifetime."""
+    """Return priorities, float64 [n] each, by minimalloc's keys (three orders) and by size x square root of lifetime."""
     load, length, size = _measures(instance)
     area = length * size
     keys = [(area, length, load), (length, area, load), (load, area, length), (size * np.sqrt(length),)]

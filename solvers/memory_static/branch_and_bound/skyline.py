@@ -1,14 +1,14 @@
-"""The kernels of branch and bound: depth-first search over skylines, for an allocation within a capacity.
+"""Depth-first search over skylines, for an allocation within a capacity.
 
-Every allocation can be pushed down until each buffer lies on 0, on its fixed offset or on another one, so it can be built from
-below: what matters of the buffers placed is the floor of each section (the skyline). A niche is a run of sections with one
-floor, lower than those beside it. In a niche the buffer that comes next over a section lies either exactly on the floor, or
-above the lowest wall or the smallest other buffer of the niche: these are the branches, buffers first. The section to
-branch on is the one with the fewest branches for its failures so far, as constraint solvers choose variables (dom/wdeg,
-Boussemart et al., 2004). Floors rise to the lowest offset at which anything can still come, and a floor with what is still to
-come over it may not be above the capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). Where no unplaced buffer crosses
-from one section to the next the search falls into parts; a part that fails takes back all decisions that do not touch it.
-What the kernels work on is in skyline_state.py, what a decision does in skyline_moves.py.
+In every allocation buffers can be lowered until each lies on 0, on its fixed offset or on another one, so an allocation can be
+built from below: the state is the floor of each section (the skyline). A niche is a run of sections with equal floor, lower than
+its neighbours. In a niche, the next buffer over a section lies either exactly on the floor, or at least as high as the lowest
+wall or on the smallest other buffer of the niche: these are the branches, buffers first. The section with the fewest
+branches relative to its failures so far is chosen, as constraint solvers choose variables (dom/wdeg, Boussemart et al., 2004).
+Floors rise to the lowest offset of an unplaced buffer, and the unplaced buffers of a section must fit between its floor and the
+capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). If no unplaced buffer crosses from one section to the next, the
+search splits into parts; if a part fails, all decisions that do not touch it are undone as well.
+The arrays are in skyline_state.py, the effects of a decision in skyline_moves.py.
 """
 
 # mypy: allow-untyped-defs
@@ -48,12 +48,12 @@ from corl.solvers.memory_static.branch_and_bound.skyline_state import FROM, RISE
 __all__ = ["FEWEST", "TIGHT", "WEIGHTED", "advance", "restart"]
 
 FEWEST, WEIGHTED, TIGHT = 0, 1, 2
-"""How a section is chosen: fewest branches; fewest for its failures; the same, and first where little may be wasted."""
+"""Rules by which a section is chosen: fewest branches; fewest relative to its failures; also little possible waste."""
 
 
 @kernel
 def restart(sky, capacity):
-    """Back to the root: nothing is placed. False where the load or a fixed offset is above the capacity already."""
+    """Return to the root, in place; False if the load or a fixed offset exceeds the capacity already."""
     sky.floor[:], sky.total[:], sky.open[:], sky.crossing[:] = 0, 0, 0, 0
     sky.under[:], sky.placed[:], sky.at[:] = -1, False, 0
     sky.marked[:] = 0
@@ -74,7 +74,10 @@ def restart(sky, capacity):
 
 @kernel(nogil=True)
 def advance(sky, nodes, capacity, rule):
-    """Visit up to `nodes` nodes of the tree; returns (GOING, FOUND, NONE or FULL, how many were visited, at least 1)."""
+    """Visit up to `nodes` nodes of the tree, in place, by a rule for choosing sections (FEWEST, WEIGHTED, TIGHT).
+
+    Returns GOING, FOUND, NONE or FULL; and the number of nodes visited, at least 1.
+    """
     visited = 0
     while True:
         if sky.at[RETRY] == 0:
@@ -82,7 +85,7 @@ def advance(sky, nodes, capacity, rule):
                 return FOUND, max(1, visited)
             if visited == nodes:
                 return GOING, visited
-            if _short(sky):
+            if _arrays_full(sky):
                 return FULL, max(1, visited)
             visited += 1
             _branch(sky, capacity, rule)
@@ -98,8 +101,8 @@ def advance(sky, nodes, capacity, rule):
 
 
 @kernel
-def _short(sky):
-    """Whether a node more might not find room."""
+def _arrays_full(sky):
+    """Return whether the arrays may be too short for another node."""
     n, count = len(sky.size), len(sky.floor)
     deep = sky.at[DEPTH] + 2 > len(sky.frame) or sky.at[CHOICES] + n + 1 > len(sky.choice)
     return deep or sky.at[TRAIL] + n + 4 * count > len(sky.trail)
@@ -107,7 +110,7 @@ def _short(sky):
 
 @kernel
 def _branch(sky, capacity, rule):
-    """Choose a section in the first part that is not done, and list its branches as the next decision."""
+    """Choose a section in the first unfinished part, and list its branches as the next decision."""
     left = 0
     while sky.open[left] == 0:
         left += 1
@@ -145,7 +148,7 @@ def _branch(sky, capacity, rule):
 
 @kernel(borrow=True)
 def _score(sky, s, capacity, rule):
-    """Return the number of branches of a section, by the rule; the section with the least is chosen."""
+    """Return the score of a section, its number of branches weighted by the rule; the section with the lowest is chosen."""
     level, count = sky.floor[s], 0.0
     for k in range(sky.start[s], sky.start[s + 1]):
         b = sky.member[k]
@@ -163,7 +166,7 @@ def _score(sky, s, capacity, rule):
 
 @kernel(borrow=True)
 def _rise(sky, section, wall, low, high):
-    """Where the next buffer over a section of the niche low..high - 1 can begin at the lowest, if none lies on its floor."""
+    """Return the lowest offset of the next buffer over a section of the niche low..high-1, if none lies on its floor."""
     level = sky.floor[section]
     rise = wall
     for s in range(low, high):
@@ -183,7 +186,7 @@ def _rise(sky, section, wall, low, high):
 
 @kernel(borrow=True)
 def _list_buffers(sky, section, first):
-    """Write the buffers that can lie on the floor of a section into `option`, by priority with noise; where they end."""
+    """Write the buffers that can lie on a section's floor to `choice` from `first`, by noisy priority; return their end."""
     end = first
     for k in range(sky.start[section], sky.start[section + 1]):
         b = sky.member[k]
@@ -201,7 +204,7 @@ def _list_buffers(sky, section, first):
 
 @kernel(borrow=True)
 def _mirrored(sky, b, section):
-    """Whether b would lie on a buffer of the same lifetime and a higher number: the two may change places, once is enough."""
+    """Return whether b would lie on a buffer of the same lifetime and a higher number: the exchanged order is tried instead."""
     t = sky.under[section]
     if t <= b or sky.first[t] != sky.first[b] or sky.last[t] != sky.last[b]:
         return False
@@ -215,9 +218,9 @@ def _mirrored(sky, b, section):
 
 @kernel
 def _jump_back(sky):
-    """The last decision has no branch left, so its part fails: back to the last one before it that touched that part.
+    """Return to the last earlier decision that touched the part of the present one, which has no branch left and so fails.
 
-    False where there is none: nothing is within the capacity.
+    Returns False if there is none: no allocation is within the capacity.
     """
     d = sky.at[DEPTH]
     left, right = sky.frame[d, LEFT], sky.frame[d, RIGHT]

@@ -1,6 +1,6 @@
-"""What a decision of the search over skylines does, and what it infers (section inference, Moffitt, MiniMalloc, ASPLOS 2023).
+"""The effects of a decision of the search over skylines, and its inferences (section inference, MiniMalloc, ASPLOS 2023).
 
-The kernels count no references to arrays, as those of sections.py.
+The kernels do not count references to arrays, like those of sections.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["place", "raise_floors"]
 
 @kernel(borrow=True)
 def place(sky: Skyline, d: int, capacity: int) -> bool:
-    """Take the next choice of decision d; False where it is plain to see that it leads nowhere."""
+    """Take the next choice of decision d, in place; return False if the inferences prove that it fails."""
     b = np.int64(sky.choice[sky.frame[d, NEXT_CHOICE]])
     sky.frame[d, NEXT_CHOICE] += 1
     sky.at[STAMP] += 1
@@ -49,9 +49,9 @@ def place(sky: Skyline, d: int, capacity: int) -> bool:
 
 @kernel(borrow=True)
 def raise_floors(sky: Skyline, capacity: int, level: int) -> bool:
-    """Raise the floors of the sections touched to the lowest offset of what may come; False where too much is to come.
+    """Raise the floors of touched sections to the lowest offset of unplaced buffers; return False if a section overflows.
 
-    Over a section must fit what is not placed, and above `level` what cannot be below it.
+    Over a section's floor all unplaced buffers must fit, and above `level` those that cannot be below it.
     """
     for k in range(sky.at[TOUCHED]):
         s = sky.touched[k]
@@ -74,7 +74,7 @@ def raise_floors(sky: Skyline, capacity: int, level: int) -> bool:
 
 @kernel(borrow=True)
 def _set_floor(sky: Skyline, s: int, level: int, under: int | np.int64) -> None:
-    """The floor of a section becomes `level`, the upper end of the buffer `under` (-1: of none)."""
+    """Set the floor of a section to `level`, the upper end of the buffer `under` (-1: of none), and note it in the trail."""
     note(sky, s, sky.floor[s])
     note(sky, len(sky.floor) + s, sky.under[s])
     sky.floor[s], sky.under[s] = level, under

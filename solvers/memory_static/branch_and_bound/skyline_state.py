@@ -1,4 +1,4 @@
-"""The state of the search over skylines: the buffers in sections, and the path of its decisions."""
+"""The state of the search over skylines: the buffers by section, and the path of decisions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from corl.solvers.memory_static.branch_and_bound.sections import UNDO, members
 __all__ = ["Skyline", "new_skyline"]
 
 SECTION, RISE, FROM, TO = range(UNDO + 1, UNDO + 5)
-"""Columns of `frame`, after those of sections.py: the section branched on, where the floor rises to, and the sections touched."""
+"""Columns of `frame`, after those of sections.py: the section branched on, its floor if none is placed, the sections changed."""
 
 
 class Skyline(NamedTuple):
-    """n buffers of size above 0, S sections, and the path of the search: D decisions, C choices in all, a trail of T changes."""
+    """n buffers of size above 0, S sections, D decisions with C choices, T entries of the trail."""
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
@@ -26,45 +26,45 @@ class Skyline(NamedTuple):
     alignment: NDArray[np.int64]
     fixed: NDArray[np.int64]
     start: NDArray[np.int64]
-    """[S + 1] where the buffers of a section begin in `member`."""
+    """[S + 1] index of the first buffer of a section in `member`."""
     member: NDArray[np.int32]
     floor: NDArray[np.int64]
-    """[S]"""
+    """[S] a lower bound on the offsets of the unplaced buffers of a section."""
     total: NDArray[np.int64]
-    """[S] the sizes of what is not placed."""
+    """[S] the total size of the unplaced buffers."""
     open: NDArray[np.int32]
-    """[S] how many buffers are not placed."""
+    """[S] the number of unplaced buffers."""
     crossing: NDArray[np.int32]
-    """[S] how many buffers that are not placed live in section s - 1 and s."""
+    """[S] the number of unplaced buffers that live in both section s - 1 and section s."""
     under: NDArray[np.int64]
     """[S] the buffer whose upper end is the floor, -1 for none."""
     weight: NDArray[np.float64]
-    """[S] failures seen, with those of earlier searches fading."""
+    """[S] 1 + the number of failures, which is halved at each restart."""
     marked: NDArray[np.int64]
     touched: NDArray[np.int64]
-    """[S] sections to look at after a decision."""
+    """[S] sections to examine after a decision, and the stamp with which each was marked."""
     lowest: NDArray[np.int64]
-    """[n] the lowest offset that a buffer can still have."""
+    """[n] the lowest offset that a buffer can still get."""
     placed: NDArray[np.bool_]
     offset: NDArray[np.int64]
     priority: NDArray[np.float64]
     """[n] buffers of high priority are tried first."""
     key: NDArray[np.float64]
     frame: NDArray[np.int64]
-    """[D, 10] see the columns."""
+    """[D, 10] one row per decision; see the columns LEFT ... TO."""
     buffer: NDArray[np.int32]
-    """[D] what was placed, -1 for nothing."""
+    """[D] the buffer placed, -1 for none."""
     choice: NDArray[np.int32]
-    """[C] buffers, -1 for raising the floor."""
+    """[C] buffers to try, decision by decision; -1: raise the floor instead."""
     trail: NDArray[np.int64]
-    """[T, 2] index, value before."""
+    """[T, 2] for undoing: an index (see `note`) and the value before the change."""
     random: NDArray[np.uint64]
     at: NDArray[np.int64]
-    """[7] see the places."""
+    """[7] see the indices DEPTH ... TOUCHED."""
 
 
 def new_skyline(instance: StaticInstance, chosen: NDArray[np.int64], random: NDArray[np.uint64], room: int = 1) -> Skyline:
-    """A search that has not begun, over the buffers `chosen`; `room` multiplies the lengths of decisions, branches and trail."""
+    """Return a search at its root over the buffers `chosen`, int64 [n]; `room` multiplies the lengths of arrays that may fill."""
     found = sections(instance)
     first, last = found.first[chosen], found.last[chosen]
     n, count = len(chosen), len(found.load)

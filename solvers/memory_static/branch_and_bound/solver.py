@@ -1,4 +1,4 @@
-"""`BranchAndBound`: searches over canonical allocations and over skylines, restarted in many ways, beside first fit."""
+"""`BranchAndBound`: searches over canonical allocations and over skylines, restarted with varied orders, and first fit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["MOST_MEMBERS", "BranchAndBound"]
 
 MOST_MEMBERS = 5_000_000
-"""Sections of all buffers, added up, that it takes: more would need over a few seconds to begin with."""
+"""The largest sum, over buffers, of the number of sections they live in: more would need several seconds to begin."""
 
 
 @dataclass(frozen=True)
 class BranchAndBound(Solver):
-    """Depth-first searches for an allocation within a capacity, of two kinds in turn: canonical allocations (as minimalloc does),
-    and skylines. They are restarted with other orders and rules and doubled node limits.
+    """Depth-first searches for an allocation within a capacity, over canonical allocations (as minimalloc) and skylines in turn.
 
-    Without a capacity the heights to be reached lie between the bound and the best allocation; a search that is exhausted
-    raises the bound. For every node a few buffers are placed by first fit, which finds good allocations of large instances.
+    They are restarted with other orders and rules and doubled node limits. Without a capacity, the heights to be reached lie
+    between the bound and the best allocation; a search that is exhausted raises the bound. For every node a few buffers are
+    placed by first fit, which finds good allocations of large instances.
     """
 
     capacity: int | None = option(
@@ -54,16 +54,16 @@ class BranchAndBound(Solver):
         FirstFit().prepare(instance)
         tiny = make_instance("", [0, 1], [2, 3], [1, 1])
         for skip in (False, True):
-            warm = Restarts(tiny, 0, 2, 2)
-            warm.count = len(warm.canonical) if skip else 0
-            warm.search(3)
+            restarts = Restarts(tiny, 0, 2, 2)
+            restarts.count = len(restarts.canonical) if skip else 0
+            restarts.search(3)
 
     def solve(self, instance: StaticInstance, run: Run) -> None:
         from corl.rng import random_state
         from corl.solvers.memory_static.best_fit import best_fit
         from corl.solvers.memory_static.branch_and_bound.restarts import Restarts
         from corl.solvers.memory_static.capacity import lower_bound, open_run, report
-        from corl.solvers.memory_static.first_fit.fitting import BEST, CEILING, first_passes, new_fit, orders, search
+        from corl.solvers.memory_static.first_fit.kernels import BEST, CEILING, first_passes, new_fit, orders, search
 
         ceiling = open_run(instance, run, self.capacity)
         if self.fitting and not run.should_stop:
@@ -77,7 +77,7 @@ class BranchAndBound(Solver):
                 return report(run, fit.best_offset, self.capacity)
         if run.should_stop:
             return
-        tree = Restarts(instance, run.seed, lower_bound(instance), ceiling, any_will_do=self.capacity is not None)
+        tree = Restarts(instance, run.seed, lower_bound(instance), ceiling, stop_at_first=self.capacity is not None)
         while True:
             if 0 <= fit.at[BEST] <= tree.ceiling:
                 tree.ceiling = int(fit.at[BEST]) - 1

@@ -1,1 +1,1 @@
-"""Passes of first fit."""
+"""First fit: each buffer at the lowest offset where it fits, in many orders."""

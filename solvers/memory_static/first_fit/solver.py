@@ -1,4 +1,4 @@
-"""`FirstFit`: passes over the buffers in several orders, then again and again with what did not fit moved forward."""
+"""`FirstFit`: passes over the buffers in several orders, then with the buffers that did not fit moved forward."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["FirstFit"]
 
 @dataclass(frozen=True)
 class FirstFit(Solver):
-    """Each buffer goes to the lowest offset at which it fits, in the order of one rule after another.
+    """Place each buffer at the lowest offset at which it fits, in the order of one rule after another.
 
-    From the best of these orders on, a pass ends where a buffer would reach the best height; that buffer is placed earlier in
-    the next one. up to about a hundred thousand buffers: a pass over n takes time in proportion to n squared at worst.
+    Afterwards passes start from the best order. A pass ends at the first buffer that would reach the best height; that buffer is
+    placed earlier in the next pass. For up to about a hundred thousand buffers: a pass over n takes O(n^2) time at worst.
     """
 
     capacity: int | None = option(
@@ -28,7 +28,7 @@ class FirstFit(Solver):
     )
     passes: int = option(
         0,
-        "How many passes, those of the rules among them; 0: until the limit. Looked at between grants of the budget.",
+        "Number of passes, including those of the rules; 0: until the limit. Checked between batches of iterations.",
         low=1,
         also=0,
         scale="log",
@@ -46,7 +46,7 @@ class FirstFit(Solver):
         from corl.problems.memory_static.instance import make_instance
         from corl.rng import random_state
         from corl.solvers.memory_static.best_fit import prepare
-        from corl.solvers.memory_static.first_fit.fitting import new_fit, orders, search
+        from corl.solvers.memory_static.first_fit.kernels import new_fit, orders, search
 
         prepare()
         tiny = make_instance("", [0, 1], [2, 3], [1, 1])
@@ -56,7 +56,7 @@ class FirstFit(Solver):
         from corl.rng import random_state
         from corl.solvers.memory_static.best_fit import best_fit
         from corl.solvers.memory_static.capacity import open_run, report
-        from corl.solvers.memory_static.first_fit.fitting import BEST, PASSES, new_fit, orders, search
+        from corl.solvers.memory_static.first_fit.kernels import BEST, PASSES, new_fit, orders, search
 
         ceiling = open_run(instance, run, self.capacity)
         if self.order == "all" and not self.passes and not run.should_stop:
@@ -64,14 +64,14 @@ class FirstFit(Solver):
         if run.should_stop:
             return
         rules = [order for name, order in orders(instance).items() if self.order in ("all", name)]
-        fit, told = new_fit(instance, rules, ceiling, random_state(run.seed)), -1
+        fit, reported = new_fit(instance, rules, ceiling, random_state(run.seed)), -1
         while units := run.budget():
             search(fit, units)
             ended = 0 < self.passes <= fit.at[PASSES]
-            if fit.at[BEST] != told and (ended or told < 0 or run.report_due or self.capacity is not None):
-                told = int(fit.at[BEST])
+            if fit.at[BEST] != reported and (ended or reported < 0 or run.report_due or self.capacity is not None):
+                reported = int(fit.at[BEST])
                 report(run, fit.best_offset, self.capacity)
             if ended:
                 return
-        if fit.at[BEST] != told:
+        if fit.at[BEST] != reported:
             report(run, fit.best_offset, self.capacity)

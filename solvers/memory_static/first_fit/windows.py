@@ -1,8 +1,9 @@
-"""Windows of time: the buffers placed so far, window by window, so that a query need not go through all of them.
+"""Windows of time: lists of the buffers placed so far, window by window, so that a query does not examine all of them.
 
-Windows of a level overlap by half: window i is from i h to (i + 2) h, in sections. A buffer no longer than h lies within one of
-them, and asks the smallest of its kind, its home, for what is placed there. The h of a level is twice that of the one before;
-the last level is one window of all time. Only homes are kept. A buffer that is placed is listed in every home that it lives in.
+Windows of a level overlap by half: window i is from i h to (i + 2) h, in sections. The h of a level is twice that of the level
+before; the last level is one window of all time. A buffer no longer than h lies within one window of a level; its home is the
+smallest window that contains it, whose list answers its queries. Only homes are kept. A placed buffer is listed in every home
+that it lives in.
 """
 
 from __future__ import annotations
@@ -20,33 +21,33 @@ from corl.problems.memory_static.instance import StaticInstance, sections
 __all__ = ["Windows", "add", "clear", "new_windows"]
 
 _BUFFERS = 256
-"""Buffers for every window of the first level, and at most that many of these windows."""
+"""Buffers per window of the first level, and the largest number of these windows."""
 
 
 class Windows(NamedTuple):
-    """V levels, W windows that are homes, L places in their lists."""
+    """V levels, W windows that are homes, L entries of their lists."""
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
     """[n] the sections of a buffer: first to last - 1."""
     half: NDArray[np.int64]
-    """[V] h."""
+    """[V] h of each level."""
     base: NDArray[np.int64]
-    """[V] where the windows of a level begin in `number`."""
+    """[V] index of a level's first window in `number`."""
     number: NDArray[np.int64]
     """[windows of all levels] the number of a home, -1 for others."""
     home: NDArray[np.int64]
     """[n] the number of a buffer's home."""
     start: NDArray[np.int64]
-    """[W + 1] where the list of a home begins in `placed`; there is room for all buffers that live in it."""
+    """[W + 1] index of the first entry of a home's list in `placed`; there is space for all buffers that live in it."""
     listed: NDArray[np.int64]
-    """[W] how many are placed."""
+    """[W] the number of entries in the list."""
     placed: NDArray[np.int32]
-    """[L] buffers of size above 0, the lowest offset first."""
+    """[L] placed buffers of size above 0, the lowest offset first."""
 
 
 def new_windows(instance: StaticInstance) -> Windows:
-    """Windows in which nothing is placed."""
+    """Return windows in which nothing is placed."""
     found = sections(instance)
     first, last, span = found.first.astype(np.int64), found.last.astype(np.int64), len(found.load)
     windows = max(1, min(_BUFFERS, instance.n // _BUFFERS))
@@ -80,7 +81,7 @@ def _count(
     number: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Count the buffers that live in each home."""
+    """Count the buffers that live in each home, in place. See `Windows` for the arrays; counts: int64 [W]."""
     for level in range(len(half)):
         h = half[level]
         for b in range(len(first)):
@@ -92,13 +93,13 @@ def _count(
 
 @kernel
 def clear(windows: Windows) -> None:
-    """Nothing is placed."""
+    """Empty the lists, in place."""
     windows.listed[:] = 0
 
 
 @kernel(borrow=True)
 def add(windows: Windows, b: int, offset: NDArray[np.int64]) -> None:
-    """List a buffer that has been placed, at offset[b], in all homes that it lives in; the lists stay sorted."""
+    """Enter a buffer, placed at offset[b], in the lists of all homes that it lives in, which stay sorted, in place."""
     low = offset[b]
     for level in range(len(windows.half)):
         h = windows.half[level]

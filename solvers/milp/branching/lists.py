@@ -1,4 +1,4 @@
-"""Lists of candidates of different lengths, as tensors: what is there in one row after the other, and which slots that fills."""
+"""Candidate lists of different lengths, concatenated into one tensor, with a mask of the slots that they fill."""
 
 from __future__ import annotations
 
@@ -14,27 +14,41 @@ __all__ = ["Lists", "lists", "spread"]
 
 
 class Lists(NamedTuple):
-    """N lists of S candidates in all, K in one at the most."""
+    """N lists of S candidates in total, at most K in one list."""
 
     lines: Tensor
-    """[S, ...] what is known of each candidate, list after list."""
+    """[S, ...] the data of each candidate, list after list."""
     mask: Tensor
-    """bool [N, K] the slots that are filled."""
+    """bool [N, K] the filled slots."""
 
 
-def lists(seen: Sequence[Mapping[str, NDArray[Any]]], name: str, device: torch.device) -> Lists:
-    """Of the parts of a Replay's Sight: their arrays `name` [R, K, ...] where their "mask" [R, K] is True; K differs."""
-    mask = np.zeros((sum(len(part["mask"]) for part in seen), max(part["mask"].shape[1] for part in seen)), bool)
+def lists(observed: Sequence[Mapping[str, NDArray[Any]]], name: str, device: torch.device) -> Lists:
+    """Return the candidate lists of several batches of observations.
+
+    Args:
+        observed: Observations by name, of R nodes each: "mask", bool [R, K], and others; R and K differ between batches.
+        name: The array [R, K, ...] to take, at the slots where "mask" is True.
+        device: Where the tensors are put.
+    """
+    mask = np.zeros((sum(len(part["mask"]) for part in observed), max(part["mask"].shape[1] for part in observed)), bool)
     begin = 0
-    for part in seen:
+    for part in observed:
         rows, width = part["mask"].shape
         mask[begin : begin + rows, :width] = part["mask"]
         begin += rows
-    lines = np.concatenate([part[name][part["mask"]] for part in seen])
+    lines = np.concatenate([part[name][part["mask"]] for part in observed])
     return Lists(torch.from_numpy(lines).to(device), torch.from_numpy(mask).to(device))
 
 
 def spread(scores: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """What `Policy.forward` returns: of scores [S] the logits [N, K], -inf in empty slots; and values [N], 0."""
+    """Return the outputs of a policy network for concatenated scores.
+
+    Args:
+        scores: float [S], the scores of the candidates, list after list.
+        mask: bool [N, K], the filled slots.
+
+    Returns:
+        Logits, float [N, K], -inf in empty slots; and values, float32 [N], all 0.
+    """
     logits = torch.full(mask.shape, -torch.inf, device=scores.device, dtype=scores.dtype).masked_scatter(mask, scores)
     return logits, torch.zeros(len(mask), device=scores.device)

@@ -1,4 +1,4 @@
-"""`BranchingNetwork`: a branching policy in torch, for training; kernels evaluate it elsewhere (scoring.py)."""
+"""`BranchingNetwork`: a branching policy in torch, for training; in SCIP, kernels evaluate it (scoring.py)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["BranchingNetwork", "Perceptron", "scorer_of"]
 
 
 class Perceptron(nn.Module):
-    """Two hidden layers on standardised features, to one number; kernels evaluate it as a `Scorer`."""
+    """A perceptron with two hidden layers from standardised features to one score; kernels evaluate it as a `Scorer`."""
 
     mean: Tensor
     scale: Tensor
@@ -37,34 +37,31 @@ class Perceptron(nn.Module):
         self.last = nn.Linear(hidden[1], 1, bias=False)
 
     def context(self, node: Observation) -> Mapping[str, NDArray[Any]]:
-        """See Sees (scip.recorder): nothing."""
+        """See scip.recorder.NodeObserver; empty."""
         return {}
 
-    def collate(self, contexts: Sequence[Any], seen: Sequence[Mapping[str, NDArray[Any]]], which: NDArray[np.int64]) -> Lists:
-        """See corl.networks.policy.Policy.collate."""
-        return lists(seen, "lines", self.mean.device)
+    def collate(self, contexts: Sequence[Any], observed: Sequence[Mapping[str, NDArray[Any]]], which: NDArray[np.int64]) -> Lists:
+        """See the method of the same name in corl.networks.policy."""
+        return lists(observed, "lines", self.mean.device)
 
     def standardise(self, batch: Lists) -> None:
-        """Take mean and deviation from training features."""
+        """Set the means and scales of the inputs from training features."""
         self.mean.copy_(batch.lines.mean(0))
         self.scale.copy_(1.0 / batch.lines.std(0, correction=0).clamp(min=1e-3))
 
     def score(self, lines: Tensor) -> Tensor:
-        """Numbers [...] of lines of features [..., F]."""
+        """Return the scores, float [...], of features [..., F]."""
         x = ((lines - self.mean) * self.scale).clamp(-CLIP, CLIP)
         found: Tensor = self.last(torch.relu(self.second(torch.relu(self.first(x)))))
         return found.squeeze(-1)
 
     def forward(self, batch: Lists) -> tuple[Tensor, Tensor]:
-        """Logits [N, K] and values [N], 0."""
+        """Return logits [N, K], -inf in empty slots, and values [N], all 0."""
         return spread(self.score(batch.lines), batch.mask)
 
 
 class BranchingNetwork(Perceptron):
-    """Scores of candidates from their features and, of the best `tableau` of a node, from their rows of the simplex tableau.
-
-    family: what it was trained on; lower, upper: the range of such programs' signatures (signature.py).
-    """
+    """Scores candidates by their features; the best `tableau` candidates of a node also by their rows of the simplex tableau."""
 
     architecture: ClassVar[str] = "milp-branching"
 
@@ -72,6 +69,16 @@ class BranchingNetwork(Perceptron):
         self, problem: str = "milp", family: str = "", lower: Sequence[float] = (), upper: Sequence[float] = (),
         hidden: tuple[int, int] = (32, 16), tableau: int = 0,
     ) -> None:  # fmt: skip
+        """Create a network with random weights.
+
+        Args:
+            problem: The problem that checkpoints name.
+            family: The families of programs that it is trained on, separated by commas.
+            lower: The smallest signature (signature.py) of the training programs, number by number; empty: unknown.
+            upper: The largest one.
+            hidden: The sizes of the two hidden layers.
+            tableau: The number of candidates of a node whose rows of the tableau are read; 0: no tableau.
+        """
         super().__init__(len(Feature) + (len(Tableau) if tableau else 0), hidden)
         self.problem, self.tableau = problem, tableau
         self.config: dict[str, Any] = {
@@ -79,9 +86,12 @@ class BranchingNetwork(Perceptron):
             "tableau": tableau,
         }  # fmt: skip
 
-    def see(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
-        """See Sees (scip.recorder): lines float32 [k, F], with the tableau's columns after the features. Raises SolverError where
-        there is no tableau."""
+    def observe(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
+        """See scip.recorder.NodeObserver. Raises SolverError if SCIP's LP has no tableau.
+
+        Returns:
+            lines: float32 [k, F], the features and then the columns of the tableau.
+        """
         lines = np.zeros((len(node.candidates), len(self.mean)))
         lines[:, : len(Feature)] = node.features
         if self.tableau and not tableau_lines(node.pointer, node.candidates, slots, lines[:, len(Feature) :]):
@@ -89,8 +99,11 @@ class BranchingNetwork(Perceptron):
         return {"lines": lines[slots].astype(np.float32)}
 
     def forward(self, batch: Lists) -> tuple[Tensor, Tensor]:
-        """Logits [N, K] and values [N], 0. While it trains, half of the nodes, at random, are seen without the tableau, as those
-        are scored of which the best are looked at."""
+        """Return logits [N, K], -inf in empty slots, and values [N], all 0.
+
+        In training mode, a random half of the nodes has the means in place of the tableau: in SCIP, too, candidates are first
+        scored without it, and only the best with it.
+        """
         if not (self.tableau and self.training):
             return super().forward(batch)
         blind = (torch.rand(len(batch.mask), 1, device=batch.mask.device) < 0.5).expand_as(batch.mask)[batch.mask]
@@ -99,12 +112,12 @@ class BranchingNetwork(Perceptron):
         return spread(self.score(lines), batch.mask)
 
     def branching(self) -> BranchingPolicy:
-        """See Branches."""
+        """See policy.Branches."""
         return TableauPolicy(scorer_of(self), self.tableau) if self.tableau else PerceptronPolicy(scorer_of(self))
 
 
 def scorer_of(network: Perceptron) -> Scorer:
-    """The weights as they are now, copied for kernels."""
+    """Return a copy of the current weights for kernels."""
     parts = (
         network.mean, network.scale, network.first.weight.t(), network.first.bias, network.second.weight.t(), network.second.bias,
         network.last.weight[0],

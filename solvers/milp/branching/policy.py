@@ -1,4 +1,4 @@
-"""Branching policies: what chooses in SCIP by the scores of the candidates, without torch."""
+"""Branching policies: branching rules for SCIP that choose the candidate with the highest score, without torch."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["Branches", "BranchingPolicy", "PerceptronPolicy", "load_branching"]
 
 
 class BranchingPolicy(abc.ABC):
-    """A `Choose` (scip.rule) of one solve: the candidate with the highest score."""
+    """A branching rule for one solve (`Choose` of scip.rule) that chooses the candidate with the highest score."""
 
     @abc.abstractmethod
     def scores(self, node: Observation) -> NDArray[np.float32]:
-        """[K] of the candidates."""
+        """Return the scores of the candidates, float32 [K]."""
 
     def __call__(self, node: Observation) -> int:
         return int(np.argmax(self.scores(node))) if len(node.candidates) else -1
 
     @abc.abstractmethod
     def compile(self) -> None:
-        """What it calls at every node, before the clock starts."""
+        """Compile the kernels that it calls at every node, before the clock starts."""
 
 
 class PerceptronPolicy(BranchingPolicy):
-    """A perceptron on the candidates' features; features, scores and branching are one kernel."""
+    """Scores candidates by a perceptron on their features; features, scores and branching are one kernel."""
 
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
@@ -49,22 +49,22 @@ class PerceptronPolicy(BranchingPolicy):
 
 @runtime_checkable
 class Branches(Protocol):
-    """A network that branches in SCIP."""
+    """A network that can choose the branching variables in SCIP."""
 
     def branching(self) -> BranchingPolicy:
-        """A policy for one solve, with the weights as they are now."""
+        """Return a policy for one solve, with a copy of the current weights."""
 
 
 def load_branching(name_or_path: str) -> BranchingPolicy:
-    """The policy of a shipped network or of a checkpoint, for one solve. Raises UsageError, InputError."""
+    """Return the policy of a shipped network or of a checkpoint, for one solve. Raises UsageError, InputError."""
     from corl.networks.checkpoints import loaded
 
     network: Any = loaded(name_or_path)[0]
     if isinstance(network, Branches):
         return network.branching()
     if getattr(network, "problem", "") == "milp-branching":
-        from corl.solvers.milp.branching.stepped import SteppedPolicy
+        from corl.solvers.milp.branching.policy_rule import EnvironmentPolicy
 
-        return SteppedPolicy(network)
+        return EnvironmentPolicy(network)
     accepted = "a checkpoint of milp's recipes branching, gcnn or revibranch, or of milp-branching's"
     raise UsageError(f"policy: {name_or_path!r} is no branching policy; accepted: {accepted}")

@@ -20,19 +20,22 @@ _HELP = "accepted: family=NAME[,NAME...] of corl generate milp, or instances=FOL
 
 @dataclass(frozen=True)
 class BranchingRecipe(ImitationRecipe):
-    """A perceptron on the candidates' features, from nodes of trees under pseudocost branching (Gasse et al. 2019)."""
+    """Trains a perceptron on candidates' features to imitate strong branching, as in Gasse et al. (2019).
 
-    family: str = option("", "What is generated: names of `corl generate milp`, separated by commas, taken in turn.")
+    The nodes are from trees under pseudocost branching, or under another policy.
+    """
+
+    family: str = option("", "The generators of the programs: names of `corl generate milp`, separated by commas, used in turn.")
     sizes: str = option(
         "",
-        "Options of the family's generator, such as items=200,bids=1000; several such sets, with semicolons, are taken in turn; "
-        "empty: its defaults.",
+        "Options of the generators, such as items=200,bids=1000; several such sets, separated by semicolons, are used in turn; "
+        "empty: their defaults.",
     )
-    tableau: int = option(0, "Of how many of a node's best candidates the row of the simplex tableau is seen.", low=0, high=64)
+    tableau: int = option(0, "Best candidates of a node whose rows of the simplex tableau are inputs; 0: none.", low=0, high=64)
     policy: str = option(
         "",
-        "A shipped policy or a checkpoint of the recipes of branching that grows the trees instead of pseudocosts; half of the "
-        "labels are of its best candidates (DAgger, Ross et al. 2011). What is trained starts anew.",
+        "A shipped policy, or a checkpoint of a recipe of branching, that branches in the trees instead of pseudocosts; half of "
+        "the labels are of its best candidates (DAgger, Ross et al. 2011). The trained network starts from random weights.",
     )
 
     usual_time: ClassVar[float | None] = 120.0
@@ -54,7 +57,10 @@ class BranchingRecipe(ImitationRecipe):
         return load_branching(self.policy) if self.policy else None
 
     def program(self, number: int, seed: int) -> MilpInstance:
-        """Raises UsageError for unknown families, for sizes that a generator does not take, and for a folder without files."""
+        """Return the program of a number, in a run with this seed.
+
+        Raises UsageError for unknown families, for sizes that a generator does not accept, and for a folder without files.
+        """
         from corl.options import call, parse_pairs
         from corl.problems.milp.problem import Milp
 

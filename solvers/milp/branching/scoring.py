@@ -1,4 +1,4 @@
-"""A branching policy's perceptron for kernels: features -> two hidden layers -> a score; the highest is branched on."""
+"""A perceptron for kernels that scores branching candidates: features -> two hidden layers -> a score."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from corl.solvers.milp.scip.candidates import candidates, features
 __all__ = ["CLIP", "Scorer", "branch", "scores"]
 
 CLIP = 5.0
-"""Standardised features are within -CLIP..CLIP."""
+"""Standardised features are clipped to -CLIP..CLIP."""
 
 
 class Scorer(NamedTuple):
-    """The weights; F features, G and H hidden units."""
+    """The weights of a perceptron with F inputs and G and H hidden units."""
 
     mean: NDArray[np.float32]
-    """[F], of the features over the training nodes"""
+    """[F], the means of the features in training."""
     scale: NDArray[np.float32]
-    """[F], 1 / standard deviation"""
+    """[F], 1 / the standard deviations of the features in training."""
     w1: NDArray[np.float32]
     """[F, G]"""
     b1: NDArray[np.float32]
@@ -33,18 +33,18 @@ class Scorer(NamedTuple):
     b2: NDArray[np.float32]
     """[H]"""
     w3: NDArray[np.float32]
-    """[H]; a bias would change nothing"""
+    """[H]; there is no bias, which would not change the order of the scores."""
 
 
 @kernel(fastmath=True)
-def scores(scorer: Any, seen: Any) -> Any:
-    """float32 [k] of the candidates with the features `seen` [k, F]."""
-    found = np.zeros(len(seen), np.float32)
+def scores(scorer: Any, inputs: Any) -> Any:
+    """Return the scores, float32 [k], of candidates with the features `inputs` [k, F]."""
+    found = np.zeros(len(inputs), np.float32)
     one, two = np.empty(len(scorer.b1), np.float32), np.empty(len(scorer.b2), np.float32)
-    for k in range(len(seen)):
+    for k in range(len(inputs)):
         one[:] = scorer.b1
         for i in range(len(scorer.mean)):
-            z = (np.float32(seen[k, i]) - scorer.mean[i]) * scorer.scale[i]
+            z = (np.float32(inputs[k, i]) - scorer.mean[i]) * scorer.scale[i]
             z = min(max(z, np.float32(-CLIP)), np.float32(CLIP))
             for g in range(len(one)):
                 one[g] += z * scorer.w1[i, g]
@@ -60,9 +60,14 @@ def scores(scorer: Any, seen: Any) -> Any:
 
 @kernel
 def branch(model: Any, scorer: Any) -> Any:
-    """Branch at the present node on the candidate with the highest score.
+    """Branch at the current node on the candidate with the highest score.
 
-    Returns (slot, SCIP's code: 1 is done), (-1, 0) without candidates.
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        scorer: The Scorer.
+
+    Returns:
+        The slot of the candidate and SCIP's return code, 1 for success; (-1, 0) without candidates.
     """
     variables = candidates(model)
     if len(variables) == 0:

@@ -1,8 +1,8 @@
-"""Which trained family a program belongs to: 16 numbers of its shape, compared with the range of the training programs'.
+"""Signatures: 16 numbers that describe a program, by which it is matched with the programs that a policy was trained on.
 
-A policy's checkpoint holds the range. A program matches where every number is within it, widened by 0.05 for shares, by a factor
-of 4 for sizes (so that larger programs of a family match too) and by 0.3 for how costs spread. A share that was 0, or 1, in all
-training programs must be so: six knapsack rows beside 200 packing rows make no auction.
+A policy's checkpoint holds the range of its training programs. A program matches if every number is within the range, widened by
+0.05 for fractions, by a factor of 4 for sizes (so that larger programs of a family match too) and by 0.3 for the spread of costs.
+A fraction that was 0, or 1, in all training programs must be 0, or 1: six knapsack rows among 200 packing rows are no auction.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ NAMES = (
     "log_columns", "log_rows", "log_row_length", "log_column_length", "binary", "integer", "continuous", "at_most", "at_least",
     "equal", "ones", "packing", "covering", "negative_costs", "zero_costs", "cost_spread",
 )  # fmt: skip
-"""Sizes as log10; kinds of columns and of rows as shares; shares of rows whose entries are all 1 and of those with the side 1;
-signs of the costs when minimising; their standard deviation / mean of absolute values."""
-_SHARES = slice(4, 15)
+"""The numbers of a signature: sizes as log10; fractions of columns and rows by kind; fractions of rows whose entries are all 1,
+and of such rows with the side 1; fractions of negative and zero costs of the minimised program; standard deviation / mean of the
+costs' absolute values."""
+_FRACTIONS = slice(4, 15)
 _SLACK = np.array([np.log10(4.0)] * 4 + [0.05] * 11 + [0.3])
 
 
 def signature(instance: MilpInstance) -> NDArray[np.float64]:
-    """The numbers, float64 [len(NAMES)]."""
+    """Return the signature of a program, float64 [len(NAMES)]."""
     n, m, entries = max(instance.n, 1), max(instance.m, 1), max(instance.nonzeros, 1)
     low, high = np.isfinite(instance.row_lower), np.isfinite(instance.row_upper)
     others = np.bincount(instance.row[instance.value != 1.0], minlength=instance.m) if instance.m else np.zeros(0)
@@ -47,23 +48,23 @@ def signature(instance: MilpInstance) -> NDArray[np.float64]:
 
 
 def signature_range(signatures: Sequence[NDArray[np.float64]]) -> tuple[list[float], list[float]]:
-    """(lower, upper) over training programs, for a checkpoint."""
+    """Return the smallest and the largest of each number over the signatures of the training programs, for a checkpoint."""
     every = np.array(signatures)
     return every.min(0).tolist(), every.max(0).tolist()
 
 
 def matches(found: NDArray[np.float64], lower: Sequence[float], upper: Sequence[float]) -> bool:
-    """The test; False for a policy without a range."""
+    """Return whether a signature is within a range, widened as the module says; False if the range is empty."""
     if len(lower) != len(NAMES) or len(upper) != len(NAMES):
         return False
     low, high, slack = np.array(lower), np.array(upper), _SLACK.copy()
-    slack[_SHARES][(low == high)[_SHARES] & ((low == 0.0) | (low == 1.0))[_SHARES]] = 0.0
+    slack[_FRACTIONS][(low == high)[_FRACTIONS] & ((low == 0.0) | (low == 1.0))[_FRACTIONS]] = 0.0
     return bool((found >= low - slack).all() and (found <= high + slack).all())
 
 
 @cache
 def shipped_policies() -> dict[str, dict[str, Any]]:
-    """Name -> configuration of the branching policies that come with the package; neither their weights are loaded nor torch."""
+    """Return the configurations of the shipped branching policies by name; loads neither their weights nor torch."""
     from corl.networks import checkpoints
 
     headers = ((name, checkpoints.read_header(path)) for name, path in checkpoints.shipped().items() if name.startswith("milp-"))
@@ -71,9 +72,9 @@ def shipped_policies() -> dict[str, dict[str, Any]]:
 
 
 def family_of(instance: MilpInstance) -> str:
-    """The name of the shipped policy whose training programs are like this one; "" where none is.
+    """Return the name of the shipped policy whose training programs match this one; "" if there is none.
 
-    A policy of several families (their names with commas) is nobody's: the range of all is that of much else besides.
+    Policies of several families (names with commas) are not considered: the range of their programs matches many others too.
     """
     found, known = signature(instance), shipped_policies().items()
     fits = (n for n, config in known if "," not in config["family"] and matches(found, config["lower"], config["upper"]))

@@ -18,7 +18,7 @@ __all__ = ["LearnedBranching"]
 
 @dataclass(frozen=True)
 class LearnedBranching(Scip):
-    """SCIP's LPs, cuts, propagation and heuristics; a small network scores the candidates of each node, in compiled code."""
+    """SCIP with its LPs, cuts, propagation and heuristics; a small network scores the candidates of each node, compiled."""
 
     policy: str = option(
         "",
@@ -36,7 +36,7 @@ class LearnedBranching(Scip):
             return "the SCIP functions that it calls were not found in PySCIPOpt's library"
         if not self.policy and not family_of(instance):
             known = ", ".join(shipped_policies()) or "none"
-            return f"no policy was trained on programs like it (policy=NAME takes one all the same; there are: {known})"
+            return f"no policy was trained on such programs (policy=NAME uses one nevertheless; there are: {known})"
         return ""
 
     def prepare(self, instance: MilpInstance) -> None:
@@ -44,10 +44,10 @@ class LearnedBranching(Scip):
         self._policy(instance).compile()
 
     def plug(self, engine: Engine) -> None:
-        """Put the policy before SCIP's own branching rules."""
+        """Add the policy as a branching rule, with priority over SCIP's own."""
         from corl.solvers.milp.scip.rule import Rule
 
-        policy = self._policy(engine.run.instance)  # a program in other units may be like none that was trained on
+        policy = self._policy(engine.run.instance)  # not the scaled program, which may match no training programs
         engine.add(Rule(engine.model, engine.callbacks, policy), "corl_learned", "a trained policy")
 
     def _policy(self, instance: MilpInstance) -> BranchingPolicy:

@@ -1,7 +1,7 @@
-"""Branching by a perceptron that sees a candidate's row of the simplex tableau too: of the best few candidates by what all have.
+"""Branching by a perceptron that also uses the rows of the best candidates in the simplex tableau.
 
-A row costs about 0.02 ms, more than all other features of a candidate. The perceptron scores every candidate with the tableau's
-columns at their means, then the best few with what they are.
+A row costs about 0.02 ms, more than all other features of a candidate. The perceptron therefore scores all candidates with the
+means in place of the tableau's columns, and then the best few with the actual values.
 """
 
 from __future__ import annotations
@@ -26,18 +26,26 @@ _OWN, _MORE = len(Feature), len(Tableau)
 
 
 @kernel
-def scores_by_tableau(model: Any, scorer: Any, variables: Any, seen: Any, most: int) -> Any:
-    """float32 [k] of the candidates; all but the `most` best are -inf. seen: float64 [k, F + len(Tableau)], features filled."""
-    for k in range(len(seen)):
-        seen[k, _OWN:] = scorer.mean[_OWN:]
-    best = np.arange(len(seen))
-    found = np.zeros(len(seen), np.float32)
-    if len(seen) > most:
-        found = scores(scorer, seen)
+def scores_by_tableau(model: Any, scorer: Any, variables: Any, lines: Any, most: int) -> Any:
+    """Return the scores of the candidates, float32 [k]; if the LP has a tableau, all but the `most` best ones are -inf.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        scorer: The Scorer.
+        variables: int64 [k], pointers to the candidates.
+        lines: float64 [k, F + len(Tableau)], with the features filled in; the tableau's columns are filled in place.
+        most: The number of candidates whose rows of the tableau are read.
+    """
+    for k in range(len(lines)):
+        lines[k, _OWN:] = scorer.mean[_OWN:]
+    best = np.arange(len(lines))
+    found = np.zeros(len(lines), np.float32)
+    if len(lines) > most:
+        found = scores(scorer, lines)
         best = np.argsort(-found)[:most]
-    if not tableau_lines(model, variables, best, seen[:, _OWN:]):
-        return scores(scorer, seen)
-    again = scores(scorer, seen[best])
+    if not tableau_lines(model, variables, best, lines[:, _OWN:]):
+        return scores(scorer, lines)
+    again = scores(scorer, lines[best])
     found[:] = -np.inf
     for k in range(len(best)):
         found[best[k]] = again[k]
@@ -46,26 +54,26 @@ def scores_by_tableau(model: Any, scorer: Any, variables: Any, seen: Any, most: 
 
 @kernel
 def branch_by_tableau(model: Any, scorer: Any, most: int) -> Any:
-    """Branch at the present node on the candidate with the highest score; see scoring.branch."""
+    """Branch at the current node on the candidate with the highest score; see scoring.branch."""
     variables = candidates(model)
     if len(variables) == 0:
         return -1, 0
-    seen = features(model, variables, _MORE)
-    slot = np.argmax(scores_by_tableau(model, scorer, variables, seen, most))
+    lines = features(model, variables, _MORE)
+    slot = np.argmax(scores_by_tableau(model, scorer, variables, lines, most))
     return slot, scip.branch_on(model, variables[slot], 0, 0, 0)
 
 
 class TableauPolicy(BranchingPolicy):
-    """Features, tableau, scores and branching are one kernel."""
+    """Scores candidates by their features and the tableau; features, tableau, scores and branching are one kernel."""
 
     def __init__(self, scorer: Scorer, most: int) -> None:
-        """most: of how many candidates the tableau is looked at."""
+        """Create a policy that reads the rows of the tableau of at most `most` candidates of a node."""
         self.scorer, self.most = scorer, most
 
     def scores(self, node: Observation) -> NDArray[np.float32]:
-        seen = np.zeros((len(node.candidates), _OWN + _MORE))
-        seen[:, :_OWN] = node.features
-        found: NDArray[np.float32] = scores_by_tableau(node.pointer, self.scorer, node.candidates, seen, self.most)
+        lines = np.zeros((len(node.candidates), _OWN + _MORE))
+        lines[:, :_OWN] = node.features
+        found: NDArray[np.float32] = scores_by_tableau(node.pointer, self.scorer, node.candidates, lines, self.most)
         return found
 
     def __call__(self, node: Observation) -> int:

@@ -1,1 +1,1 @@
-"""Branching policies that see the LP as a graph of columns and rows: at the root only, or at every node."""
+"""A branching policy whose input is the LP of each node as a graph of columns and rows."""

@@ -1,4 +1,4 @@
-"""The graph policy in SCIP: a network evaluated with sparse products in NumPy and SciPy, without torch."""
+"""The graph network in SCIP, evaluated with sparse products in NumPy and SciPy, without torch."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ def _relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class GcnnPolicy(BranchingPolicy):
-    """`GcnnNetwork`, at every node."""
+    """Scores candidates by a `GcnnNetwork` at every node."""
 
     def __init__(self, weights: _Weights) -> None:
         self.weights = weights
 
     def compile(self) -> None:
-        """Nothing but the reading is compiled, and that at its first use."""
+        """Do nothing: only reading the LP uses kernels, which are compiled at their first call."""
 
     def scores(self, node: Observation) -> NDArray[np.float32]:
         scores: NDArray[np.float32] = self.score(graph_inputs(node.lp))[positions(node.candidates)]
         return scores
 
-    def score(self, seen: GraphInputs) -> NDArray[np.float32]:
-        """[n] of all columns of an LP."""
+    def score(self, graph: GraphInputs) -> NDArray[np.float32]:
+        """Return the scores of all columns of an LP, float32 [n]."""
         w = self.weights
-        edges = _standard(w, "edges", seen.edge_value[:, None])
-        one = _relu(self._twice("embed_columns", _standard(w, "columns", seen.columns)))
-        two = _relu(self._twice("embed_rows", _standard(w, "rows", seen.rows)))
-        two = self._convolve("to_rows", one, two, seen.edge_column, seen.edge_row, edges)
-        one = self._convolve("to_columns", two, one, seen.edge_row, seen.edge_column, edges)
+        edges = _standard(w, "edges", graph.edge_value[:, None])
+        one = _relu(self._twice("embed_columns", _standard(w, "columns", graph.columns)))
+        two = _relu(self._twice("embed_rows", _standard(w, "rows", graph.rows)))
+        two = self._convolve("to_rows", one, two, graph.edge_column, graph.edge_row, edges)
+        one = self._convolve("to_columns", two, one, graph.edge_row, graph.edge_column, edges)
         found: NDArray[np.float32] = self._twice("head", one)[:, 0]
         return found
 
     def _twice(self, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Linear, ReLU, linear."""
+        """Return linear(ReLU(linear(x)))."""
         return _linear(self.weights, f"{name}.2", _relu(_linear(self.weights, f"{name}.0", x)))
 
     def _convolve(

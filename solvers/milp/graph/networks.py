@@ -1,4 +1,4 @@
-"""The graph network in torch and torch-geometric, for training; inference.py evaluates their weights without either."""
+"""The graph network in torch and torch-geometric, for training; inference.py evaluates it without either."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from corl.solvers.milp.scip.rule import Observation
 __all__ = ["GcnnNetwork", "GraphBatch", "GraphTensors", "Standard"]
 
 GraphTensors = Sequence[Tensor]
-"""columns, rows, edge_row, edge_column, edge_value as in `GraphInputs`; several graphs may stand in one, side by side."""
+"""The five arrays of `GraphInputs`, in this order; several graphs may be combined into one."""
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 class GraphBatch(NamedTuple):
-    """N nodes with S candidates in all."""
+    """N nodes with S candidates in total."""
 
     graph: GraphTensors
+    """The LPs of all nodes, combined into one graph."""
     columns: Tensor
-    """int64 [S] the candidates' in `graph`."""
+    """int64 [S] the candidates' columns in `graph`."""
     lists: Lists
-    """Their columns: all that is known of them."""
+    """The candidate lists; their data are the columns in the LP of the node."""
 
 
 class Standard(nn.Module):
-    """(x - mean) * scale of training inputs, within -CLIP..CLIP."""
+    """Standardisation: (x - mean) * scale, clipped to -CLIP..CLIP, with the mean and scale of training inputs."""
 
     mean: Tensor
     scale: Tensor
@@ -47,7 +48,7 @@ class Standard(nn.Module):
         self.register_buffer("scale", torch.ones(size))
 
     def take(self, inputs: Tensor) -> None:
-        """From inputs [N, size]."""
+        """Set the means and scales from inputs [N, size]."""
         self.mean.copy_(inputs.mean(0))
         self.scale.copy_(1.0 / inputs.std(0, correction=0).clamp(min=1e-3))
 
@@ -56,8 +57,10 @@ class Standard(nn.Module):
 
 
 class GcnnNetwork(nn.Module):
-    """Gasse, Chételat, Ferroni, Charlin and Lodi, Exact combinatorial optimization with graph convolutional neural networks
-    (NeurIPS 2019), section 4.2: the LP of every node, half a convolution to the rows and half a one back.
+    """The graph network of Gasse et al.: a half-convolution from the columns of the LP to its rows, and another one back.
+
+    Gasse, Chételat, Ferroni, Charlin and Lodi, Exact combinatorial optimization with graph convolutional neural networks
+    (NeurIPS 2019), section 4.2.
     """
 
     architecture: ClassVar[str] = "milp-gcnn"
@@ -77,40 +80,46 @@ class GcnnNetwork(nn.Module):
         self.head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1, bias=False))
 
     def context(self, node: Observation) -> _Arrays:
-        """See Sees (scip.recorder): nothing."""
+        """See scip.recorder.NodeObserver; empty."""
         return {}
 
-    def see(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
-        """See Sees: the LP as `GraphInputs`, sizes int64 [3] (columns, rows, edges), places int64 [k] (the candidates')."""
+    def observe(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
+        """See scip.recorder.NodeObserver.
+
+        Returns:
+            columns, rows, edge_row, edge_column, edge_value: As in `GraphInputs`.
+            sizes: int64 [3], the numbers of columns, rows and edges.
+            places: int64 [k], the columns of the candidates.
+        """
         graph = graph_inputs(node.lp)
         sizes = np.array([len(graph.columns), len(graph.rows), len(graph.edge_row)])
         return {**graph._asdict(), "sizes": sizes, "places": positions(node.candidates[slots])}
 
-    def collate(self, contexts: Sequence[_Arrays], seen: Sequence[_Arrays], which: NDArray[np.int64]) -> GraphBatch:
-        """See corl.networks.policy.Policy.collate."""
+    def collate(self, contexts: Sequence[_Arrays], observed: Sequence[_Arrays], which: NDArray[np.int64]) -> GraphBatch:
+        """See the method of the same name in corl.networks.policy."""
         device = self.edges.mean.device
-        graphs = [_graph(part, row) for part in seen for row in range(len(part["mask"]))]
-        graph, starts = _side_by_side(graphs, device)
-        places = lists(seen, "places", device)
+        graphs = [_graph(part, row) for part in observed for row in range(len(part["mask"]))]
+        graph, starts = _combined(graphs, device)
+        places = lists(observed, "places", device)
         first = torch.tensor(starts, device=device).repeat_interleave(places.mask.sum(1))
         return GraphBatch(graph, places.lines + first, places)
 
     def standardise(self, batch: GraphBatch) -> None:
-        """Take means and scales from training nodes."""
+        """Set the means and scales of the inputs from training nodes."""
         self.columns.take(batch.graph[0])
         self.rows.take(batch.graph[1])
         self.edges.take(batch.graph[4][:, None])
 
     def forward(self, batch: GraphBatch) -> tuple[Tensor, Tensor]:
-        """Logits [N, K] and values [N], 0."""
+        """Return logits [N, K], -inf in empty slots, and values [N], all 0."""
         return spread(self.score(batch.graph)[batch.columns], batch.lists.mask)
 
     def branching(self) -> GcnnPolicy:
-        """See Branches (branching.policy)."""
+        """See branching.policy.Branches."""
         return GcnnPolicy(_weights(self))
 
     def score(self, graph: GraphTensors) -> Tensor:
-        """Of every column [n]."""
+        """Return the scores of all columns of a graph, [n]."""
         columns, rows, edge_row, edge_column, value = graph
         edges = self.edges(value[:, None])
         one = torch.relu(self.embed_columns(self.columns(columns)))
@@ -122,9 +131,9 @@ class GcnnNetwork(nn.Module):
 
 
 class _HalfConvolution(MessagePassing):  # type: ignore[misc]
-    """x_i <- f(x_i, sum of g(x_i, x_j, e_ij) over neighbours), whose sum is divided by its scale in the first training batch.
+    """x_i <- f(x_i, sum over neighbours j of g(x_i, x_j, e_ij)), with the sum divided by its spread in the first training batch.
 
-    g is one hidden layer, f two; the paper's prenorm layers are this one division.
+    g has one hidden layer, f two. The division replaces the paper's prenorm layers.
     """
 
     scale: Tensor
@@ -147,19 +156,19 @@ class _HalfConvolution(MessagePassing):  # type: ignore[misc]
 
 
 def _weights(network: nn.Module) -> dict[str, NDArray[np.float32]]:
-    """As they are now."""
+    """Return a copy of the current weights by name."""
     return {name: value.detach().cpu().numpy().copy() for name, value in network.state_dict().items()}
 
 
 def _graph(arrays: _Arrays, row: int) -> GraphInputs:
-    """The graph of a row, without what fills it up to others' sizes."""
+    """Return the graph of a row, without the padding to the sizes of other graphs."""
     columns, rows, edges = arrays["sizes"][row].tolist()
     sizes = (columns, rows, edges, edges, edges)
     return GraphInputs(*(arrays[name][row, :size] for name, size in zip(GraphInputs._fields, sizes)))
 
 
-def _side_by_side(graphs: Sequence[GraphInputs], device: torch.device) -> tuple[list[Tensor], list[int]]:
-    """(one graph of all, where each one's columns begin)."""
+def _combined(graphs: Sequence[GraphInputs], device: torch.device) -> tuple[list[Tensor], list[int]]:
+    """Return all graphs as one graph, and the offset of each one's columns in it."""
     columns = np.cumsum([0, *(len(graph.columns) for graph in graphs)]).tolist()
     rows = np.cumsum([0, *(len(graph.rows) for graph in graphs)]).tolist()
     parts = [g._replace(edge_row=g.edge_row + rows[i], edge_column=g.edge_column + columns[i]) for i, g in enumerate(graphs)]

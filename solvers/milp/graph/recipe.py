@@ -17,10 +17,10 @@ __all__ = ["GcnnRecipe"]
 
 @dataclass(frozen=True)
 class GcnnRecipe(ImitationRecipe):
-    """The graph network of Gasse et al. (2019) at every node (networks.GcnnNetwork): the reference."""
+    """Trains the graph network of Gasse et al. (2019), evaluated at every node (networks.GcnnNetwork): the reference."""
 
-    family: str = option("auctions", "What is generated, at its default size.", choices=GENERATORS)
-    batch: int = option(16, "Nodes of an optimiser step.", low=1, scale="log")
+    family: str = option("auctions", "The generator of the programs, with its default size.", choices=GENERATORS)
+    batch: int = option(16, "Nodes per optimiser step.", low=1, scale="log")
 
     title: ClassVar[str] = "milp-gcnn: Gasse et al.'s graph network at every node, the reference"
     collecting: ClassVar[float] = 0.7

@@ -1,4 +1,4 @@
-"""Labelled nodes to learn from, in the replay that all learners share, and others to validate on."""
+"""`Lessons`: labelled nodes for training and for validation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAME = 1e-5  # relative difference of two targets that count as equal
 
 
 class Lessons:
-    """Labelled nodes, those of every `held_out`-th program for validation; and the programs' signatures."""
+    """Labelled nodes in two replays, and the signatures of their programs; every `held_out`-th program is for validation."""
 
     def __init__(self, capacity: int, held_out: int) -> None:
         self.train, self.others, self.held_out = Replay(capacity), Replay(capacity), held_out
@@ -32,36 +32,36 @@ class Lessons:
 
     @property
     def nodes(self) -> int:
-        """Labelled ones."""
+        """The number of labelled nodes."""
         return self.train.size + self.others.size
 
     def add(self, instance: MilpInstance, episodes: Episodes) -> None:
-        """Take one program's."""
+        """Add the labelled nodes of a program."""
         (self.others if len(self.signatures) % self.held_out == 1 else self.train).add(episodes)
         self.signatures.append(signature(instance))
 
     def check(self) -> None:
-        """Train on what was held out, if there is nothing else. Raises UsageError where there is nothing at all."""
+        """Check that there are training nodes, if necessary the held-out ones. Raises UsageError if no node was labelled."""
         if not self.train.size:
             self.train, self.others = self.others, self.train
         if not self.train.size:
             raise UsageError("no node was labelled: the programs were solved without branching, or the time was too short")
 
     def begin(self, network: Any) -> None:
-        """Before the first optimiser step: means and scales of what the network sees. Raises UsageError as `check`."""
+        """Prepare for the first optimiser step: set the network's means and scales. Raises UsageError as `check` does."""
         self.check()
         network.standardise(draw(self.train, np.arange(self.train.size), network).states)
 
     def sample(self, network: Any, random: np.random.Generator, count: int) -> Batch:
-        """Nodes to learn from, drawn with replacement."""
+        """Return a batch of `count` training nodes, drawn with replacement."""
         return draw(self.train, self.train.sample(random, count), network)
 
     def held(self, network: Any) -> Batch:
-        """All nodes that are held out."""
+        """Return a batch of all held-out nodes."""
         return draw(self.others, np.arange(self.others.size), network)
 
     def describe(self, network: Any) -> None:
-        """Tell the configuration of a network that has a use for it the range of the programs' signatures."""
+        """Store the range of the programs' signatures in the network's configuration, if it has entries for it."""
         limits = dict(zip(("lower", "upper"), signature_range(self.signatures)))
         network.config |= {name: limits[name] for name in limits if name in network.config}
 
@@ -76,7 +76,7 @@ class Lessons:
 
 
 def choices(network: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Of each node the largest probability of the target, and that of the network's first choice, both float32 [N]."""
+    """Return the target's largest probability at each node and its probability of the network's choice, float32 [N] each."""
     with torch.no_grad():
         logits, _ = network(batch.states)
     taken = batch.target.gather(1, logits.argmax(1, keepdim=True))[:, 0]
@@ -84,5 +84,5 @@ def choices(network: Any, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def agrees(best: Tensor, taken: Tensor) -> Tensor:
-    """Whether a first choice is one of the best."""
+    """Return, bool [N], whether each choice is one of the best, given the results of `choices`."""
     return taken >= best * (1.0 - _SAME)

@@ -1,7 +1,7 @@
-"""What the recipes of branching do alike: collect labelled nodes from the trees of small programs, then learn from them.
+"""`ImitationRecipe`: the common part of recipes that imitate strong branching.
 
-They stand beside `any.imitation`, whose teacher solves instances of an environment: here nodes are labelled inside SCIP's solve,
-all before the first optimiser step. Replay, loss and optimiser step are the shared ones.
+In the recipe `any.imitation` a teacher solves instances of an environment. Here, nodes are labelled during SCIP's solve, all
+before the first optimiser step. Replay, loss and optimiser step are the same.
 """
 
 from __future__ import annotations
@@ -34,66 +34,70 @@ if TYPE_CHECKING:
 __all__ = ["SEEDS", "ImitationRecipe"]
 
 SEEDS = 500_000
-"""The first seed of generated programs; benchmarks take small ones."""
-_TEMPERATURE = 0.3  # of the target: a candidate whose two gains' product is half the best one's weighs a tenth of it
+"""The first seed of generated programs; benchmarks use small seeds."""
+_TEMPERATURE = 0.3  # of the target: a candidate with half the best product of gains gets a tenth of the best one's probability
 
 
 @dataclass(frozen=True)
 class ImitationRecipe(Recipe):
-    """Nodes of SCIP's trees, some labelled by strong branching (imitation.teacher); then a network learns from these.
+    """Labels nodes of SCIP's trees by strong branching (imitation.teacher), then trains a network on them.
 
-    Collecting comes first, one program a step, until there are `samples` labelled nodes; then `updates` steps of AdamW end it.
+    Nodes are collected first, one program per step, until there are `samples` labelled nodes; `updates` steps of AdamW follow.
     """
 
     samples: int = option(200, "Labelled nodes.", low=8, scale="log")
     share: float = option(0.05, "Probability that a node is labelled; each tree's first one always is.", above=0, high=1)
-    each: int = option(12, "Labelled nodes of one tree at the most.", low=1, scale="log")
-    width: int = option(80, "Candidates of a labelled node that strong branching is asked about, at random.", low=2, scale="log")
+    each: int = option(12, "The largest number of labelled nodes of one tree.", low=1, scale="log")
+    width: int = option(80, "The largest number of candidates that are labelled at a node, at random.", low=2, scale="log")
     updates: int = option(300, "Optimiser steps.", low=1, scale="log")
     rate: float = option(3e-3, "The largest learning rate of AdamW; over the updates it falls to 0.", above=0, scale="log")
-    batch: int = option(32, "Nodes of an optimiser step.", low=1, scale="log")
+    batch: int = option(32, "Nodes per optimiser step.", low=1, scale="log")
     instances: str = instances_option()
 
     step: ClassVar[str] = "a program whose tree is labelled; after these, an optimiser step"
     decay: ClassVar[float] = 0.05
-    """Of weights."""
+    """The weight decay."""
     collecting: ClassVar[float] = 0.8
-    """Share of the run after which nothing is collected any more."""
+    """The fraction of the run after which no further nodes are collected."""
     held_out: ClassVar[int] = 8
-    """Of so many programs the second one's nodes are held out."""
+    """The nodes of one program in this many, beginning with the second program, are held out."""
     every: ClassVar[int] = 20
     """Optimiser steps between two validations."""
 
     @abc.abstractmethod
     def network(self) -> Any:
-        """A new one: a Learner (algorithms.imitation) that Sees (scip.recorder), with `standardise` of a batch of all lessons."""
+        """Return a new network: a Learner (algorithms.imitation) and a NodeObserver (scip.recorder) with `standardise`."""
 
     @abc.abstractmethod
     def program(self, number: int, seed: int) -> MilpInstance:
-        """The program of that number; `seed` is the run's."""
+        """Return the program of a number, in a run with this seed."""
 
     def grower(self) -> BranchingPolicy | None:
-        """What grows the next tree instead of SCIP's pseudocosts; nothing, unless overridden."""
+        """Return the policy that branches in the next tree; None, the default: SCIP's pseudocost branching."""
         return None
 
     def lesson(
-        self, node: Observation, seen: Mapping[str, NDArray[Any]], label: Label
+        self, node: Observation, observed: Mapping[str, NDArray[Any]], label: Label
     ) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.float32]] | None:
-        """See teacher.Lesson. Unless overridden, the distribution to imitate is a softmax of strong branching's scores."""
+        """See teacher.Lesson. By default the distribution to imitate is the softmax of strong branching's scores."""
         import numpy as np
 
         weights = np.exp((label.scores - label.scores.max()) / _TEMPERATURE)
-        return seen, (weights / weights.sum()).astype(np.float32)
+        return observed, (weights / weights.sum()).astype(np.float32)
 
     def validate(self, network: Any, held: Batch) -> dict[str, float]:
-        """Of lessons held out: how often the first choice is strong branching's, and the mean log that it loses by it."""
+        """Return two results on held-out nodes.
+
+        "agrees" is the fraction of nodes at which the network chooses as strong branching does; "loses" is the mean difference
+        between the best score and that of the choice.
+        """
         from corl.solvers.milp.imitation.lessons import agrees, choices
 
         best, taken = choices(network, held)
         return {"agrees": float(agrees(best, taken).float().mean()), "loses": float(_TEMPERATURE * (best / taken).log().mean())}
 
     def train(self, training: Training) -> None:
-
+        """Collect labelled nodes, train a network on them, and save it."""
         from corl.learning.algorithms import imitation
         from corl.learning.optimise import gradient_step, new_optimiser
         from corl.solvers.milp.imitation.lessons import Lessons
@@ -136,7 +140,7 @@ class ImitationRecipe(Recipe):
         return found
 
     def _collect(self, training: Training, network: Any, lessons: Lessons) -> None:
-        """Label the tree of the next program. Raises UsageError for a folder whose programs teach nothing."""
+        """Label nodes in the tree of the next program. Raises UsageError if no program of the folder needs branching."""
         from corl.run import Run
 
         number = len(lessons.signatures)
@@ -153,7 +157,7 @@ class ImitationRecipe(Recipe):
         training.log(nodes=lessons.nodes, programs=len(lessons.signatures))
 
     def labelled(self, instance: MilpInstance, run: Run, network: Any) -> Episodes:
-        """The labelled nodes of a program's tree, as the network sees them."""
+        """Return the labelled nodes of a program's tree, with the network's observations."""
         from corl.solvers.milp.imitation.teacher import Teacher
         from corl.solvers.milp.scip.recorder import Recorder, record
 
@@ -162,7 +166,7 @@ class ImitationRecipe(Recipe):
         return record(instance, run, teacher, recorder)
 
     def read(self, number: int) -> MilpInstance:
-        """The program of that number in the folder `instances`. Raises UsageError for one without files."""
+        """Return the program of a number in the folder `instances`. Raises UsageError for a folder without files."""
         from corl.problems.milp.problem import Milp
 
         files = program_files(self.instances)

@@ -1,9 +1,10 @@
-"""The teacher of branching: SCIP's trees under pseudocost branching or a policy, some nodes labelled by strong branching.
+"""The teacher of branching: labels some nodes of SCIP's trees by strong branching.
 
-As Gasse, Chételat, Ferroni, Charlin and Lodi (NeurIPS 2019, section 4.1) collect them: strong branching is asked, and obeyed,
-with a small probability, so that the states are those of a cheaper rule. It leaves SCIP's statistics as they were (idempotent);
-otherwise its side effects would prune trees that a policy cannot prune. The root is always labelled. Where a policy grows the
-trees, the states are those that it comes to (DAgger: Ross, Gordon and Bagnell, AISTATS 2011).
+Nodes are collected as in Gasse, Chételat, Ferroni, Charlin and Lodi (NeurIPS 2019, section 4.1): strong branching is called, and
+its choice is taken, with a small probability, so that the states are those of a cheaper rule. It does not change SCIP's
+statistics (it is idempotent); otherwise its side effects would prune trees that a policy cannot prune. The root is always
+labelled. If a policy branches at the other nodes, the states are those that it visits (DAgger: Ross, Gordon and Bagnell, AISTATS
+2011).
 """
 
 from __future__ import annotations
@@ -20,14 +21,20 @@ from corl.solvers.milp.scip.rule import Observation
 
 __all__ = ["Label", "Lesson", "Teacher", "product_scores", "strong_branching"]
 
-_SMALLEST = 1e-6  # a gain counts at least so much (SCIP's own product rule)
+_SMALLEST = 1e-6  # lower limit of each gain, as in SCIP's product rule
 _UNLIMITED = 2**31 - 1  # iterations of a child's LP
 
 
 def strong_branching(model: Any, variables: list[Any]) -> NDArray[np.float64] | None:
-    """Gains [k, 2] of the LP's value down and up, by strong branching that leaves no trace; None after an LP error.
+    """Return the gains of the LP objective by strong branching without side effects; None after an LP error.
 
-    A child without a solution gains inf. What passes the cutoff bound is known to have passed it, no more.
+    Args:
+        model: The pyscipopt Model, at a node with a solved LP.
+        variables: k pyscipopt Variables.
+
+    Returns:
+        float64 [k, 2], the gains of the down and the up child; inf for an infeasible child. A gain beyond the cutoff bound is
+        only known to be beyond it.
     """
     here, gains = model.getLPObjVal(), np.zeros((len(variables), 2))
     model.startStrongbranch()
@@ -43,9 +50,13 @@ def strong_branching(model: Any, variables: list[Any]) -> NDArray[np.float64] | 
 
 
 def product_scores(gains: NDArray[np.float64], cutoff: float) -> NDArray[np.float64]:
-    """log of the product of both gains [k]; a child without a solution gains `cutoff`, or as much as any child seen here.
+    """Return the logarithms of the products of both gains, float64 [k].
 
-    cutoff: how far the LP's value may rise, inf where nothing is known.
+    An infeasible child counts with the largest finite gain, or with `cutoff` if that is larger and finite.
+
+    Args:
+        gains: float64 [k, 2], from `strong_branching`.
+        cutoff: By how much the LP objective may rise up to the cutoff bound; 1e20 or more if there is none.
     """
     finite = gains[np.isfinite(gains)]
     most = max(finite.max(initial=_SMALLEST), cutoff if cutoff < 1e20 else _SMALLEST)
@@ -54,64 +65,74 @@ def product_scores(gains: NDArray[np.float64], cutoff: float) -> NDArray[np.floa
 
 
 class Label(NamedTuple):
-    """What strong branching says of k candidates of a node."""
+    """The result of strong branching on k candidates of a node."""
 
     slots: NDArray[np.int64]
-    """[k] theirs, rising."""
+    """[k] the candidates' slots, increasing."""
     gains: NDArray[np.float64]
-    """[k, 2] of the LP's value down and up; inf for a child without a solution."""
+    """[k, 2] the gains of the LP objective, down and up; inf for an infeasible child."""
     scores: NDArray[np.float64]
-    """[k] `product_scores` of these."""
+    """[k] the `product_scores` of the gains."""
 
 
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Lesson: TypeAlias = Callable[[Observation, _Arrays, Label], "tuple[_Arrays, NDArray[np.float32]] | None"]
-"""What is seen of a node and the policy [K] to learn there, from what the network saw and a label; None for nothing."""
+"""A function of a node, its observation and its label that returns the observation and the distribution [K] to learn, or None."""
 
 
 class Teacher:
-    """A `Choose` that asks strong branching with probability `share`, until `most` nodes are labelled, and leaves the others to
-    `policy`, or without one to SCIP's next rule. A recorder keeps what is learned of labelled nodes.
+    """A branching rule (`Choose` of scip.rule) that labels random nodes by strong branching and records them.
 
-    Of more than `width` candidates it asks about so many: with a policy about its best for one half, the others at random; one LP
-    of a child may take 10 ms.
+    It ends the solve after `most` labelled nodes.
     """
 
     def __init__(
         self, recorder: Recorder, lesson: Lesson, seed: int, share: float, most: int, width: int,
         policy: BranchingPolicy | None = None,
     ) -> None:  # fmt: skip
+        """Create the rule of one solve.
+
+        Args:
+            recorder: Records the labelled nodes.
+            lesson: Returns what to learn at a labelled node.
+            seed: Of the random numbers.
+            share: The probability that a node is labelled; the first one always is.
+            most: The largest number of labelled nodes.
+            width: The largest number of candidates that are labelled at a node, since the LP of a child may take 10 ms: with a
+                policy, its best candidates for one half, and random ones.
+            policy: Branches at the other nodes; None: SCIP's next rule.
+        """
         self.recorder, self.lesson, self.policy = recorder, lesson, policy
         self.share, self.most, self.width = share, most, width
-        self.random, self.asked = np.random.default_rng(seed), 0
+        self.random, self.labelled = np.random.default_rng(seed), 0
 
     def __call__(self, node: Observation) -> int:
         slot = -1
-        if (self.asked == 0 or self.random.random() < self.share) and len(node.candidates) > 1:
-            slot = self._labelled(node)
+        if (self.labelled == 0 or self.random.random() < self.share) and len(node.candidates) > 1:
+            slot = self._label(node)
         if slot < 0 and self.policy is not None:
             slot = self.policy(node)
-        if self.asked >= self.most:
+        if self.labelled >= self.most:
             node.model.interruptSolve()
         return slot
 
-    def _labelled(self, node: Observation) -> int:
-        """The slot of strong branching's choice, after the node is labelled; -1 where there is an error of the LP."""
+    def _label(self, node: Observation) -> int:
+        """Label and record a node; return the slot that strong branching chooses, -1 after an LP error."""
         slots, variables = self._slots(node), node.model.getLPBranchCands()[0]
-        seen = self.recorder.see(node, slots)
+        observed = self.recorder.observe(node, slots)
         gains = strong_branching(node.model, [variables[slot] for slot in slots])
         if gains is None:
             return -1
-        self.asked += 1
+        self.labelled += 1
         label = Label(slots, gains, product_scores(gains, node.model.getCutoffbound() - node.model.getLPObjVal()))
         slot = int(slots[np.argmax(label.scores)])
-        if (lesson := self.lesson(node, seen, label)) is not None:
+        if (lesson := self.lesson(node, observed, label)) is not None:
             learned, policy = lesson
-            self.recorder.keep(node, learned, slots, slot, policy)
+            self.recorder.add(node, learned, slots, slot, policy)
         return slot
 
     def _slots(self, node: Observation) -> NDArray[np.int64]:
-        """Of the candidates that strong branching is asked about, rising."""
+        """Return the slots of the candidates to label, increasing."""
         best = np.zeros(0, np.int64)
         if self.policy is not None:
             best = np.argsort(-self.policy.scores(node), kind="stable")[: self.width // 2]

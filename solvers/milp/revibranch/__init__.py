@@ -1,1 +1,1 @@
-"""ReviBranch: branching learned by reinforcement alone, each decision seen with those above it in the tree (arXiv 2508.17452)."""
+"""ReviBranch: branching learned by reinforcement alone; each decision uses those at its ancestors (arXiv 2508.17452)."""

@@ -1,10 +1,10 @@
-"""Credit: what the Q-values of the nodes of a tree are learned from, all as minus the logarithm of a size.
+"""Credit assignment: the targets of the Q-values of a tree's nodes, each minus the logarithm of a number of nodes.
 
 - `tree`: the nodes branched in both subtrees (the tree MDP of Scavuzzo et al., NeurIPS 2022; the logarithm as in TreeDQN,
   Sorokin et al.).
-- `paths`: the tree is cut into paths as in retro branching (Parsonson, Laterre and Barrett, AAAI 2023), each from a node down
-  to its deepest descendant; what the subtree of its first node came to is told at its end alone.
-- `weights`: the same sum, spread over the path by weights that are learned (ReviBranch, arXiv 2508.17452).
+- `paths`: the tree is divided into paths as in retro branching (Parsonson, Laterre and Barrett, AAAI 2023), each from a node down
+  to its deepest descendant; the return of a path, by the size of its first node's subtree, is a reward at its end.
+- `weights`: the same return, distributed over the path by learned weights (ReviBranch, arXiv 2508.17452).
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ __all__ = ["Redistribution", "Tree", "along_paths", "paths_of", "share", "sizes_
 
 
 def sizes_of(children: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of the moves of one tree, whose children are so many moves later [M, 2], how many are in each one's subtree, itself too."""
+    """Return the number of moves in the subtree of each move of one tree, including itself, int64 [M].
+
+    Args:
+        children: int64 [M, 2], how many moves later the down and the up child are branched; 0 if they are not.
+    """
     sizes = np.ones(len(children), np.int64)
     for move in range(len(children) - 1, -1, -1):
         for later in children[move]:
@@ -39,11 +43,18 @@ def sizes_of(children: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def paths_of(children: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(how many moves later the next one of its path is, 0 at the end; the first move of its path), both [M] of one tree."""
+    """Divide the moves of one tree into paths, each from a move down to its deepest descendant.
+
+    Args:
+        children: int64 [M, 2], as in `sizes_of`.
+
+    Returns:
+        How many moves later the next move of the path is, 0 at its end, int64 [M]; and the first move of the path, int64 [M].
+    """
     count = len(children)
     height, later, first = np.zeros(count, np.int64), np.zeros(count, np.int64), np.arange(count)
     for move in range(count - 1, -1, -1):
-        below = [(height[move + step], -step) for step in children[move] if step]
+        below = [(height[move + step], -step) for step in children[move] if step]  # of equal heights, the earlier child
         if below:
             most, step = max(below)
             height[move], later[move] = most + 1, -step
@@ -54,9 +65,9 @@ def paths_of(children: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 class Tree:
-    """The Target (algorithms.q_learning) of `tree`: the nodes of the first `ahead` levels, and what is expected below these.
+    """The Target (algorithms.q_learning) of `tree`: the nodes of the first `ahead` levels, plus the values of the next level.
 
-    A node whose subtree was cut short by a limit ("open" 1) counts as `limit` nodes more.
+    If a limit ended the solve before a subtree was complete ("open" is 1), it counts as `limit` nodes more.
     """
 
     def __init__(self, ahead: int, limit: int) -> None:
@@ -78,7 +89,10 @@ class Tree:
 
 
 def along_paths(ahead: int) -> Target:
-    """The Target of `paths` and `weights`: the shares of the next `ahead` moves of a path, and the value of the one after."""
+    """Return the Target of `paths` and `weights`: the rewards of the next `ahead` moves of a path, plus the value after them.
+
+    The rewards are the field "share" of the moves.
+    """
 
     def target(replay: Replay, at: NDArray[np.int64], maximise: Maximise) -> NDArray[np.float32]:
         total, now, there = np.zeros(len(at)), at, np.arange(len(at))
@@ -96,10 +110,11 @@ def along_paths(ahead: int) -> Target:
 
 
 class Redistribution:
-    """How much each move of a path had to do with what came of it: numbers above 0 whose sum over a path is to be that.
+    """Learns how to distribute the return of a path over its moves.
 
-    (Return decomposition, as Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021.) A move's weight is
-    its share of the sum. The network sees the features of the chosen candidate and their means over the candidates.
+    A network learns positive contributions of the moves whose sum over a path is its return (return decomposition, as in
+    Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021). The weight of a move is its fraction of the
+    sum. The inputs are the features of the chosen candidate and their means over the candidates.
     """
 
     def __init__(self, inputs: int, width: int = 32, rate: float = 1e-3) -> None:
@@ -108,18 +123,25 @@ class Redistribution:
         self.optimiser = new_optimiser(self.network, rate)
 
     def learn(self, x: Tensor, path: Tensor, total: Tensor, steps: int) -> None:
-        """Optimiser steps on moves [M, 2 F] of one tree; `path` int64 [M] numbers their paths from 0, `total` [P] is theirs."""
+        """Take optimiser steps on the moves of one tree.
+
+        Args:
+            x: float32 [M, 2 F], the inputs.
+            path: int64 [M], the path of each move, from 0.
+            total: float32 [P], the sums to learn, one per path.
+            steps: The number of optimiser steps.
+        """
         for _ in range(steps):
-            sums = torch.zeros(len(total)).index_add(0, path, self._parts(x))
+            sums = torch.zeros(len(total)).index_add(0, path, self._contributions(x))
             gradient_step(self.optimiser, functional.smooth_l1_loss(sums, total), self.rate, 0.0)
 
     @torch.no_grad()
     def weights(self, x: Tensor, path: Tensor, count: int) -> Tensor:
-        """[M] the shares, which add up to 1 on each of `count` paths."""
-        found = self._parts(x)
+        """Return the weights of the moves, float32 [M], which add up to 1 on each of `count` paths; arguments as in `learn`."""
+        found = self._contributions(x)
         return found / torch.zeros(count).index_add(0, path, found)[path]
 
-    def _parts(self, x: Tensor) -> Tensor:
+    def _contributions(self, x: Tensor) -> Tensor:
         found: Tensor = self.network(x)
         return found.squeeze(1) + 1e-4
 
@@ -132,20 +154,24 @@ class Redistribution:
 
 
 def share(
-    tree: Episodes, limit: int, redistribution: Redistribution | None = None, seen: NDArray[np.float32] | None = None
+    tree: Episodes, limit: int, redistribution: Redistribution | None = None, inputs: NDArray[np.float32] | None = None
 ) -> None:  # fmt: skip
-    """Add "later" and "share" to the moves of one tree, for `along_paths`; a subtree that was cut short has `limit` nodes more.
+    """Add the rewards "share" and the path steps "later" to the moves of one tree, in place, for `along_paths`.
 
-    seen: of the moves [M, 2 F], what Redistribution sees.
+    Args:
+        tree: A tree of M moves.
+        limit: The number of nodes that an incomplete subtree counts more.
+        redistribution: Distributes the return of a path; None: all of it at the end.
+        inputs: float32 [M, 2 F], the inputs of the redistribution.
     """
     children = tree.moves["children"]
     later, first = paths_of(children)
-    told = -np.log(sizes_of(children) + limit * tree.moves["open"].astype(np.float64))
+    returns = -np.log(sizes_of(children) + limit * tree.moves["open"].astype(np.float64))
     starts, path = np.unique(first, return_inverse=True)
-    if redistribution is None or seen is None:
-        share = np.where(later == 0, told[first], 0.0)
+    if redistribution is None or inputs is None:
+        share = np.where(later == 0, returns[first], 0.0)
     else:
-        x, place = torch.from_numpy(seen), torch.from_numpy(path.ravel())
-        redistribution.learn(x, place, torch.from_numpy(-told[starts].astype(np.float32)), steps=4)
-        share = redistribution.weights(x, place, len(starts)).double().numpy() * told[first]
+        x, place = torch.from_numpy(inputs), torch.from_numpy(path.ravel())
+        redistribution.learn(x, place, torch.from_numpy(-returns[starts].astype(np.float32)), steps=4)
+        share = redistribution.weights(x, place, len(starts)).double().numpy() * returns[first]
     tree.moves.update(later=later, share=share)

@@ -1,9 +1,9 @@
-"""`RevivedNetwork`: the values of branching on each candidate, given what was done above the node.
+"""`RevivedNetwork`: Q-values of branching on each candidate of a node, given the decisions at its ancestors.
 
-After ReviBranch (arXiv 2508.17452): an encoder of the node, the revival of the steps above it (each the state there, the variable
-chosen there and its place on the path), a decoder of Q-values. Where the paper has a bipartite graph network, here a perceptron
-reads the 40 compiled features of each candidate, and the state is the mean over the candidates. The steps are encoded anew
-with the present weights in training, from the observations that the replay has of the nodes above.
+After ReviBranch (arXiv 2508.17452): an encoder of the node; attention to the steps at its ancestors ("revived" steps), each the
+state there, the variable chosen and its position on the path; and a decoder of Q-values. The paper's encoder is a bipartite graph
+network; here it is a perceptron on the 40 features of each candidate, and the state is the mean over the candidates. In training,
+the steps are encoded again with the current weights, from the observations of the ancestors in the replay.
 """
 
 from __future__ import annotations
@@ -28,26 +28,22 @@ __all__ = ["Revived", "RevivedNetwork"]
 
 
 class Revived(NamedTuple):
-    """N nodes and those above them, U in all."""
+    """A batch of N nodes and their ancestors, U different nodes in total."""
 
     lists: Lists
-    """The candidates of all U."""
+    """The candidates of the U nodes."""
     slot: Tensor
-    """int64 [U] what was chosen there."""
+    """int64 [U] the chosen candidate of each."""
     which: Tensor
-    """int64 [N] the nodes among the U."""
+    """int64 [N] the nodes of the batch, as indices into the U nodes."""
     above: Tensor
-    """int64 [N, H] the nodes above each among the U, nearest first; -1 past the root."""
+    """int64 [N, H] the ancestors of each, as indices into the U nodes, nearest first; -1 beyond the root."""
     way: Tensor
-    """int64 [N, H] whether the way from there goes up."""
+    """int64 [N, H] 1 if the path from the ancestor begins with its up child, otherwise 0."""
 
 
 class RevivedNetwork(nn.Module):
-    """Q-values of candidates.
-
-    family: what it was trained on; lower, upper: the range of such programs' signatures. width: D; ancestors: H, how many steps
-    above a node are revived, 0 for none.
-    """
+    """A network from nodes and their ancestors to Q-values of the candidates."""
 
     architecture: ClassVar[str] = "milp-revibranch"
     mean: Tensor
@@ -57,6 +53,16 @@ class RevivedNetwork(nn.Module):
         self, problem: str = "milp", family: str = "", lower: Sequence[float] = (), upper: Sequence[float] = (),
         width: int = 32, ancestors: int = 8,
     ) -> None:  # fmt: skip
+        """Create a network with random weights.
+
+        Args:
+            problem: The problem that checkpoints name.
+            family: The family of programs that it is trained on.
+            lower: The smallest signature (branching.signature) of the training programs, number by number; empty: unknown.
+            upper: The largest one.
+            width: The size D of the hidden vectors.
+            ancestors: The largest number H of ancestors of a node whose steps are used; 0: none.
+        """
         super().__init__()
         self.problem, self.ancestors = problem, ancestors
         self.config: dict[str, Any] = {
@@ -74,20 +80,25 @@ class RevivedNetwork(nn.Module):
         self.last = nn.Linear(width, 1, bias=False)
 
     def context(self, node: Observation) -> Mapping[str, NDArray[Any]]:
-        """See Sees (scip.recorder): nothing."""
+        """See scip.recorder.NodeObserver; empty."""
         return {}
 
-    def see(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
-        """See Sees (scip.recorder): lines float32 [k, F]."""
+    def observe(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
+        """See scip.recorder.NodeObserver; "lines", float32 [k, F], are the features of the candidates."""
         return {"lines": node.features[slots].astype(np.float32)}
 
     def standardise(self, lines: Tensor) -> None:
-        """Take mean and deviation of features [S, F]."""
+        """Set the means and scales of the inputs from features [S, F]."""
         self.mean.copy_(lines.mean(0))
         self.scale.copy_(1.0 / lines.std(0, correction=0).clamp(min=1e-3))
 
     def states(self, replay: Replay, at: NDArray[np.int64]) -> Revived:
-        """Of the moves `at` [N], rising, of trees that a Recorder recorded: they, and those above that the replay still has."""
+        """Return the batch of recorded moves and of those of their ancestors that are still in the replay.
+
+        Args:
+            replay: Holds trees of a Recorder.
+            at: int64 [N], the numbers of the moves, increasing.
+        """
         device = self.mean.device
         numbers, ways = self._paths(replay, at)
         every = np.unique(np.concatenate([at, numbers[numbers >= 0]]))
@@ -97,22 +108,26 @@ class RevivedNetwork(nn.Module):
         return Revived(seen, *(torch.from_numpy(part).to(device) for part in parts))
 
     def _paths(self, replay: Replay, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The numbers of the moves above [N, H], -1 where there is none, and the ways from there."""
+        """Return the moves of the ancestors of the moves `at` [N], nearest first, and the directions of the paths from there.
+
+        Returns:
+            int64 [N, H], -1 beyond the root or the oldest move in the replay; and int64 [N, H], 1 for up, 0 for down.
+        """
         numbers = np.full((len(at), self.ancestors), -1)
         ways = np.zeros((len(at), self.ancestors), np.int64)
         oldest, now, there = replay.added - replay.size, at.copy(), np.arange(len(at))
         for place in range(self.ancestors):
             known, inverse = np.unique(now, return_inverse=True)
             back, up = (replay.field(name, known)[inverse] for name in ("parent", "up"))
-            goes_on = (back > 0) & (now - back >= oldest)
-            there, now = there[goes_on], (now - back)[goes_on]
+            found = (back > 0) & (now - back >= oldest)
+            there, now = there[found], (now - back)[found]
             if not len(there):
                 break
-            numbers[there, place], ways[there, place] = now, up[goes_on]
+            numbers[there, place], ways[there, place] = now, up[found]
         return numbers, ways
 
     def forward(self, batch: Revived) -> tuple[Tensor, Tensor]:
-        """Q-values [N, K], -inf in empty slots, and values [N], 0."""
+        """Return Q-values [N, K], -inf in empty slots, and values [N], all 0."""
         mask = batch.lists.mask
         x = ((batch.lists.lines - self.mean) * self.scale).clamp(-CLIP, CLIP)
         filled = torch.relu(self.second(torch.relu(self.first(x))))
@@ -120,25 +135,31 @@ class RevivedNetwork(nn.Module):
         encoded = encoded.masked_scatter(mask[:, :, None], filled)
         state = encoded.sum(1) / mask.sum(1, keepdim=True)
         here, mine = encoded[batch.which], state[batch.which][:, None, :]
-        seen = [here, mine.expand_as(here)]
+        inputs = [here, mine.expand_as(here)]
         if self.ancestors:
-            seen.append(self._revived(batch, encoded, state)[:, None, :].expand_as(here))
-        scores = self.last(torch.relu(self.head(torch.cat(seen, 2)))).squeeze(2)
+            inputs.append(self._revived(batch, encoded, state)[:, None, :].expand_as(here))
+        scores = self.last(torch.relu(self.head(torch.cat(inputs, 2)))).squeeze(2)
         return scores.masked_fill(~mask[batch.which], -torch.inf), torch.zeros(len(here), device=scores.device)
 
     def _revived(self, batch: Revived, encoded: Tensor, state: Tensor) -> Tensor:
-        """[N, D] what attention takes of the steps above."""
+        """Return the result of attention to the steps of the ancestors, [N, D].
+
+        Args:
+            batch: The nodes.
+            encoded: float [U, K, D], the encoded candidates.
+            state: float [U, D], their means.
+        """
         chosen = encoded[torch.arange(len(encoded), device=encoded.device), batch.slot]
         steps = self.step(torch.cat((state, chosen), 1))[batch.above.clamp_min(0)]
         steps = steps + self.way(batch.way) + self.place.weight[: steps.shape[1]]
         tokens = torch.cat((self.none.expand(len(steps), 1, -1), steps), 1)
-        gone = torch.cat((torch.zeros_like(batch.above[:, :1], dtype=torch.bool), batch.above < 0), 1)
+        missing = torch.cat((torch.zeros_like(batch.above[:, :1], dtype=torch.bool), batch.above < 0), 1)
         weight = (self.key(tokens) @ self.query(state[batch.which])[:, :, None]).squeeze(2) / tokens.shape[2] ** 0.5
-        share = weight.masked_fill(gone, -torch.inf).softmax(1)
+        share = weight.masked_fill(missing, -torch.inf).softmax(1)
         taken: Tensor = share[:, None, :] @ self.value(tokens)
         return taken.squeeze(1)
 
     def branching(self, random: np.random.Generator | None = None, chance: float = 0.0) -> RevivedPolicy:
-        """See Branches; of the nodes a share of `chance` is branched at random."""
+        """See branching.policy.Branches; with probability `chance` a candidate is drawn from `random` instead."""
         weights = {name: array_of(tensor) for name, tensor in self.state_dict().items()}
         return RevivedPolicy(weights, self.ancestors, random, chance)

@@ -1,4 +1,4 @@
-"""`RevivedPolicy`: the network in SCIP, in NumPy; it remembers a short vector of every node where it branched."""
+"""`RevivedPolicy`: `RevivedNetwork` in SCIP, evaluated in NumPy; it keeps a vector of every node where it branched."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ _Floats = NDArray[np.float32]
 
 
 class RevivedPolicy(BranchingPolicy):
-    """What `RevivedNetwork.forward` computes, a node at a time; the steps above a node are kept, not encoded again."""
+    """Computes what `RevivedNetwork.forward` does, for one node; the steps of ancestors are stored, not encoded again."""
 
     def __init__(
         self, weights: Mapping[str, _Floats], ancestors: int, random: np.random.Generator | None = None, chance: float = 0.0
     ) -> None:  # fmt: skip
-        """weights: of a RevivedNetwork, by name. chance: probability of a random candidate instead, drawn from `random`."""
+        """Create the policy of one solve.
+
+        Args:
+            weights: The weights of a RevivedNetwork, by name.
+            ancestors: The largest number of ancestors whose steps are used.
+            random: Draws the random candidates.
+            chance: The probability of a random candidate instead of the best.
+        """
         self.weights, self.ancestors, self.random, self.chance = weights, ancestors, random, chance
         self._steps: dict[int, _Floats] = {}  # SCIP's number of a node -> its step [D]
 
@@ -43,26 +50,26 @@ class RevivedPolicy(BranchingPolicy):
             slot = int(self.random.integers(len(scores)))
         if self.ancestors:
             if node.model.getDepth() == 0:
-                self._steps.clear()  # a restart, if it is not the first root: SCIP counts anew
+                self._steps.clear()  # a restart, unless it is the first root: SCIP numbers nodes from the beginning
             step = self._linear("step", np.concatenate((encoded.mean(0), encoded[slot])))
             self._steps[int(node.model.getCurrentNode().getNumber())] = step
         return slot
 
     def _scored(self, node: Observation) -> tuple[_Floats, _Floats]:
-        """Of the candidates the scores [K] and the encodings [K, D]."""
+        """Return the scores [K] and the encodings [K, D] of the candidates."""
         w = self.weights
         x = np.clip((node.features.astype(np.float32) - w["mean"]) * w["scale"], -CLIP, CLIP)
         encoded = _relu(self._linear("second", _relu(self._linear("first", x))))
         state = encoded.mean(0)
-        seen = [encoded, np.broadcast_to(state, encoded.shape)]
+        inputs = [encoded, np.broadcast_to(state, encoded.shape)]
         if self.ancestors:
-            seen.append(np.broadcast_to(self._revived(state, *self._above(node)), encoded.shape))
-        hidden = _relu(self._linear("head", np.concatenate(seen, 1)))
+            inputs.append(np.broadcast_to(self._revived(state, *self._above(node)), encoded.shape))
+        hidden = _relu(self._linear("head", np.concatenate(inputs, 1)))
         found: _Floats = (hidden @ w["last.weight"].T)[:, 0]
         return found, encoded
 
     def _above(self, node: Observation) -> tuple[list[_Floats], list[int]]:
-        """The steps above a node, nearest first, and whether the way from each goes up."""
+        """Return the steps [D] of a node's ancestors, nearest first, and for each 1 if the path goes to its up child, else 0."""
         steps: list[_Floats] = []
         ways: list[int] = []
         child = node.model.getCurrentNode()
@@ -75,12 +82,12 @@ class RevivedPolicy(BranchingPolicy):
         return steps, ways
 
     def _revived(self, state: _Floats, steps: list[_Floats], ways: list[int]) -> _Floats:
-        """[D] what attention takes of the steps."""
+        """Return the result of attention to the steps, [D], given the state [D]."""
         w = self.weights
         tokens = w["none"][None, :]
         if steps:
-            told = np.array(steps) + w["way.weight"][ways] + w["place.weight"][: len(steps)]
-            tokens = np.concatenate((tokens, told))
+            placed = np.array(steps) + w["way.weight"][ways] + w["place.weight"][: len(steps)]
+            tokens = np.concatenate((tokens, placed))
         keys, values = self._linear("key", tokens), self._linear("value", tokens)
         weight = keys @ self._linear("query", state) / np.float32(np.sqrt(len(state)))
         weight = np.exp(weight - weight.max())

@@ -21,41 +21,42 @@ if TYPE_CHECKING:
 
 __all__ = ["ReviBranch"]
 
-_WATCHED = 400_000  # the first seed of programs that are watched; training's begin at SEEDS
-_SIGNATURES = 16  # programs whose shapes say which ones a policy is for
+_WATCHED = 400_000  # the first seed of validation programs; those of training begin at SEEDS
+_SIGNATURES = 16  # training programs whose signatures go into the checkpoint
 
 
 @dataclass(frozen=True)
 class ReviBranch(Recipe):
-    """Double deep Q-learning on trees that SCIP grows depth first in Gasse's setting, one program after the other.
+    """Double deep Q-learning on trees that SCIP builds depth first, with its parameters of Gasse et al. (2019).
 
-    After ReviBranch (arXiv 2508.17452). Its parts can be left out: `ancestors` = 0 revives nothing (revibranch.network), and a
-    `credit` other than `weights` redistributes nothing (revibranch.credit). With `tree` and 0 it is Q-learning of a tree MDP.
-    A branched node is a move, some of them at random.
+    After ReviBranch (arXiv 2508.17452). Its parts can be switched off: with `ancestors` = 0 the network does not use the steps of
+    ancestors (revibranch.network), and with a `credit` other than `weights` returns are not redistributed (revibranch.credit).
+    With `ancestors` = 0 and `credit` = `tree` it is Q-learning of a tree MDP. A branched node is a move; some are random.
     """
 
-    family: str = option("auctions", "What is generated.", choices=GENERATORS)
+    family: str = option("auctions", "The generator of the programs.", choices=GENERATORS)
     sizes: str = option("", "Options of the family's generator, such as items=60,bids=300; empty: its defaults.")
     instances: str = instances_option()
-    ancestors: int = option(8, "How many decisions above a node are revived; 0: none.", low=0, high=64)
-    credit: str = option("weights", "What the values are learned from (revibranch.credit).", choices=("tree", "paths", "weights"))
-    ahead: int = option(3, "Levels of the tree, or moves of a path, until a value stands for what is below.", low=1)
-    nodes: int = option(1_000, "Of a tree at the most; of one that is cut short the rest counts as many nodes.", low=10)
+    ancestors: int = option(8, "Ancestors of a node whose decisions the network uses, at most; 0: none.", low=0, high=64)
+    credit: str = option("weights", "The targets of the Q-values (revibranch.credit).", choices=("tree", "paths", "weights"))
+    ahead: int = option(3, "Levels of the tree, or moves of a path, before a target uses the network's value.", low=1)
+    nodes: int = option(1_000, "The largest number of nodes of a tree; an incomplete subtree counts this many more.", low=10)
     warm: int = option(2_000, "Nodes that are branched at random before the first optimiser step.", low=1, scale="log")
     updates: int = option(16, "Optimiser steps after every tree.", low=1, scale="log")
-    batch: int = option(64, "Nodes of an optimiser step.", low=1, scale="log")
-    replay: int = option(20_000, "The latest nodes kept.", low=1, scale="log")
+    batch: int = option(64, "Nodes per optimiser step.", low=1, scale="log")
+    replay: int = option(20_000, "The number of latest nodes that are kept for training.", low=1, scale="log")
     sync: int = option(200, "Optimiser steps between two copies to the frozen network of the targets.", low=1, scale="log")
-    rate: float = option(1e-3, "Learning rate at first; it falls to 0 as a cosine.", above=0, scale="log")
-    width: int = option(32, "Of the network's hidden vectors.", low=1, scale="log")
-    watch: int = option(8, "Programs never trained on, solved now and then; the best weights are kept. 0: none.", low=0)
-    every: int = option(100, "Trees from one such look to the next.", low=1, scale="log")
+    rate: float = option(1e-3, "Learning rate at the beginning; it falls to 0 as a cosine.", above=0, scale="log")
+    width: int = option(32, "The size of the network's hidden vectors.", low=1, scale="log")
+    watch: int = option(8, "Validation programs, which choose the weights that are kept; 0: the last weights.", low=0)
+    every: int = option(100, "Trees between two validations.", low=1, scale="log")
 
     usual_time: ClassVar[float | None] = 1200.0
     title: ClassVar[str] = "ReviBranch: branching learned by reinforcement, with revived paths"
     step: ClassVar[str] = "a program's tree and the optimiser steps after it"
 
     def train(self, training: Training) -> None:
+        """Build trees, learn from them after each one, and save the network with the best weights."""
         from corl.learning.algorithms.q_learning import QLearning
         from corl.learning.optimise import new_optimiser
         from corl.learning.replay import Replay
@@ -76,11 +77,11 @@ class ReviBranch(Recipe):
         parts = {} if weights is None else {"redistribution": weights}
         training.manage(network=network, optimiser=optimiser, learning=learning, replay=replay, best=best, **parts)
         while training.budget():
-            seen = self._grow(training, learning, weights)
+            results = self._grow(training, learning, weights)
             if self._watch and (training.step + 1) % self.every == 0:
-                seen["watched"] = self._watched(network, training)
-                best.offer(seen["watched"], network)
-            training.log(**seen)
+                results["watched"] = self._watched(network, training)
+                best.offer(results["watched"], network)
+            training.log(**results)
         if not learning.updates:
             raise UsageError("no tree of two nodes or more came of it: nothing to learn; accepted: larger sizes, more time")
         if self._watch and not training.interrupted:
@@ -89,7 +90,7 @@ class ReviBranch(Recipe):
         training.save(network.eval())
 
     def program(self, seed: int) -> MilpInstance:
-        """A program of the family. Raises UsageError for sizes that its generator does not take."""
+        """Return the family's program of a seed. Raises UsageError for sizes that its generator does not accept."""
         from corl.options import call, parse_pairs
 
         sizes = parse_pairs([pair for pair in self.sizes.split(",") if pair])
@@ -97,12 +98,12 @@ class ReviBranch(Recipe):
         return made
 
     def _files(self, watched: bool) -> list[Path]:
-        """Of the folder `instances`: of eight files or more every eighth is watched and not trained on."""
+        """Return the files of `instances` for validation (`watched`) or for training; every eighth is for validation."""
         files = program_files(self.instances)
         return [path for number, path in enumerate(files) if (number % 8 == 7) == watched]
 
     def _trained(self, number: int, seed: int) -> MilpInstance:
-        """The program of that number; `seed` is the run's."""
+        """Return the training program of a number, in a run with this seed."""
         if not self.instances:
             return self.program(SEEDS + 10_000 * seed + number)
         files = self._files(False)
@@ -110,13 +111,13 @@ class ReviBranch(Recipe):
 
     @cached_property
     def _watch(self) -> list[MilpInstance]:
-        """The programs never trained on."""
+        """The validation programs, which are never trained on."""
         if not self.instances:
             return [self.program(_WATCHED + number) for number in range(self.watch)]
         return [Milp().read(path) for path in self._files(True)[: self.watch]]
 
     def _network(self) -> Any:
-        """A new one, with the range of the signatures of some programs."""
+        """Return a new network, with the range of the signatures of some training programs in its configuration."""
         from corl.solvers.milp.branching.signature import signature, signature_range
         from corl.solvers.milp.revibranch.network import RevivedNetwork
 
@@ -124,7 +125,7 @@ class ReviBranch(Recipe):
         return RevivedNetwork("milp", "" if self.instances else self.family, lower, upper, self.width, self.ancestors)
 
     def _grow(self, training: Training, learning: Any, weights: Any) -> dict[str, float]:
-        """One more tree, and the optimiser steps after it: what is told of them."""
+        """Build another tree and take the optimiser steps after it; return the values to log."""
         from corl.learning.algorithms.q_learning import exploration
         from corl.solvers.milp.revibranch.credit import share
         from corl.solvers.milp.revibranch.trees import chosen, grow
@@ -139,18 +140,18 @@ class ReviBranch(Recipe):
             if self.credit != "tree":
                 share(tree, self.nodes, weights, chosen(network, tree) if weights is not None else None)
             replay.add(tree)
-        seen = {"nodes": -float(tree.objective[0])}
+        results = {"nodes": -float(tree.objective[0])}
         if first and replay.added >= self.warm:
             learning.begin(lambda states: network.standardise(states.lists.lines))
         if replay.added >= self.warm:
             random = training.generator(2, training.step)
-            seen["loss"] = (
+            results["loss"] = (
                 sum(learning.learn(learning.draw(random), training.fraction) for _ in range(self.updates)) / self.updates
             )
-        return seen
+        return results
 
     def _watched(self, network: Any, training: Training) -> float:
-        """The mean logarithm of the nodes of the programs watched, none branched at random."""
+        """Return the mean logarithm of the numbers of nodes on the validation programs, without random branching."""
         import numpy as np
 
         from corl.solvers.milp.revibranch.trees import grow
@@ -160,5 +161,5 @@ class ReviBranch(Recipe):
 
 
 def _left(training: Training) -> float | None:
-    """Seconds for one tree: what is left of the training, a second at the least."""
+    """Return the seconds for one tree: the remaining time of the training, but at least one second; None: no limit."""
     return None if training.time_limit is None else max(1.0, training.time_limit - training.seconds)

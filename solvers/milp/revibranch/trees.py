@@ -1,4 +1,4 @@
-"""Trees that a policy grows in SCIP, as episodes to learn from."""
+"""Trees that SCIP builds under a network's policy, as episodes to learn from."""
 
 from __future__ import annotations
 
@@ -21,20 +21,28 @@ if TYPE_CHECKING:
 __all__ = ["DEPTH_FIRST", "chosen", "grow"]
 
 DEPTH_FIRST = {"nodeselection/dfs/stdpriority": MEASURING}
-"""SCIP's parameters, besides those of Gasse's setting: a node's subtree is finished before the next one's begins."""
+"""SCIP's parameters, in addition to `GASSE`: a node's subtree is completed before the next one begins."""
 
 
 def grow(
     network: RevivedNetwork, instance: MilpInstance, seed: int, chance: float, nodes: int, seconds: float | None
 ) -> Episodes:
-    """The tree of a program under a network as it is now, a share `chance` of its nodes branched at random.
+    """Return the tree that SCIP builds for a program under a network's current policy.
 
-    "open" int64 [M] is 1 where a limit of `nodes` or `seconds` came before a move's subtree was done.
+    The moves have a field "open", int64 [M]: 1 if a limit ended the solve before the subtree of the move was complete.
+
+    Args:
+        network: The network.
+        instance: The program.
+        seed: Of SCIP and of random branching.
+        chance: The probability that a node is branched at random.
+        nodes: The largest number of nodes.
+        seconds: The time limit; None: no limit.
     """
     run = Run(Milp().of(instance), instance, seed=seed, iterations=nodes, time_limit=seconds)
     run.start()
     recorder = Recorder(network)
-    choose = recorder.watching(network.branching(np.random.default_rng(seed), chance))
+    choose = recorder.recording(network.branching(np.random.default_rng(seed), chance))
     tree = record(instance, run, choose, recorder, DEPTH_FIRST)
     if count := int(tree.lengths.sum()):
         tree.moves["open"] = np.zeros(count, np.int64)
@@ -44,7 +52,7 @@ def grow(
 
 
 def _leave_open(moves: dict[str, NDArray[Any]]) -> None:
-    """Of a tree that was cut short depth first: the last move and all above it are not done."""
+    """Mark the incomplete subtrees of a depth-first tree that reached a limit: those of the last move and its ancestors."""
     move = len(moves["open"]) - 1
     moves["open"][move] = 1
     while (back := int(moves["parent"][move])) > 0:
@@ -53,7 +61,7 @@ def _leave_open(moves: dict[str, NDArray[Any]]) -> None:
 
 
 def chosen(network: RevivedNetwork, tree: Episodes) -> NDArray[np.float32]:
-    """[M, 2 F] of the moves of a tree: the standardised features of the candidate taken, and their means over the candidates."""
+    """Return the standardised features of the chosen candidate of each move, and their means over the candidates, [M, 2 F]."""
     lines, mask, slot = tree.seen["lines"], tree.seen["mask"], tree.moves["slot"].astype(np.int64)
     mean, scale = (part.cpu().numpy() for part in (network.mean, network.scale))
     standard = np.where(mask[:, :, None], np.clip((lines - mean) * scale, -CLIP, CLIP), 0.0)

@@ -1,6 +1,6 @@
-"""SCIP: as a solver, as a model that learned branching adds its rules to, and its C functions and present LP for kernels."""
+"""SCIP: as a solver, as an engine for learned branching rules, and its C functions and current LP for kernels."""
 
 MEASURING = 536_870_911
-"""The highest priority that SCIP takes for a branching rule: of rules that measure or teach."""
+"""The highest priority that SCIP accepts for a branching rule: of rules that record or teach."""
 FIRST = MEASURING - 1
-"""The priority of the rule that a solver has before all others."""
+"""The priority of a solver's own branching rule, higher than that of SCIP's rules."""

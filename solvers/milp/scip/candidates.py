@@ -1,4 +1,4 @@
-"""The branching candidates of a node, and 40 numbers of each (`Feature`), read from libscip by one kernel."""
+"""The branching candidates of a node and their 40 features (`Feature`), read from libscip by kernels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from corl.solvers.milp.scip.lp_reading import doubles, pointers
 __all__ = ["branch_on", "candidates", "features", "indices", "positions"]
 
 _COUNT = len(Feature)
-_TIGHT = 1e-6  # slack / norm of a tight row
-_NONE = 1e20
+_TIGHT = 1e-6  # slack / norm below which a row is tight
+_INFINITE = 1e20  # SCIP's infinity
 
 
 @kernel
 def candidates(model: Any) -> Any:
-    """The variables that may be branched on at the present node, int64 [k] pointers: fractional, of the highest priority."""
+    """Return the branching candidates of the current node, int64 [k] pointers: fractional variables of the highest priority."""
     place, count = np.zeros(3, np.int64), np.zeros(3, np.int32)
     at, number = place.ctypes.data, count.ctypes.data
     scip.get_lp_branch_cands(model, at, at + 8, at + 16, number, number + 4, number + 8)
@@ -30,13 +30,13 @@ def candidates(model: Any) -> Any:
 
 @kernel
 def branch_on(model: Any, variable: Any) -> Any:
-    """Branch at the present node on a variable (pointer); SCIP's code, 1: done."""
+    """Branch at the current node on a variable (a pointer); return SCIP's code, 1 for success."""
     return scip.branch_on(model, variable, 0, 0, 0)
 
 
 @kernel
 def indices(variables: Any) -> Any:
-    """Of variables (pointers) their numbers in SCIP's present program, int64 [k]; -1 for one that is not there."""
+    """Return the numbers of variables (pointers) in SCIP's presolved program, int64 [k]; -1 for a variable that is not in it."""
     found = np.empty(len(variables), np.int64)
     for k in range(len(variables)):
         found[k] = scip.var_index(variables[k])
@@ -45,7 +45,7 @@ def indices(variables: Any) -> Any:
 
 @kernel
 def positions(variables: Any) -> Any:
-    """Where in the LP the columns of variables (pointers) stand, int64 [k]."""
+    """Return the positions in the LP of the columns of variables (pointers), int64 [k]."""
     found = np.empty(len(variables), np.int64)
     for k in range(len(variables)):
         found[k] = scip.col_position(scip.var_col(variables[k]))
@@ -61,15 +61,24 @@ def _rows(
     rivals: NDArray[np.int64],
     length: NDArray[np.int64],
 ) -> None:
-    """Fill four arrays [m]: slack / norm, scaled |dual|, fractional columns (of tight rows), entries."""
+    """Write the data of the LP's rows to arrays [m], in place.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        norm: The norm of the objective.
+        slack: float64 [m], written: slack / norm of the row.
+        dual: float64 [m], written: |dual| x norm of the row / norm of the objective.
+        rivals: int64 [m], written: the number of fractional columns; 0 for rows that are not tight.
+        length: int64 [m], written: the number of entries.
+    """
     rows = pointers(scip.get_lp_rows(model), len(slack))
     for i in range(len(slack)):
         row = rows[i]
         activity, low, high = scip.row_activity(model, row), scip.row_lhs(row), scip.row_rhs(row)
-        size, least = max(scip.row_norm(row), 1e-9), _NONE
-        if low > -_NONE:
+        size, least = max(scip.row_norm(row), 1e-9), _INFINITE
+        if low > -_INFINITE:
             least = min(least, activity - low)
-        if high < _NONE:
+        if high < _INFINITE:
             least = min(least, high - activity)
         slack[i], dual[i], length[i] = least / size, abs(scip.row_dual(row)) * size / norm, scip.row_n_nonz(row)
         rivals[i] = 0
@@ -83,16 +92,27 @@ def _rows(
 
 @kernel
 def _history(model: int, variable: int, x: float, f: float, best: int, down: float, up: float, line: NDArray[np.float64]) -> None:
-    """Fill PSEUDOCOST_DOWN to FROM_INCUMBENT; `down` and `up` are the means of the candidates' pseudocosts."""
+    """Write PSEUDOCOST_DOWN to FROM_INCUMBENT of a candidate to its line, in place.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        variable: int64, a pointer to the candidate.
+        x: Its LP value.
+        f: The fractional part of x.
+        best: int64, a pointer to the incumbent, or 0.
+        down: The mean pseudocost of the candidates for branching down.
+        up: The mean pseudocost of the candidates for branching up.
+        line: float64 [F], written.
+    """
     line[Feature.PSEUDOCOST_DOWN] = scip.var_pseudocost(model, variable, -1.0) / down
     line[Feature.PSEUDOCOST_UP] = scip.var_pseudocost(model, variable, 1.0) / up
     line[Feature.GAIN_DOWN] = np.log(max(f * line[Feature.PSEUDOCOST_DOWN], 1e-6))
     line[Feature.GAIN_UP] = np.log(max((1.0 - f) * line[Feature.PSEUDOCOST_UP], 1e-6))
     line[Feature.GAINS] = line[Feature.GAIN_DOWN] + line[Feature.GAIN_UP]
-    for way in range(2):  # of each pair down comes before up
-        line[Feature.COUNT_DOWN + way] = np.log1p(scip.var_pseudocost_count(model, variable, way))
-        line[Feature.INFERENCES_DOWN + way] = np.log1p(scip.var_inferences(model, variable, way))
-        line[Feature.CUTOFFS_DOWN + way] = scip.var_cutoffs(model, variable, way)
+    for up_or_down in range(2):  # in each pair of features, down comes before up
+        line[Feature.COUNT_DOWN + up_or_down] = np.log1p(scip.var_pseudocost_count(model, variable, up_or_down))
+        line[Feature.INFERENCES_DOWN + up_or_down] = np.log1p(scip.var_inferences(model, variable, up_or_down))
+        line[Feature.CUTOFFS_DOWN + up_or_down] = scip.var_cutoffs(model, variable, up_or_down)
     line[Feature.FROM_ROOT], line[Feature.FROM_AVERAGE] = x - scip.var_root(variable), x - scip.var_average(variable)
     line[Feature.FROM_INCUMBENT] = x - scip.get_solution_value(model, best, variable) if best else 0.0
 
@@ -108,7 +128,18 @@ def _neighbourhood(
     length: NDArray[np.int64],
     line: NDArray[np.float64],
 ) -> None:
-    """Fill ROWS to COEFFICIENTS: the candidate's rows."""
+    """Write ROWS to COEFFICIENTS of a candidate to its line, in place.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        column: int64, a pointer to the candidate's column.
+        f: The fractional part of its LP value.
+        slack: float64 [m], from `_rows`, as the next three.
+        dual: float64 [m].
+        rivals: int64 [m].
+        length: int64 [m].
+        line: float64 [F], written.
+    """
     count = scip.col_n_nonz(column)
     mine, values = pointers(scip.col_rows(column), count), doubles(scip.col_values(column), count)
     tight, near, loose = 0, 0, 0.0
@@ -138,8 +169,8 @@ def _neighbourhood(
 
 
 @kernel
-def _beside_others(out: NDArray[np.float64]) -> None:
-    """Fill GAINS_BEHIND to FRACTION_SHARE from the columns before."""
+def _compare(out: NDArray[np.float64]) -> None:
+    """Write GAINS_BELOW_BEST to FRACTION_SHARE of all candidates, float64 [k, F], in place, from the columns before them."""
     best, dual, rows, mean, share = -np.inf, 1e-9, 1e-9, 0.0, 1e-9
     for line in out:
         best, dual = max(best, line[Feature.GAINS]), max(dual, line[Feature.DUAL_SUM])
@@ -147,7 +178,7 @@ def _beside_others(out: NDArray[np.float64]) -> None:
         mean += line[Feature.RIVALS_SUM] / len(out)
     for k in range(len(out)):
         line = out[k]
-        line[Feature.GAINS_BEHIND] = line[Feature.GAINS] - best
+        line[Feature.GAINS_BELOW_BEST] = line[Feature.GAINS] - best
         line[Feature.DUAL_SHARE], line[Feature.ROWS_SHARE] = line[Feature.DUAL_SUM] / dual, line[Feature.ROWS] / rows
         line[Feature.RIVALS_ABOVE] = line[Feature.RIVALS_SUM] - mean
         line[Feature.FRACTION_SHARE] = line[Feature.TO_INTEGER] / share
@@ -155,9 +186,15 @@ def _beside_others(out: NDArray[np.float64]) -> None:
 
 @kernel
 def features(model: Any, variables: Any, more: int) -> Any:
-    """The features of these candidates of the present node, float64 [k, len(Feature) + more], whose last `more` columns are 0.
+    """Return the features of candidates of the current node.
 
-    model: a SCIP*, its LP solved.
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        variables: int64 [k], pointers to the candidates.
+        more: The number of further columns.
+
+    Returns:
+        float64 [k, len(Feature) + more]; the last `more` columns are 0.
     """
     m, count = scip.get_n_lp_rows(model), len(variables)
     out = np.zeros((count, _COUNT + more))
@@ -170,7 +207,7 @@ def features(model: Any, variables: Any, more: int) -> Any:
         up += scip.var_pseudocost(model, variable, 1.0) / count
     best, depth, cutoff = scip.get_best_solution(model), scip.get_depth(model), scip.get_cutoff_bound(model)
     gap = 20.0
-    if cutoff < _NONE:
+    if cutoff < _INFINITE:
         gap = min(20.0, max(-20.0, np.log(max((cutoff - scip.get_lp_obj(model)) / norm, 1e-9))))
     for k in range(count):
         line, column = out[k], scip.var_col(variables[k])
@@ -182,5 +219,5 @@ def features(model: Any, variables: Any, more: int) -> Any:
         _history(model, variables[k], x, f, best, down, up, line)
         line[Feature.DEPTH], line[Feature.CANDIDATES], line[Feature.GAP] = np.log1p(depth), np.log1p(count), gap
         _neighbourhood(model, column, f, slack, dual, rivals, length, line)
-    _beside_others(out)
+    _compare(out)
     return out

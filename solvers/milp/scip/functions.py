@@ -1,11 +1,11 @@
-"""SCIP's own functions for kernels: C functions of the libscip that PySCIPOpt itself calls, under names that numba can cache.
+"""SCIP's C functions for kernels: those of the libscip that PySCIPOpt itself uses, under names that numba can cache.
 
-OR-Tools brings a libscip too, so a look-up by symbol name in the process may find the wrong one, whose structures differ. The
-library is therefore reached through the file of PySCIPOpt's extension module (the dynamic linker looks through what that file
-is linked with), or, where the linker does not look there (Windows), by its file in the folder `pyscipopt.libs` of the wheel.
+OR-Tools ships a libscip too, so that a look-up by symbol name in the process may find the wrong one, whose structures differ. The
+functions are therefore looked up through the file of PySCIPOpt's extension module: the dynamic linker searches the libraries that
+this file is linked with. On Windows it does not, and the library in the folder `pyscipopt.libs` of the wheel is used.
 
-A kernel calls a function here as any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. The
-functions are known when this module is imported; `pointer_of` gives a kernel its SCIP*.
+Kernels call these functions like any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. The
+functions are available once this module is imported; `pointer_of` returns the SCIP* that a kernel needs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["call", "load", "pointer_of"]
 
 _PREFIX = "corl_pyscipopt_"  # a symbol of this process that no other library has
 _P, _I, _D, _B = types.int64, types.int32, types.float64, types.uint32
-_functions: dict[str, str] = {}  # SCIP's name of each function that this file declares -> ours
+_functions: dict[str, str] = {}  # SCIP's name of each function declared in this file -> the symbol for kernels
 
 
 def _declare(name: str, result: Any, *arguments: Any) -> Any:
@@ -55,7 +55,7 @@ col_rows = _declare("SCIPcolGetRows", _P, _P)
 col_values = _declare("SCIPcolGetVals", _P, _P)
 col_n_nonz = _declare("SCIPcolGetNLPNonz", _I, _P)
 col_reduced_cost = _declare("SCIPgetColRedcost", _D, _P, _P)
-# Rows: lhs <= activity <= rhs, where the activity holds the constant.
+# Rows: lhs <= activity <= rhs, where the activity includes the constant.
 row_lhs = _declare("SCIProwGetLhs", _D, _P)
 row_rhs = _declare("SCIProwGetRhs", _D, _P)
 row_constant = _declare("SCIProwGetConstant", _D, _P)
@@ -92,7 +92,7 @@ feasible_fraction = _declare("SCIPfeasFrac", _D, _P, _D)
 
 
 def _libraries() -> list[Path]:
-    """Files through which SCIP's functions may be found: the extension module, then what the wheel ships beside it."""
+    """Return files through which SCIP's functions may be found: the extension module, then libraries that the wheel ships."""
     import pyscipopt.scip
 
     home = Path(pyscipopt.scip.__file__)
@@ -101,7 +101,7 @@ def _libraries() -> list[Path]:
 
 @cache
 def _addresses() -> dict[str, int]:
-    """The address of each declared function; of all or of none."""
+    """Return the address of each declared function by SCIP's name: of all functions, or empty if one is missing."""
     for path in _libraries():
         try:
             library = ctypes.CDLL(str(path))
@@ -113,7 +113,7 @@ def _addresses() -> dict[str, int]:
 
 @cache
 def load() -> bool:
-    """Make the functions known to kernels; whether they were found."""
+    """Make the functions available to kernels; return whether they were found."""
     import llvmlite.binding
 
     found = _addresses()
@@ -123,7 +123,10 @@ def load() -> bool:
 
 
 def call(name: str, pointer: int) -> int:
-    """What the function of that name, of one pointer, returns: an integer, or a pointer as one. `load()` was True."""
+    """Call a SCIP function of one pointer and return its result: an integer, or a pointer as an integer.
+
+    It requires that `load()` has returned True.
+    """
     return int(_caller(name)(pointer) or 0)
 
 
@@ -141,14 +144,11 @@ _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.p
 
 
 def pointer_of(model: Any) -> int:
-    """The SCIP* of a pyscipopt Model, which stays its owner: valid until the Model is freed.
-
-    Raises SolverError where they were not found.
-    """
+    """Return the SCIP* of a pyscipopt Model, valid until the Model is freed. Raises SolverError if SCIP was not found."""
     if not load():
         raise SolverError("the SCIP functions that kernels call were not found in PySCIPOpt's library")
     capsule = model.to_ptr(False)
     return int(_capsule_pointer(capsule, _capsule_name(capsule)))
 
 
-load()  # now: a kernel that calls them may be compiled, or come from the cache, before there is a Model
+load()  # at import: a kernel that calls the functions may be compiled, or loaded from the cache, before there is a Model

@@ -1,7 +1,7 @@
-"""SCIP's present LP as arrays, read by kernels straight from libscip; values as PySCIPOpt's own bipartite graph has them.
+"""SCIP's current LP as arrays, read by kernels from libscip; the values are those of PySCIPOpt's bipartite graph.
 
-`LpReader(model).read()` compares its first graph in a process with `Model.getBipartiteGraphRepresentation`; where they differ, or
-where libscip's functions cannot be found, every later one comes from there too, slower and the same.
+`LpReader(model).read()` compares the first graph of a process with `Model.getBipartiteGraphRepresentation`. If they differ, or if
+libscip's functions were not found, all graphs come from that slower method.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ Column = IntEnum(
     "BASIS_BASIC BASIS_UPPER BASIS_ZERO BEST_INCUMBENT_VAL AVG_INCUMBENT_VAL AGE",
     start=0,
 )
-"""Of `LpGraph.columns`; the names are PySCIPOpt's. The incumbent's two are NaN while there is none."""
+"""The columns of `LpGraph.columns`, with PySCIPOpt's names. The two incumbent values are NaN without an incumbent."""
 Row = IntEnum(
     "Row",
     "HAS_LHS HAS_RHS N_NON_ZEROS OBJ_COSINE BIAS NORM SOL_AT_LHS SOL_AT_RHS DUAL_SOL AGE BASIS_LOWER BASIS_BASIC BASIS_UPPER "
     "BASIS_ZERO",
     start=0,
 )
-"""Of `LpGraph.rows`."""
+"""The columns of `LpGraph.rows`, with PySCIPOpt's names."""
 _KINDS = np.array([Column.BINARY, Column.INTEGER, Column.IMPLICIT_INTEGER, Column.CONTINUOUS])  # in SCIP's order of types
 _log = logging.getLogger(__name__)
 
 
 class LpGraph(NamedTuple):
-    """The LP of a node: n columns, m rows, one edge a nonzero, sorted by row."""
+    """The LP of a node as a graph: n columns, m rows, and an edge per nonzero, sorted by row."""
 
     columns: NDArray[np.float64]
     """[n, len(Column)], by position in the LP."""
     rows: NDArray[np.float64]
-    """[m, len(Row)]"""
+    """[m, len(Row)], by position in the LP."""
     edge_row: NDArray[np.int32]
-    """[edges]"""
+    """[edges] the row of each edge."""
     edge_column: NDArray[np.int32]
-    """[edges]"""
+    """[edges] the column of each edge; -1 if it is not in the LP."""
     edge_value: NDArray[np.float64]
-    """[edges]"""
+    """[edges] the coefficient of each edge."""
 
 
 def _as_pointer(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
@@ -71,19 +71,26 @@ def _pointer_to_doubles(typing_context: Any, address: Any) -> Any:
 
 @kernel(inline=True)
 def pointers(address: int, count: int) -> Any:
-    """The C array of `count` pointers at `address`, as int64; only while SCIP leaves it where it is."""
+    """Return the C array of `count` pointers at `address` as int64 [count], a view; valid until SCIP moves it."""
     return carray(_pointer_to_pointers(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
 @kernel(inline=True)
 def doubles(address: int, count: int) -> Any:
-    """The C array of `count` doubles at `address`."""
+    """Return the C array of `count` doubles at `address` as float64 [count], a view; valid until SCIP moves it."""
     return carray(_pointer_to_doubles(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
 @kernel
 def _read_columns(model: int, best: int, kinds: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-    """Fill `out` [n, len(Column)]; `best` is the incumbent or 0."""
+    """Write the columns of the LP to `out`, in place.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        best: int64, a pointer to the incumbent, or 0.
+        kinds: int64 [4], the Column of each of SCIP's variable types.
+        out: float64 [n, len(Column)], written.
+    """
     columns = pointers(scip.get_lp_cols(model), len(out))
     for j in range(len(out)):
         column, line = columns[j], out[j]
@@ -108,7 +115,7 @@ def _read_columns(model: int, best: int, kinds: NDArray[np.int64], out: NDArray[
 
 @kernel
 def _read_rows(model: int, out: NDArray[np.float64]) -> int:
-    """Fill `out` [m, len(Row)]; returns the number of edges."""
+    """Write the rows of the LP to `out`, float64 [m, len(Row)], in place; return the number of edges."""
     rows, edges = pointers(scip.get_lp_rows(model), len(out)), 0
     for i in range(len(out)):
         row, line = rows[i], out[i]
@@ -131,7 +138,15 @@ def _read_rows(model: int, out: NDArray[np.float64]) -> int:
 def _read_edges(
     model: int, m: int, edge_row: NDArray[np.int32], edge_column: NDArray[np.int32], edge_value: NDArray[np.float64]
 ) -> None:
-    """Fill the three arrays [edges], row after row."""
+    """Write the edges of the LP to arrays, row after row, in place.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        m: The number of rows.
+        edge_row: int32 [edges], written, as the next two.
+        edge_column: int32 [edges].
+        edge_value: float64 [edges].
+    """
     rows, k = pointers(scip.get_lp_rows(model), m), 0
     for i in range(m):
         count = scip.row_n_nonz(rows[i])
@@ -142,7 +157,7 @@ def _read_edges(
 
 
 def _fast_graph(model: int, edges: bool) -> LpGraph:
-    """By the kernels; model: a SCIP* while it solves, its LP solved."""
+    """Return the graph of the current LP, read by the kernels; `model` is a SCIP* whose LP is solved."""
     columns = np.empty((scip.call("SCIPgetNLPCols", model), len(Column)))
     rows = np.empty((scip.call("SCIPgetNLPRows", model), len(Row)))
     _read_columns(model, scip.call("SCIPgetBestSol", model), _KINDS, columns)
@@ -154,7 +169,7 @@ def _fast_graph(model: int, edges: bool) -> LpGraph:
 
 
 def builtin_graph(model: Any, edges: bool = True) -> LpGraph:
-    """The same by PySCIPOpt's `Model.getBipartiteGraphRepresentation`."""
+    """Return the graph of a Model's current LP, read by PySCIPOpt's `Model.getBipartiteGraphRepresentation`."""
     columns, links, rows, _ = model.getBipartiteGraphRepresentation(suppress_warnings=True)
     link = np.array(links if edges else [], np.float64).reshape(-1, 3)
     return LpGraph(
@@ -166,18 +181,18 @@ def builtin_graph(model: Any, edges: bool = True) -> LpGraph:
 
 @cache
 def _verdict() -> list[bool]:
-    """Whether kernels may be trusted in this process: empty until the first graph has been compared."""
+    """Return the list that holds whether the kernels are correct in this process; empty until the first graph was compared."""
     return []
 
 
 class LpReader:
-    """Reads the LP of one Model, in a callback of its solve."""
+    """Reads the current LP of one Model, within a callback of its solve."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.pointer = model, scip.pointer_of(model) if scip.load() else 0
 
     def read(self, edges: bool = True) -> LpGraph:
-        """The LP as it is now; without `edges` those arrays are empty."""
+        """Return the current LP; if not `edges`, the arrays of edges are empty."""
         verdict = _verdict()
         if not verdict:
             verdict.append(scip.load() and self._agrees())

@@ -1,4 +1,4 @@
-"""A program in SCIP, its solve in a helper thread, and what it finds on the way."""
+"""`Engine`: a program in SCIP, solved in a helper thread, with its solutions and bounds reported on the way."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Callbacks", "Engine", "fill"]
 
-_AT_ONCE = 100  # rows that are made between two looks at the clock
+_ROWS_PER_CHECK = 100  # rows that are added between two time checks
 _LARGEST_SEED = 2**31
-_DEAF = 5e-6  # seconds for a nonzero that the presolver dualsparsify hears neither of a time limit nor of a request to end
-_LATE = 0.1  # share of the time limit above which it is left out
+_DUALSPARSIFY = 5e-6  # seconds per nonzero of the presolver dualsparsify, which ignores time limits and requests to end
+_DUALSPARSIFY_SHARE = 0.1  # it is switched off if it may take more than this fraction of the remaining time
 
 
 class Callbacks:
-    """Calls what SCIP calls back in one solve: the first exception is kept and ends the solve."""
+    """Runs the callbacks of one solve: the first exception is kept in `error` and ends the solve."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.error: BaseException | None = None
 
     def call(self, function: Callable[[], Any], otherwise: Any) -> Any:
-        """What `function` returns; after an exception, its own or an earlier one, `otherwise`."""
+        """Return the result of `function`; after an exception in this or an earlier call, `otherwise`."""
         if self.error is None:
             try:
                 return function()
@@ -48,7 +48,10 @@ class Callbacks:
 
 
 class _Model(pyscipopt.Model):
-    """A Model that knows its plugins: they and it hold each other, 8 MB at a time, until the garbage collector happens by."""
+    """A Model that lists its plugins, so that `Engine.close` can break the reference cycle between them.
+
+    The cycle would keep 8 MB per Model until the next garbage collection.
+    """
 
     plugins: list[Any]
 
@@ -62,12 +65,19 @@ class _Model(pyscipopt.Model):
 
 
 class Engine:
-    """One Model; `close` frees it."""
+    """A program in one SCIP Model; `close` frees it."""
 
     def __init__(
         self, instance: MilpInstance, run: Run, parameters: Mapping[str, Any], begin: NDArray[np.float64] | None = None
     ) -> None:
-        """begin: a solution that it has from the start, [n]."""
+        """Create the Model.
+
+        Args:
+            instance: A program of n variables.
+            run: Its limits and its seed become SCIP's.
+            parameters: Further parameters of SCIP, by name.
+            begin: float64 [n], a solution to start from.
+        """
         self.instance, self.run = instance, run
         self.model: Any = (model := _Model(instance.name or "milp"))
         model.plugins = []
@@ -81,12 +91,12 @@ class Engine:
             model.setParam("limits/totalnodes", run.iterations)
         if math.isfinite(run.remaining):
             model.setParam("limits/time", max(run.remaining, 0.01))
-            if instance.nonzeros * _DEAF > _LATE * run.remaining:
+            if instance.nonzeros * _DUALSPARSIFY > _DUALSPARSIFY_SHARE * run.remaining:
                 model.setParam("presolving/dualsparsify/maxrounds", 0)
         for name, value in parameters.items():
             model.setParam(name, value)
-        self.news = _News(self)
-        model.includeEventhdlr(self.news, "corl_news", "better solutions and bounds, for the Run")
+        self.improvements = _Improvements(self)
+        model.includeEventhdlr(self.improvements, "corl_news", "better solutions and bounds, for the Run")
         if begin is not None:
             start = model.createSol()
             for variable, value in zip(self.variables, begin.tolist()):
@@ -94,26 +104,27 @@ class Engine:
             model.addSol(start)
 
     def add(self, rule: pyscipopt.Branchrule, name: str, title: str, priority: int = FIRST) -> None:
-        """Put a branching rule before SCIP's own."""
+        """Add a branching rule, with priority over SCIP's own."""
         self.model.includeBranchrule(rule, name, title, priority, -1, 1.0)
 
     def values(self, solution: Any) -> NDArray[np.float64]:
-        """A solution in the instance's order, float64 [n]."""
+        """Return the values of a SCIP solution in the instance's order of variables, float64 [n]."""
         return np.array([self.model.getSolVal(solution, variable) for variable in self.variables])
 
-    def solve(self, tell: Callable[[str, Any], object]) -> str:
-        """Run SCIP until it is done or the Run must end; returns its status. `tell` gets ("solution", x) and ("bound", value).
+    def solve(self, report: Callable[[str, Any], object]) -> str:
+        """Run SCIP until it is done or the Run must end, and return SCIP's status.
 
-        What a callback or `tell` raises ends the solve and is raised here, as itself.
+        `report` is called with ("solution", x) and ("bound", value). An exception in a callback or in `report` ends the solve
+        and is raised here.
         """
-        if self.run.should_stop:  # then the program may be there in part
+        if self.run.should_stop:  # the program may be incomplete
             return "userinterrupt"
         failed: list[BaseException] = []
 
         def poll() -> None:
             try:
-                while self.news.found and not failed:
-                    tell(*self.news.found.popleft())
+                while self.improvements.found and not failed:
+                    report(*self.improvements.found.popleft())
             except BaseException as error:
                 failed.append(error)
                 self.run.stop()
@@ -130,19 +141,19 @@ class Engine:
             if error is not None:
                 raise error
         if self.model.getNSols():
-            tell("solution", self.values(self.model.getBestSol()))
-        tell("bound", float(self.model.getDualbound()))
+            report("solution", self.values(self.model.getBestSol()))
+        report("bound", float(self.model.getDualbound()))
         return str(self.model.getStatus())
 
     def _interrupt(self) -> None:
-        """Ask SCIP to end. It refuses while it prepares its tree, and is asked again a moment later."""
+        """Ask SCIP to end. It refuses while it initialises its tree; this is called again a moment later."""
         if self.model.getStage() != SCIP_STAGE.INITSOLVE:
-            with contextlib.suppress(Exception):  # it may have come to that stage meanwhile
+            with contextlib.suppress(Exception):  # it may have reached that stage in the meantime
                 self.model.interruptSolve()
 
     def close(self) -> None:
-        """Free the program now, and the rest as soon as nobody holds this engine."""
-        self.news.engine = None
+        """Free the program now; the rest is freed with the last reference to this engine."""
+        self.improvements.engine = None
         self.variables = []
         self.model.freeProb()
         for plugin in (*self.model.plugins, self.callbacks):
@@ -150,8 +161,8 @@ class Engine:
         self.model.plugins.clear()
 
 
-class _News(pyscipopt.Eventhdlr):
-    """Keeps better solutions and bounds for the main thread."""
+class _Improvements(pyscipopt.Eventhdlr):
+    """Collects better solutions and bounds for the main thread."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine: Engine | None = engine
@@ -182,7 +193,10 @@ class _News(pyscipopt.Eventhdlr):
 
 
 def fill(model: Any, instance: MilpInstance, stop: Callable[[], bool] = lambda: False) -> list[Any]:
-    """Add variables and rows; returns the variables. Rows without entries or sides are left out, and all once `stop` says so."""
+    """Add an instance's variables and rows to a Model; return the variables. Rows without entries or sides are skipped.
+
+    Once `stop` returns True, no further rows are added.
+    """
     limits = zip(instance.lower.tolist(), instance.upper.tolist())
     kinds = np.where(instance.binary, "B", np.where(instance.integer, "I", "C")).tolist()
     variables = [
@@ -195,7 +209,7 @@ def fill(model: Any, instance: MilpInstance, stop: Callable[[], bool] = lambda: 
     terms = [Term(variable) for variable in variables]
     columns, values, first = instance.column.tolist(), instance.value.tolist(), instance.first.tolist()
     for i, (name, low, high) in enumerate(zip(instance.row_names, instance.row_lower.tolist(), instance.row_upper.tolist())):
-        if i % _AT_ONCE == 0 and stop():
+        if i % _ROWS_PER_CHECK == 0 and stop():
             break
         if first[i] == first[i + 1] or (math.isinf(low) and math.isinf(high)):
             continue

@@ -1,6 +1,6 @@
-"""`Recorder`: nodes of SCIP's tree and what was done there, as an episode that a replay holds (corl.learning.episodes).
+"""`Recorder`: records nodes of SCIP's tree and the decisions there as an episode for a replay (corl.learning.episodes).
 
-SCIP calls back and is not stepped: its episodes are recorded where an environment's are played.
+SCIP calls back and cannot be stepped like an environment, so its episodes are recorded during its solve.
 """
 
 from __future__ import annotations
@@ -21,81 +21,93 @@ if TYPE_CHECKING:
     from corl.problems.milp.instance import MilpInstance
     from corl.run import Run
 
-__all__ = ["GASSE", "UPPER", "Recorder", "Sees", "record"]
+__all__ = ["GASSE", "UPPER", "NodeObserver", "Recorder", "record"]
 
 _Arrays = Mapping[str, NDArray[Any]]
 GASSE: Mapping[str, Any] = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "branching/pscost/priority": FIRST}
-"""SCIP's parameters as Gasse et al. (2019) set them, and pseudocosts where a rule does not choose."""
+"""SCIP's parameters as in Gasse et al. (2019), with pseudocost branching at nodes where a rule does not choose."""
 UPPER = 1
-"""SCIP's kind of bound that a branching down changes."""
+"""SCIP's code for the upper bound, which branching down changes."""
 
 
-class Sees(Protocol):
-    """A network's eyes in SCIP: what `Policy.context` and `Policy.see` are in an environment."""
+class NodeObserver(Protocol):
+    """A network that observes nodes in SCIP, as policy networks observe the states of an environment."""
 
     def context(self, node: Observation) -> _Arrays:
-        """What it sees once of a tree, at the first node that is kept."""
+        """Return the arrays that are observed once per tree, at its first recorded node."""
 
-    def see(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
-        """What it sees of a node and the candidates in these slots [k], before anything is done there."""
+    def observe(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
+        """Return the arrays that are observed of a node and its candidates in the slots [k], before the node is branched."""
 
 
 class Recorder:
-    """One tree. A move is a node where the tree was branched; moves are in the order in which SCIP came to the nodes.
+    """Records the episode of one tree. A move is a recorded node; the M moves are in the order in which SCIP reached the nodes.
 
-    The arrays of an episode are as wide as its widest node, filled up with 0. `Episodes.seen` has the network's, "mask" bool
-    [M, K] (which candidates are there) and "scale", 1: the unit is a node. `Episodes.moves` has those of every episode: actions
-    are variables by their numbers in SCIP's program, a reward is minus the nodes solved until the next move. It also has
-    "children" int64 [M, 2]: how many moves later the child down and the child up were branched in their turn, 0 where they were
-    not; and "parent" int64 [M], how many moves before the last node above was branched, 0 at the root, with "up" int64 [M],
-    whether the way from there goes up. So subtrees can be summed, and paths be followed both ways.
+    The arrays of an episode are as wide as its widest node, padded with 0. The observations are the network's, with "mask", bool
+    [M, K], the slots that hold a candidate, and "scale", 1: values are in units of a node. The moves have the arrays of all
+    episodes: actions are numbers of variables in SCIP's program, a reward is minus the number of nodes solved until the next
+    move. They also have, so that subtrees can be summed and paths be followed in both directions:
+
+    - "children", int64 [M, 2]: how many moves later the down child and the up child were branched; 0 if they were not;
+    - "parent", int64 [M]: how many moves earlier the nearest recorded ancestor was branched; 0 at the root;
+    - "up", int64 [M]: 1 if the path from that ancestor begins with its up child, otherwise 0.
     """
 
-    def __init__(self, eyes: Sees) -> None:
-        self._eyes = eyes
+    def __init__(self, observer: NodeObserver) -> None:
+        self._observer = observer
         self._context: _Arrays = {}
-        self._seen: list[_Arrays] = []
+        self._observed: list[_Arrays] = []
         self._moves: list[dict[str, Any]] = []
-        self._from: list[tuple[int, int]] = []  # of each move the parent's, and whether it is the child up; (-1, 0) at the root
-        self._nodes: list[int] = []  # solved when each move was made, its own among them
+        self._from: list[tuple[int, int]] = []  # each move's ancestor, and 1 if it is in the up child; (-1, 0) at the root
+        self._nodes: list[int] = []  # the number of nodes solved when each move was made, including its own
         self._known: dict[int, int] = {}  # SCIP's number of a node in this run -> its move
 
     def __len__(self) -> int:
-        """How many moves there are."""
+        """Return the number of moves."""
         return len(self._moves)
 
-    def watching(self, choose: Choose) -> Choose:
-        """One that does as `choose` does, and makes a move of every node where it branches."""
+    def recording(self, choose: Choose) -> Choose:
+        """Return a rule that chooses as `choose` does and records every node where it branches."""
 
-        def watched(node: Observation) -> int:
+        def choose_and_record(node: Observation) -> int:
             slots = np.arange(len(node.candidates))
-            seen = self.see(node, slots)
+            observed = self.observe(node, slots)
             if (slot := choose(node)) >= 0:
-                self.keep(node, seen, slots, slot, (slots == slot).astype(np.float32))
+                self.add(node, observed, slots, slot, (slots == slot).astype(np.float32))
             return slot
 
-        return watched
+        return choose_and_record
 
-    def see(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
-        """What the network sees of a node, for `keep`; to be asked before anything is done there."""
-        if not self._seen:
-            self._context = self._eyes.context(node)
-        return self._eyes.see(node, slots)
+    def observe(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
+        """Return the network's observation of a node, for `add`; call it before the node is branched."""
+        if not self._observed:
+            self._context = self._observer.context(node)
+        return self._observer.observe(node, slots)
 
-    def keep(self, node: Observation, seen: _Arrays, slots: NDArray[np.int64], slot: int, policy: NDArray[np.float32]) -> None:
-        """Make a move of the present node: what was seen of it, the slots of the candidates that are listed, rising, the one that
-        is taken, among them, and the policy to learn [K]."""
+    def add(self, node: Observation, observed: _Arrays, slots: NDArray[np.int64], slot: int, policy: NDArray[np.float32]) -> None:
+        """Record the current node as a move.
+
+        Args:
+            node: The node.
+            observed: The result of `observe`.
+            slots: int64 [K], the listed candidates, increasing.
+            slot: The chosen candidate, one of `slots`.
+            policy: float32 [K], the distribution over the listed candidates to learn.
+        """
         if (depth := node.model.getDepth()) == 0:
-            self._known.clear()  # a restart, if it is not the first root: SCIP counts anew
+            self._known.clear()  # a restart, unless it is the first root: SCIP numbers nodes from the beginning
         self._from.append(self._parent(node.model.getCurrentNode()) if depth else (-1, 0))
         self._known[node.model.getCurrentNode().getNumber()] = len(self._moves)
         self._nodes.append(int(node.model.getNTotalNodes()))
-        self._seen.append({"mask": np.ones(len(policy), bool), "scale": np.ones(()), **seen})
+        self._observed.append({"mask": np.ones(len(policy), bool), "scale": np.ones(()), **observed})
         actions = indices(node.candidates[slots]).astype(np.int32)
         self._moves.append({"actions": actions, "slot": np.searchsorted(slots, slot), "policy": policy})
 
     def _parent(self, node: Any) -> tuple[int, int]:
-        """(the last move above a node of SCIP's, whether the way to it goes up); nodes between may be of SCIP's own rules."""
+        """Return the move of a SCIP node's nearest recorded ancestor, and 1 if the path from there begins with the up child.
+
+        SCIP's own rules may have branched the nodes between them.
+        """
         child, node = node, node.getParent()
         while node is not None and node.getNumber() not in self._known:
             child, node = node, node.getParent()
@@ -105,7 +117,7 @@ class Recorder:
         return self._known[node.getNumber()], int(kinds[0] != UPPER)
 
     def episode(self, nodes: int) -> Episodes:
-        """The moves, after SCIP solved so many nodes in all; without any where there was no choice."""
+        """Return the episode after SCIP solved `nodes` nodes in total; it is empty if no node was recorded."""
         objective, count = np.array([-float(nodes)]), len(self._moves)
         lengths, which = np.array([count]), np.zeros(1, np.int64)
         if not count:
@@ -120,12 +132,12 @@ class Recorder:
         returns = np.cumsum(reward[::-1])[::-1].copy()
         moves |= {"reward": reward, "returns": returns, "value": returns.copy(), "children": children}
         moves |= {"parent": back, "up": np.array([up for _, up in self._from])}
-        seen = {name: _stacked([one[name] for one in self._seen]) for name in self._seen[0]}
-        return Episodes([self._context] if self._context else [], which, seen, moves, lengths, objective)
+        observed = {name: _stacked([one[name] for one in self._observed]) for name in self._observed[0]}
+        return Episodes([self._context] if self._context else [], which, observed, moves, lengths, objective)
 
 
 def _stacked(arrays: Sequence[Any], empty: float = 0) -> NDArray[Any]:
-    """[M, ...] of M arrays of as many axes, filled up to the largest."""
+    """Return M arrays with equally many axes as one array [M, ...], padded to the largest with `empty`."""
     shape = [max(sizes) for sizes in zip(*(np.shape(array) for array in arrays))]
     found: NDArray[Any] = np.full((len(arrays), *shape), empty, np.asarray(arrays[0]).dtype)
     for k, array in enumerate(arrays):
@@ -137,10 +149,16 @@ def _stacked(arrays: Sequence[Any], empty: float = 0) -> NDArray[Any]:
 def record(
     instance: MilpInstance, run: Run, choose: Choose, recorder: Recorder, parameters: Mapping[str, Any] | None = None
 ) -> Episodes:
-    """The episode of a tree that SCIP grows in Gasse's setting until it or `run` is done, branching as `choose` says and, where
-    that leaves it to SCIP, on pseudocosts. Of a solve that is cut short, objective and returns count the nodes until then.
+    """Solve a program with SCIP's parameters of Gasse et al. (2019), and return the recorded episode.
 
-    parameters: of SCIP, besides those of the setting.
+    If a limit ends the solve early, the objective and the returns count the nodes until then.
+
+    Args:
+        instance: The program.
+        run: Its limits and seed.
+        choose: The branching rule; nodes that it leaves to SCIP are branched on pseudocosts.
+        recorder: The recorder, which `choose` fills.
+        parameters: Further parameters of SCIP.
     """
     engine = Engine(instance, run, {**GASSE, **(parameters or {})})
     try:

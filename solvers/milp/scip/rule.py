@@ -1,4 +1,4 @@
-"""Branching in SCIP by a function of ours: what it sees of a node, and how its choice is done."""
+"""Branching rules for SCIP: `Rule` calls a function with an `Observation` of the node and branches on its choice."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ __all__ = ["Choose", "Observation", "Rule", "compile_kernel"]
 
 
 class Observation:
-    """The present node of SCIP's tree, one with a fractional LP solution. It is read when it is asked for; after the branching
-    nothing more may be asked."""
+    """The current node of SCIP's tree, which has a fractional LP solution.
+
+    Its data are read at the first request, which must come before the node is branched.
+    """
 
     def __init__(self, model: Any, pointer: int) -> None:
         self.model = model
@@ -34,33 +36,36 @@ class Observation:
 
     @cached_property
     def candidates(self) -> NDArray[np.int64]:
-        """[K] pointers of the variables that may be branched on; slot k of a choice is candidate k."""
+        """Pointers to the variables that may be branched on, int64 [K]; slot k of a choice is candidate k."""
         found: NDArray[np.int64] = candidates(self.pointer)
         return found
 
     @cached_property
     def variables(self) -> list[Any]:
-        """[K] the same as pyscipopt's Variables of the transformed program."""
+        """The K candidates as pyscipopt Variables of the transformed program."""
         found, _, _, _, count, *_ = self.model.getLPBranchCands()
         return list(found[:count])
 
     @cached_property
     def features(self) -> NDArray[np.float64]:
-        """[K, len(Feature)] of the candidates."""
+        """The features of the candidates, float64 [K, len(Feature)]."""
         found: NDArray[np.float64] = features(self.pointer, self.candidates, 0)
         return found
 
     @cached_property
     def lp(self) -> LpGraph:
-        """The LP as arrays."""
+        """The LP of the node as arrays."""
         return LpReader(self.model).read()
 
     def branch(self, slot: int) -> None:
-        """Branch on the candidate in a slot."""
+        """Branch on the candidate in a slot. Raises SolverError."""
         self.done(slot, branch_on(self.pointer, self.candidates[slot]))
 
     def done(self, slot: int, code: int) -> int:
-        """The slot that a kernel chose, and has branched on, with SCIP's code. Raises SolverError for an error's."""
+        """Note that a kernel has branched on the candidate in `slot` (-1: none), and return it.
+
+        Raises SolverError if SCIP's return code is not 1.
+        """
         if slot >= 0 and code != 1:
             raise SolverError(f"SCIP could not branch (its code {code})")
         self.branched = slot >= 0
@@ -68,19 +73,23 @@ class Observation:
 
 
 Choose: TypeAlias = Callable[[Observation], int]
-"""The slot of the candidate to branch on; -1 leaves the node to SCIP's next rule. A kernel that chooses may branch at once
-(`Observation.done`), so that the node is read once."""
+"""A function that returns the slot of the candidate to branch on; -1 leaves the node to SCIP's next rule.
+
+A function that calls a kernel may also branch itself and note it by `Observation.done`, so that the node is read only once.
+"""
 
 
 class Rule(pyscipopt.Branchrule):
-    """Branches where `choose` says, asked at every node with a fractional LP solution; what it raises ends the solve and reaches
-    the user."""
+    """A branching rule that calls `choose` at every node with a fractional LP solution.
+
+    An exception in `choose` ends the solve and is raised by `Engine.solve`.
+    """
 
     def __init__(self, model: Any, callbacks: Callbacks, choose: Choose) -> None:
         self.pointer, self.callbacks, self.choose = scip.pointer_of(model), callbacks, choose
 
     def decide(self) -> int:
-        """SCIP's result at the present node."""
+        """Branch at the current node as `choose` says; return SCIP's result code."""
         node = Observation(self.model, self.pointer)
         slot = self.choose(node)
         if slot >= 0 and not node.branched:
@@ -91,16 +100,19 @@ class Rule(pyscipopt.Branchrule):
         return {"result": self.callbacks.call(self.decide, SCIP_RESULT.DIDNOTRUN)}
 
     def branchexecps(self, allowaddcons: bool) -> dict[str, Any]:
-        """A node without an LP solution (a limit or numerical trouble ended the LP): SCIP's own rules branch there."""
+        """Leave a node without an LP solution (after a limit or numerical trouble) to SCIP's own rules."""
         return {"result": SCIP_RESULT.DIDNOTRUN}
 
     def branchexecext(self, allowaddcons: bool) -> dict[str, Any]:
-        """Candidates outside the LP, which constraints of nonlinear programs name: SCIP's own rules branch there."""
+        """Leave candidates outside the LP, which come from nonlinear constraints, to SCIP's own rules."""
         return {"result": SCIP_RESULT.DIDNOTRUN}
 
 
 def compile_kernel(kernel: Any, *arguments: Any) -> None:
-    """Compile a kernel for a SCIP* and arguments like these, or load it from the cache, so that no solve's clock pays for it."""
+    """Compile a kernel for a SCIP* and arguments of these types, or load it from the cache, before a solve's clock starts.
+
+    Raises SolverError if SCIP's functions were not found.
+    """
     if not scip.load():
         raise SolverError("the SCIP functions that the rule calls were not found in PySCIPOpt's library")
     kernel.compile((types.int64, *(typeof(argument) for argument in arguments)))  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""SCIP: with its defaults, and with one branching rule before all others, as learned branching is compared with."""
+"""SCIP as a solver: with its defaults, and with one of its branching rules for comparison with learned branching."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _ROOT_CUTS = {"separating/maxrounds": 0, "presolving/maxrestarts": 0}
 
 @dataclass(frozen=True)
 class Scip(Solver):
-    """SCIP in a helper thread, so that time limits and Ctrl-C hold; every solution that it finds is reported.
+    """SCIP in a helper thread, so that time limits and Ctrl-C take effect; every better solution is reported.
 
-    Where a row's largest coefficient is more than 1e9 times its smallest (1e6 with continuous variables), or its side more than
-    1e8 times, it proves nothing.
+    Its proofs are not used if a row's largest coefficient is more than 1e9 times its smallest (1e6 with continuous variables), or
+    its side more than 1e8 times.
     """
 
     root_cuts: bool = option(
         False,
-        "Whether cuts are made at the root only and there are no restarts, as in the comparisons of Gasse et al. (2019) and "
-        "later papers.",
+        "Whether cuts are added at the root only and restarts are off, as in the comparisons of Gasse et al. (2019) and later "
+        "papers.",
     )
 
     rule: ClassVar[str] = ""
@@ -43,12 +43,12 @@ class Scip(Solver):
         import pyscipopt  # noqa: F401
 
     def parameters(self) -> dict[str, Any]:
-        """SCIP's parameters that differ from its defaults."""
+        """Return SCIP's parameters that differ from its defaults."""
         settings: dict[str, Any] = dict(_ROOT_CUTS) if self.root_cuts else {}
         return settings | ({f"branching/{self.rule}/priority": FIRST} if self.rule else {})
 
     def plug(self, engine: Engine) -> None:
-        """Add what SCIP has not of itself to the model, before it is solved."""
+        """Add plugins to the model before it is solved; subclasses override this."""
 
     def solve(self, instance: MilpInstance, run: Run) -> None:
         from corl.solvers.milp.reporting import Question
@@ -64,16 +64,16 @@ class Scip(Solver):
         elif status == "unbounded":
             question.unbounded()
         elif status == "timelimit":
-            run.stop("time_limit")  # the engine's own clock ended a moment before ours; the first reason stays
+            run.stop("time_limit")  # SCIP's clock may reach the limit slightly before the run's; the first reason is kept
         elif status in ("totalnodelimit", "nodelimit"):
             run.stop("iterations")
         question.close()
 
     def _ask(self, question: Question, program: MilpInstance | None = None) -> str:
-        """Solve the program, or another one that has the same solutions and no objective; returns SCIP's status."""
+        """Solve the question's program, or `program`, which has the same solutions but no objective; return SCIP's status."""
         from corl.solvers.milp.scip.model import Engine
 
-        def tell(kind: str, value: Any) -> None:
+        def report(kind: str, value: Any) -> None:
             if kind == "solution":
                 question.values(value)
             elif program is None:
@@ -82,12 +82,12 @@ class Scip(Solver):
         engine = Engine(program or question.program, question.run, self.parameters(), question.start)
         try:
             self.plug(engine)
-            return engine.solve(tell)
+            return engine.solve(report)
         finally:
             engine.close()
 
     def _decide(self, question: Question) -> str:
-        """SCIP's status of a program that is infeasible or unbounded: any solution says which."""
+        """Return the status of a program that is infeasible or unbounded; it is unbounded if it has any solution."""
         import numpy as np
 
         status = "unbounded"
@@ -98,7 +98,7 @@ class Scip(Solver):
 
 @dataclass(frozen=True)
 class ScipRelpscost(Scip):
-    """SCIP branching by reliability on pseudocosts (Achterberg, Koch and Martin 2005), its default."""
+    """SCIP with reliability branching on pseudocosts (Achterberg, Koch and Martin 2005), its default."""
 
     rule: ClassVar[str] = "relpscost"
     title: ClassVar[str] = "SCIP, reliability branching"
@@ -106,7 +106,7 @@ class ScipRelpscost(Scip):
 
 @dataclass(frozen=True)
 class ScipPscost(Scip):
-    """SCIP branching on pseudocosts alone."""
+    """SCIP with pseudocost branching alone."""
 
     rule: ClassVar[str] = "pscost"
     title: ClassVar[str] = "SCIP, pseudocost branching"

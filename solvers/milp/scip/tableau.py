@@ -1,10 +1,11 @@
-"""What the simplex tableau says of branching candidates: how far, and at what cost, its row lets each of them move to an integer.
+"""Features of branching candidates from the simplex tableau: the cost of moving a candidate to an integer, and the distance.
 
-A candidate is basic. Its row of the tableau says how it moves with each nonbasic column and row, their reduced costs and duals
-what that costs. `Tableau` has three measures of each direction. The penalty (Driebeck, Management Science 1966; Tomlin,
-Operations Research 1971) is the cheapest way, each within its limits, as the bound flipping ratio test of the dual simplex
-method finds it: a lower bound of the child's gain, weak where many moves are nearly free. The other two are of the shortest way
-in the Euclidean norm, as the dual simplex method's steepest edge prices rows: its length, and what it costs.
+A candidate is basic. Its row of the tableau states how it moves with each nonbasic column and row; their reduced costs and duals
+are the costs of these moves. `Tableau` has three measures of each direction. The penalty (Driebeck, Management Science 1966;
+Tomlin, Operations Research 1971) is the cost of the cheapest move in which every column and row stays within its limits, as
+found by the bound flipping ratio test of the dual simplex method. It is a lower bound of the child's gain, weak if many moves are
+nearly free. The other two are the length and the cost of the shortest move in the Euclidean norm, as in steepest edge pricing of
+the dual simplex method.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from corl.solvers.milp.scip.lp_reading import doubles, pointers
 
 __all__ = ["Tableau", "tableau_lines"]
 
-_SMALL = 1e-9  # an entry of the tableau below it counts as 0
-_NONE = 1e20
-_LEAST, _MOST = 1e-7, 1e3  # costs / the objective's norm; a direction without a way costs the most
+_SMALL = 1e-9  # a smaller entry of the tableau counts as 0
+_INFINITE = 1e20  # SCIP's infinity
+_LEAST, _MOST = 1e-7, 1e3  # range of costs / norm of the objective; a direction without a move has the largest cost
 
 
 class Tableau(IntEnum):
-    """A number of a candidate, and its column; checkpoints depend on the order. Costs are divided by the objective's norm."""
+    """A feature; its value is its column. Checkpoints depend on the order. Costs are divided by the norm of the objective."""
 
-    ROW = 0  # log of the squared norm of its row of the basis' inverse
-    LENGTH_DOWN = 1  # log of the length of the shortest way down
-    COST_DOWN = 2  # log of its cost
-    PENALTY_DOWN = 3  # log of the cost of the cheapest way down
+    ROW = 0  # log of the squared norm of the candidate's row of the basis inverse
+    LENGTH_DOWN = 1  # log of the length of the shortest move down
+    COST_DOWN = 2  # log of the cost of the shortest move down
+    PENALTY_DOWN = 3  # log of the cost of the cheapest move down
     LENGTH_UP = 4
     COST_UP = 5
     PENALTY_UP = 6
@@ -42,8 +43,20 @@ class Tableau(IntEnum):
 def _nonbasic(
     model: int, n: int, m: int, norm: float, which: NDArray[np.int64], price: NDArray[np.float64], room: NDArray[np.float64]
 ) -> int:
-    """Fill, for what is nonbasic and may move: its number (rows after the n columns), what a step costs, below 0 where it goes
-    down and never 0, and how far it may go. Returns how many these are."""
+    """Write the data of the nonbasic columns and rows that may move to the first `count` entries of arrays, in place.
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        n: The number of columns.
+        m: The number of rows.
+        norm: The norm of the objective.
+        which: int64 [n + m], written: the column, or n + the row.
+        price: float64 [n + m], written: the cost of a move by 1, never 0; negative if the move goes down.
+        room: float64 [n + m], written: the longest move.
+
+    Returns:
+        count.
+    """
     columns, rows = pointers(scip.get_lp_cols(model), n), pointers(scip.get_lp_rows(model), m)
     count = 0
     for k in range(n + m):
@@ -60,18 +73,25 @@ def _nonbasic(
         if high - low > _SMALL:
             size = max(abs(cost) / norm, 1e-12)
             which[count], price[count] = k, size if status == 0 else -size
-            room[count] = high - low if low > -_NONE and high < _NONE else np.inf
+            room[count] = high - low if low > -_INFINITE and high < _INFINITE else np.inf
             count += 1
     return count
 
 
 @kernel
 def _row(model: int, at: int, inverse: NDArray[np.float64], entries: NDArray[np.float64]) -> bool:
-    """Fill the row of the tableau of number `at` of the basis: dx = entries @ dx of columns [n] + inverse @ d of activities [m].
+    """Write a row of the tableau to arrays, in place; return whether SCIP has it.
 
-    False where SCIP has none."""
+    The basic variable changes by entries @ (changes of the columns) + inverse @ (changes of the rows' activities).
+
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        at: The number of the row, a position in the basis.
+        inverse: float64 [m], written: the row of the basis inverse.
+        entries: float64 [n], written.
+    """
     where, count = np.empty(len(inverse), np.int32), np.zeros(1, np.int32)
-    inverse[:] = 0.0  # SCIP may fill in what is not 0 alone
+    inverse[:] = 0.0  # SCIP may write only the nonzeros
     if scip.get_lp_inverse_row(model, at, inverse.ctypes.data, where.ctypes.data, count.ctypes.data) != 1:
         return False
     entries[:] = 0.0
@@ -89,7 +109,13 @@ def _row(model: int, at: int, inverse: NDArray[np.float64], entries: NDArray[np.
 
 @kernel
 def _cheapest(ratio: NDArray[np.float64], reach: NDArray[np.float64], distance: float) -> float:
-    """The least cost of going so far; ratio: costs a unit, spoilt; reach: how far each goes. `_MOST` where all end before."""
+    """Return the smallest cost of moving a candidate by `distance`, at most `_MOST`; `_MOST` if that is not possible.
+
+    Args:
+        ratio: float64 [k], the cost per unit of each move; overwritten.
+        reach: float64 [k], the longest distance by each move.
+        distance: The distance.
+    """
     left, cost = distance, 0.0
     while left > _SMALL:
         best = np.argmin(ratio)
@@ -112,7 +138,18 @@ def _directions(
     work: NDArray[np.float64],
     line: NDArray[np.float64],
 ) -> None:
-    """Fill the measures of both directions of a candidate with this fractional part; work: float64 [4, len(which)]."""
+    """Write the measures of both directions of a candidate to its line, in place.
+
+    Args:
+        which: int64 [count], from `_nonbasic`, as the next two.
+        price: float64 [count].
+        room: float64 [count].
+        inverse: float64 [m], from `_row`, as the next one.
+        entries: float64 [n].
+        fraction: The fractional part of the candidate's LP value.
+        work: float64 [4, count], scratch.
+        line: float64 [len(Tableau)], written.
+    """
     n, counts, square, product = len(entries), np.zeros(2, np.int64), np.zeros(2), np.zeros(2)
     for k in range(len(which)):
         entry = entries[which[k]] if which[k] < n else inverse[which[k] - n]
@@ -135,9 +172,16 @@ def _directions(
 
 @kernel
 def tableau_lines(model: Any, variables: Any, slots: Any, out: Any) -> bool:
-    """Fill the lines `slots` [k] of `out` [..., len(Tableau)], float64, for those candidates of the present node's `variables`.
+    """Write the features of some candidates of the current node to their lines of `out`, in place.
 
-    model: a SCIP*, its LP solved. False, and nothing is filled, where its LP has no basis.
+    Args:
+        model: int64, a SCIP* whose LP is solved.
+        variables: int64 [K], pointers to the candidates.
+        slots: int64 [k], which of them.
+        out: float64 [K, len(Tableau)], of which the lines `slots` are written.
+
+    Returns:
+        Whether SCIP has the tableau; False if its LP has no basis.
     """
     n, m = scip.get_n_lp_cols(model), scip.get_n_lp_rows(model)
     basis, where = np.empty(m, np.int32), np.full(n, -1, np.int64)

@@ -1,1 +1,1 @@
-"""SCIP's branching, stepped: episodes for agents of one's own."""
+"""SCIP's branch and bound as an environment that an agent of the user steps."""

@@ -1,4 +1,4 @@
-"""`Branching`: SCIP's tree as an episode that the caller steps; SCIP solves in a thread of its own and waits for each choice."""
+"""`Branching`: SCIP's branch and bound as an environment; SCIP solves in a separate thread and waits for each choice."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from corl.solvers.milp.scip.model import Engine
 from corl.solvers.milp.scip.recorder import GASSE
 from corl.solvers.milp.scip.rule import Observation, Rule
 from corl.solvers.milp.stepping.measures import REWARDS, Integrals, Measures
-from corl.solvers.milp.stepping.seeing import FEATURES
+from corl.solvers.milp.stepping.observations import FEATURES
 
 __all__ = ["Branching"]
 
 
 class Branching:
-    """Branch and bound in SCIP, one episode a tree: at each node with a fractional LP solution the caller chooses a variable.
+    """Branch and bound in SCIP. An episode is a tree; at each node with a fractional LP solution the caller chooses a variable.
 
         env = Branching(features="candidates", reward="nodes")
         total = env.reset(instance, seed=1)
         while not env.done:
             total += env.act(env.observe()[:, Feature.GAINS].argmax())   # pseudocost branching
 
-    The setting is that of Gasse et al. (2019): cuts at the root only, no restarts; `parameters` of SCIP come on top.
+    SCIP's parameters are those of Gasse et al. (2019): cuts at the root only, no restarts.
     """
 
     def __init__(
@@ -43,15 +43,21 @@ class Branching:
         nodes: int | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        """features: what `observe` gives, one of `FEATURES` or a function of the Observation. reward: of a choice, what it cost
-        until the next one, negative, by one of `REWARDS`; or a function of the Measures before and after. time_limit, nodes:
-        limits of an episode, seconds of wall clock (yours in between count) and nodes of the tree. Raises UsageError.
+        """Create an environment without an episode. Raises UsageError.
+
+        Args:
+            features: What `observe` returns: one of `observations.FEATURES`, or a function of the Observation.
+            reward: One of `measures.REWARDS`: minus the increase of a measure from a choice to the next one; or a function of
+                the Measures before and after.
+            time_limit: Of an episode, in seconds of wall-clock time, including the caller's between choices; None: no limit.
+            nodes: The largest number of nodes of an episode's tree; None: no limit.
+            parameters: Further parameters of SCIP, by name; they take precedence.
         """
         if isinstance(features, str) and features not in FEATURES:
             raise UsageError(unknown("no features are called", features, FEATURES))
         if isinstance(reward, str) and reward not in REWARDS:
             raise UsageError(unknown("no reward is called", reward, REWARDS))
-        self._see = FEATURES[features] if isinstance(features, str) else features
+        self._observe = FEATURES[features] if isinstance(features, str) else features
         self._reward = REWARDS[reward] if isinstance(reward, str) else reward
         self._needs_reference = isinstance(reward, str) and reward.endswith("_integral")
         self._limits = {"time_limit": time_limit, "iterations": nodes}
@@ -61,11 +67,16 @@ class Branching:
 
     # ---------------------------------------------------------------- the episode
     def reset(self, instance: Any, *, seed: int = 0, reference: float | None = None) -> float:
-        """Begin the tree of a program and go to its first choice; returns the reward of what came before it.
+        """Begin the tree of a program and continue to its first choice. Raises InputError, UsageError.
 
-        instance: a MilpInstance, a path, a shipped instance's name, or a pyscipopt Model. seed: SCIP's, for its permutations and
-        ties. reference: the program's best known value, which the integrals measure gaps to. The sum of all rewards and this one
-        is minus the measure of the whole solve. Raises InputError, UsageError.
+        Args:
+            instance: A MilpInstance, a path, the name of a shipped instance, or a pyscipopt Model.
+            seed: SCIP's random seed, which permutes the program and breaks ties.
+            reference: The best known objective value, from which the integrals measure gaps.
+
+        Returns:
+            The reward before the first choice. Together with all rewards of `act` it adds up to minus the measure of the whole
+            solve.
         """
         self.close()
         if self._needs_reference and reference is None:
@@ -77,7 +88,7 @@ class Branching:
         exchange = self._exchange = _Exchange()
         self._integrals = Integrals(engine.model, engine.callbacks, reference)
         engine.model.includeEventhdlr(self._integrals, "corl_integrals", "gaps over time")
-        engine.add(Rule(engine.model, engine.callbacks, exchange.choose), "corl_stepped", "a choice of the caller's", MEASURING)
+        engine.add(Rule(engine.model, engine.callbacks, exchange.choose), "corl_stepped", "a choice of the caller", MEASURING)
         self._thread = threading.Thread(target=exchange.solve, args=(engine,), daemon=True)
         self._measured = Measures(0, 0, 0.0, 0.0, 0.0)
         self._thread.start()
@@ -85,23 +96,24 @@ class Branching:
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing to choose: the tree is finished, a limit is met, or no episode has begun."""
+        """Whether there is no choice to make: the tree is complete, a limit was reached, or no episode has begun."""
         return self._exchange is None or self._exchange.node is None
 
     @property
     def node(self) -> Observation:
-        """The present node, to be read before the next `act`. Raises UsageError where the episode is over."""
+        """The current node, valid until the next `act`. Raises UsageError if there is no choice to make."""
         if self._exchange is None or self._exchange.node is None:
             raise UsageError("there is no choice to make: the episode is over; call reset")
         return self._exchange.node
 
     def observe(self) -> Any:
-        """What `features` sees of the present node."""
-        return self._see(self.node)
+        """Return the features of the current node, as chosen by `features`. Raises UsageError if there is no choice to make."""
+        return self._observe(self.node)
 
     def strong_branching(self) -> NDArray[np.float64]:
-        """SCIP's scores [K] of the candidates by full strong branching. Its statistics stay as they are; the LPs after it may
-        take other pivots, so that a tree may come out a little different from one where nobody asked.
+        """Return SCIP's full strong branching scores of the candidates, float64 [K]. Raises SolverError after an LP error.
+
+        SCIP's statistics do not change. Later LPs may take other pivots, so that the tree can differ from one without this call.
         """
         from corl.solvers.milp.imitation.teacher import strong_branching
 
@@ -114,17 +126,17 @@ class Branching:
         return np.array([score(variable, pair) for variable, pair in zip(node.variables, gains.tolist())])
 
     def act(self, slot: int | np.integer[Any]) -> float:
-        """Branch on the candidate in a slot, 0 .. K - 1, and go on to the next choice; returns the reward."""
+        """Branch on the candidate in a slot, 0 to K - 1, continue to the next choice and return the reward. Raises UsageError."""
         if not 0 <= slot < len(self.node.candidates):
             raise UsageError(f"slot {slot} is not accepted; it takes 0 to {len(self.node.candidates) - 1}")
         assert self._exchange is not None
         self._exchange.answer(int(slot))
         return self._next()
 
-    # ---------------------------------------------------------------- what came of it
+    # ---------------------------------------------------------------- results
     @property
     def measures(self) -> Measures:
-        """Nodes, LP iterations, seconds and integrals until now."""
+        """Nodes, LP iterations, seconds and integrals so far. Raises UsageError if no episode has begun."""
         model = self._present().model
         seconds = float(model.getSolvingTime())
         integrals = self._integrals.until(seconds)
@@ -132,28 +144,28 @@ class Branching:
 
     @property
     def status(self) -> str:
-        """SCIP's word: "optimal", "infeasible", "timelimit", "totalnodelimit", ...; "unknown" while there is a choice to make."""
+        """SCIP's status: "optimal", "infeasible", "timelimit", "totalnodelimit", ...; "unknown" during an episode."""
         return str(self._present().model.getStatus())
 
     @property
     def objective(self) -> float | None:
-        """Of the best solution, in the user's sense; None without one."""
+        """The objective value of the best solution; None without a solution."""
         model = self._present().model
         return float(model.getPrimalbound()) if model.getNSols() else None
 
     @property
     def bound(self) -> float:
-        """The best proven bound, in the user's sense."""
+        """The best proven bound of the objective value."""
         return float(self._present().model.getDualbound())
 
     @property
     def solution(self) -> NDArray[np.float64] | None:
-        """The best solution's values in the instance's order, float64 [n]; None without one."""
+        """The best solution, float64 [n], in the instance's order of variables; None without a solution."""
         engine = self._present()
         return engine.values(engine.model.getBestSol()) if engine.model.getNSols() else None
 
     def close(self) -> None:
-        """Leave the tree as it is, and free it."""
+        """End the episode and free SCIP's memory."""
         engine, exchange = self._engine, self._exchange
         self._engine = self._exchange = None
         if engine is not None and exchange is not None:
@@ -169,7 +181,7 @@ class Branching:
         self.close()
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # at the interpreter's end anything may be gone
+        with contextlib.suppress(Exception):  # when the interpreter exits, modules may have been unloaded
             self.close()
 
     # ----------------------------------------------------------------
@@ -179,7 +191,7 @@ class Branching:
         return self._engine
 
     def _next(self) -> float:
-        """Wait for SCIP's next question or its end; the reward since the last one."""
+        """Wait for the next choice or the end of the solve; return the reward since the last choice."""
         engine, exchange = self._engine, self._exchange
         assert engine is not None and exchange is not None
         exchange.wait()
@@ -191,7 +203,7 @@ class Branching:
 
 
 class _Exchange:
-    """A node for a choice, between SCIP's thread and the caller's: one of them waits while the other works."""
+    """Passes nodes and choices between SCIP's thread and the caller's: one of them waits while the other works."""
 
     def __init__(self) -> None:
         self.node: Observation | None = None
@@ -199,9 +211,9 @@ class _Exchange:
         self._slot, self._ending = -1, False
         self._asked, self._answered = threading.Semaphore(0), threading.Semaphore(0)
 
-    # SCIP's thread
+    # called in SCIP's thread
     def solve(self, engine: Engine) -> None:
-        """The whole solve."""
+        """Run the whole solve; an exception is kept in `error`."""
         try:
             engine.model.optimizeNogil()
         except BaseException as error:
@@ -211,7 +223,7 @@ class _Exchange:
             self._asked.release()
 
     def choose(self, node: Observation) -> int:
-        """Ask the caller; without one, end the solve."""
+        """Return the caller's choice at a node; if the episode is being closed, end the solve and return -1."""
         if not self._ending:
             self.node = node
             self._asked.release()
@@ -222,17 +234,17 @@ class _Exchange:
             return -1
         return self._slot
 
-    # the caller's
+    # called in the caller's thread
     def wait(self) -> None:
-        """Until there is a question, or the end."""
+        """Wait until there is a choice to make, or the solve has ended."""
         self._asked.acquire()
 
     def answer(self, slot: int) -> None:
-        """Let SCIP go on with this choice."""
+        """Let SCIP continue with this choice."""
         self._slot = slot
         self._answered.release()
 
     def end(self) -> None:
-        """Let SCIP end as soon as it asks again."""
+        """Let SCIP end at its next choice."""
         self._ending = True
         self._answered.release()

@@ -1,7 +1,7 @@
-"""Branching in SCIP as a Gymnasium environment, for agents from elsewhere.
+"""Branching in SCIP as a Gymnasium environment.
 
-It is no `corl.gymnasium.Gym`: SCIP's tree has no rows for an Environment to copy, and whether it leaves a choice shows only when
-its root is solved. `corl.gymnasium.make("milp-branching", ...)` has the tree that can be copied.
+It cannot be a `corl.gymnasium.Gym`: SCIP's tree cannot be copied like the rows of an Environment, and whether there is a choice
+to make is known only when the root is solved. `corl.gymnasium.make("milp-branching", ...)` has a tree that can be copied.
 """
 
 from __future__ import annotations
@@ -20,19 +20,25 @@ from corl.solvers.milp.stepping.episodes import Branching
 
 __all__ = ["BranchingGym"]
 
-_Seen: TypeAlias = dict[str, NDArray[Any]]
+_Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
-class BranchingGym(gymnasium.Env[_Seen, np.int64]):
-    """One program an episode, drawn at a reset, or number options["instance"].
+class BranchingGym(gymnasium.Env[_Arrays, np.int64]):
+    """An environment whose episodes are trees of one program each, drawn at random or chosen by options["instance"] of `reset`.
 
-    An observation has "x", float32 [width, 40], the candidates with the best pseudocost scores, best first, and "mask", int8
-    [width], which of the lines there are. An action is a line; one without a candidate stands for the line modulo their number.
-    A program that SCIP solves without a choice is left for the next. info has nodes, LP iterations and SCIP's status.
+    An observation has "x", float32 [width, 40], the features of the candidates with the best pseudocost scores, best first, and
+    "mask", int8 [width], 1 in rows that hold a candidate. An action is a row; an empty row means the row modulo the number of
+    candidates. A program that SCIP solves without a choice is skipped. info has the nodes, LP iterations and SCIP's status.
     """
 
     def __init__(self, instances: Sequence[Any], *, width: int = 64, **options: Any) -> None:
-        """options: those of `Branching` but `features`. Raises UsageError."""
+        """Create the environment. Raises UsageError.
+
+        Args:
+            instances: At least one program, as `Branching.reset` accepts them.
+            width: The largest number of candidates in an observation.
+            options: The arguments of `Branching` except `features`.
+        """
         if not len(instances):
             raise UsageError("instances: accepted: at least one")
         self.instances, self._env, self._order = list(instances), Branching(**options), np.zeros(0, np.int64)
@@ -41,35 +47,35 @@ class BranchingGym(gymnasium.Env[_Seen, np.int64]):
         x = spaces.Box(-np.inf, np.inf, (width, len(Feature)), np.float32)
         self.observation_space = spaces.Dict({"x": x, "mask": spaces.MultiBinary(width)})  # type: ignore[assignment]
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Seen, dict[str, Any]]:
-        """Begin a tree. Raises UsageError where no program leaves a choice."""
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Arrays, dict[str, Any]]:
+        """Begin a tree. Raises UsageError if SCIP solves every program without a choice."""
         super().reset(seed=seed)
         which = int((options or {}).get("instance", self.np_random.integers(len(self.instances))))
         for k in range(len(self.instances)):
             base = self._env.reset(self.instances[(which + k) % len(self.instances)], seed=int(self.np_random.integers(2**31)))
             if not self._env.done:
-                return self._look(), self._info() | {"base": base}
+                return self._observation(), self._info() | {"base": base}
         raise UsageError("SCIP solves every program without a choice: there is nothing to play")
 
-    def step(self, action: np.int64 | int) -> tuple[_Seen, float, bool, bool, dict[str, Any]]:
-        """Branch; the episode ends with the tree, and is cut off (truncated) at a limit."""
+    def step(self, action: np.int64 | int) -> tuple[_Arrays, float, bool, bool, dict[str, Any]]:
+        """Branch. The episode terminates when the tree is complete, and is truncated at a limit."""
         if self._env.done:
             raise UsageError("the episode is over; call reset")
         reward = self._env.act(self._order[int(action) % len(self._order)])
         over = self._env.done
-        cut = over and self._env.status not in ("optimal", "infeasible", "unbounded", "inforunbd")
-        return self._look(), reward, over and not cut, cut, self._info()
+        truncated = over and self._env.status not in ("optimal", "infeasible", "unbounded", "inforunbd")
+        return self._observation(), reward, over and not truncated, truncated, self._info()
 
     def close(self) -> None:
-        """Free SCIP's tree."""
+        """Free SCIP's memory."""
         self._env.close()
 
-    def _look(self) -> _Seen:
+    def _observation(self) -> _Arrays:
         x, mask = np.zeros((self._width, len(Feature)), np.float32), np.zeros(self._width, np.int8)
         if not self._env.done:
-            seen = self._env.observe()
-            self._order = np.argsort(-seen[:, Feature.GAINS], kind="stable")[: self._width]
-            x[: len(self._order)], mask[: len(self._order)] = seen[self._order], 1
+            features = self._env.observe()
+            self._order = np.argsort(-features[:, Feature.GAINS], kind="stable")[: self._width]
+            x[: len(self._order)], mask[: len(self._order)] = features[self._order], 1
         return {"x": x, "mask": mask}
 
     def _info(self) -> dict[str, Any]:

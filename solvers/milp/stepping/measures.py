@@ -1,4 +1,4 @@
-"""What a tree costs, and rewards: the differences of these between two choices."""
+"""Measures of a solve, and rewards: the differences of measures between two choices."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["REWARDS", "Integrals", "Measures", "gap_to"]
 
 
 class Measures(NamedTuple):
-    """From the beginning of a solve until now."""
+    """Measures from the beginning of a solve until now."""
 
     nodes: int
     lp_iterations: int
     seconds: float
-    """Wall clock, the caller's between choices too."""
+    """Wall-clock time, including the caller's between choices."""
     primal_integral: float
-    """Of the incumbent's gap to the reference over the seconds (Berthold 2013); 0 without a reference."""
+    """The integral over time of the incumbent's gap to the reference (Berthold 2013); 0 without a reference."""
     dual_integral: float
-    """Of the bound's."""
+    """The integral over time of the bound's gap to the reference; 0 without a reference."""
 
 
 def _cost(name: str) -> Callable[[Measures, Measures], float]:
@@ -32,12 +32,14 @@ def _cost(name: str) -> Callable[[Measures, Measures], float]:
 
 
 REWARDS: Mapping[str, Callable[[Measures, Measures], float]] = {name: _cost(name) for name in Measures._fields}
-"""By the measure's name: minus what it has grown by."""
+"""Name of a measure -> function of the Measures before and after: minus the increase of that measure."""
 
 
 def gap_to(reference: float, value: float) -> float:
-    """Berthold's primal gap: |value - reference| / the larger of both in size; 0 where they agree, 1 without a value or where
-    their signs differ."""
+    """Return Berthold's primal gap, |value - reference| / max(|value|, |reference|).
+
+    It is 0 if both are equal, and 1 if `value` is not finite or their signs differ.
+    """
     if value == reference:
         return 0.0
     if not abs(value) < 1e20 or value * reference < 0.0:
@@ -46,7 +48,7 @@ def gap_to(reference: float, value: float) -> float:
 
 
 class Integrals(pyscipopt.Eventhdlr):
-    """Adds up both gaps to a reference, which are constant between two of SCIP's events."""
+    """Integrates the gaps of the incumbent and of the bound to a reference; they are constant between two of SCIP's events."""
 
     def __init__(self, model: Any, callbacks: Callbacks, reference: float | None) -> None:
         self.callbacks: Callbacks | None = callbacks
@@ -65,10 +67,10 @@ class Integrals(pyscipopt.Eventhdlr):
 
     def eventexec(self, event: Any) -> None:
         if self.callbacks is not None:
-            self.callbacks.call(self._look, None)
+            self.callbacks.call(self._update_from_model, None)
 
     def until(self, seconds: float) -> tuple[float, float]:
-        """Both integrals until then."""
+        """Return the primal and the dual integral until the time `seconds`."""
         if self.reference is None:
             return 0.0, 0.0
         longer = max(seconds - self._at, 0.0)
@@ -76,11 +78,11 @@ class Integrals(pyscipopt.Eventhdlr):
         return primal, dual
 
     def update(self, seconds: float, primal: float, dual: float) -> None:
-        """From now on the incumbent's value and the bound are these (not finite, or 1e20 and more: none)."""
+        """Note the incumbent's objective value and the bound from the time `seconds` on; from 1e20 in size on, there is none."""
         if self.reference is not None:
             self._sums, self._at = self.until(seconds), max(seconds, self._at)
             self._gaps = gap_to(self.reference, primal), gap_to(self.reference, dual)
 
-    def _look(self) -> None:
+    def _update_from_model(self) -> None:
         primal = float(self.model.getPrimalbound()) if self.model.getNSols() else math.inf
         self.update(float(self.model.getSolvingTime()), primal, float(self.model.getDualbound()))

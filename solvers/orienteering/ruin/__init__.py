@@ -1,1 +1,1 @@
-"""Ruin and recreate for paths with a limit: the default."""
+"""Ruin and recreate for the orienteering problem: the default solver."""

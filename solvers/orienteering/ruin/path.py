@@ -1,4 +1,4 @@
-"""A path as linked nodes, with a journal to undo changes: kernels of `RuinRecreate`."""
+"""A path as a doubly linked list of nodes, with a journal for undoing changes: kernels of `RuinRecreate`."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -19,29 +19,29 @@ LENGTH, SCORE = range(2)  # what `sums` holds
 
 
 class Path(NamedTuple):
-    """Node 0 is the first, node N - 1 the last; the others are on it or not."""
+    """A path from node 0 to node N - 1, with or without each of the other nodes."""
 
     metric: Metric
     scores: NDArray[np.float64]
     """[N]"""
     after: NDArray[np.int32]
-    """[N] the next node; -1 of the last and of nodes that are not on the path."""
+    """[N] the next node; -1 for the last node and for nodes that are not on the path."""
     before: NDArray[np.int32]
-    """[N] likewise."""
+    """[N] the previous node; -1 for the first node and for nodes that are not on the path."""
     on: NDArray[np.bool_]
     """[N] whether a node is on the path."""
     ahead: NDArray[np.float64]
     """[N] the distance to the next node."""
     sums: NDArray[np.float64]
-    """[2] length and score"""
+    """[2] the length and the score of the path."""
     journal: NDArray[np.int32]
-    """[J, 2] changes since `noted[0]` was 0: a node, and the node it stood behind if it was removed, or -1 if it was inserted."""
+    """[J, 2] the changes since `noted[0]` was 0: (removed node, its predecessor) or (inserted node, -1)."""
     noted: NDArray[np.int64]
-    """[1] how many."""
+    """[1] the number of changes in the journal."""
 
 
 def new_path(metric: Metric, scores: NDArray[np.float64], journal: int) -> Path:
-    """Straight from the first node to the last."""
+    """Return the direct path from the first node to the last, with room for `journal` changes."""
     n = len(scores)
     after, before = np.full((2, n), -1, np.int32)
     after[0], before[n - 1] = n - 1, 0
@@ -55,49 +55,49 @@ def new_path(metric: Metric, scores: NDArray[np.float64], journal: int) -> Path:
 
 @kernel
 def _between(metric, i, j):
-    """The distance, for callers that are not compiled."""
+    """Return a distance; a kernel for callers that are not compiled."""
     return distance(metric, i, j)
 
 
 @kernel(borrow=True)
-def _link(path, node, behind):
-    """Insert a node after another."""
-    follower = path.after[behind]
-    old = path.ahead[behind]
-    path.after[behind], path.before[node] = node, behind
-    path.after[node], path.before[follower] = follower, node
-    path.ahead[behind] = distance(path.metric, behind, node)
-    path.ahead[node] = distance(path.metric, node, follower)
+def _link(path, node, predecessor):
+    """Insert a node after `predecessor`, in place."""
+    successor = path.after[predecessor]
+    old = path.ahead[predecessor]
+    path.after[predecessor], path.before[node] = node, predecessor
+    path.after[node], path.before[successor] = successor, node
+    path.ahead[predecessor] = distance(path.metric, predecessor, node)
+    path.ahead[node] = distance(path.metric, node, successor)
     path.on[node] = True
-    path.sums[LENGTH] += path.ahead[behind] + path.ahead[node] - old
+    path.sums[LENGTH] += path.ahead[predecessor] + path.ahead[node] - old
     path.sums[SCORE] += path.scores[node]
 
 
 @kernel(borrow=True)
 def _unlink(path, node):
-    """Remove a node; return its predecessor."""
-    behind, follower = path.before[node], path.after[node]
-    old = path.ahead[behind] + path.ahead[node]
-    path.after[behind], path.before[follower] = follower, behind
-    path.ahead[behind] = distance(path.metric, behind, follower)
+    """Remove a node, in place; return its predecessor."""
+    predecessor, successor = path.before[node], path.after[node]
+    old = path.ahead[predecessor] + path.ahead[node]
+    path.after[predecessor], path.before[successor] = successor, predecessor
+    path.ahead[predecessor] = distance(path.metric, predecessor, successor)
     path.after[node] = path.before[node] = -1
     path.on[node] = False
-    path.sums[LENGTH] += path.ahead[behind] - old
+    path.sums[LENGTH] += path.ahead[predecessor] - old
     path.sums[SCORE] -= path.scores[node]
-    return behind
+    return predecessor
 
 
 @kernel(borrow=True)
-def insert(path, node, behind):
-    """Insert a node after another, and record it in the journal."""
+def insert(path, node, predecessor):
+    """Insert a node after `predecessor`, in place, and record the change in the journal."""
     path.journal[path.noted[0], 0], path.journal[path.noted[0], 1] = node, -1
     path.noted[0] += 1
-    _link(path, node, behind)
+    _link(path, node, predecessor)
 
 
 @kernel(borrow=True)
 def remove(path, node):
-    """Take a node out, and note it."""
+    """Remove a node, in place, and record the change in the journal."""
     path.journal[path.noted[0], 0] = node
     path.journal[path.noted[0], 1] = _unlink(path, node)
     path.noted[0] += 1
@@ -105,12 +105,12 @@ def remove(path, node):
 
 @kernel(borrow=True)
 def undo(path, length, score):
-    """Take back all changes in the journal; length and score are what they were then, without what rounding makes of them."""
+    """Undo all changes in the journal, in place; `length` and `score` are the former values, restored without rounding errors."""
     while path.noted[0] > 0:
         path.noted[0] -= 1
-        node, behind = path.journal[path.noted[0], 0], path.journal[path.noted[0], 1]
-        if behind < 0:
+        node, predecessor = path.journal[path.noted[0], 0], path.journal[path.noted[0], 1]
+        if predecessor < 0:
             _unlink(path, node)
         else:
-            _link(path, node, behind)
+            _link(path, node, predecessor)
     path.sums[LENGTH], path.sums[SCORE] = length, score

@@ -1,11 +1,13 @@
 """Ruin and recreate on a path with a limit: kernels of `RuinRecreate`.
 
 After J. Christiaens and G. Vanden Berghe, Slack induction by string removals for vehicle routing problems, Transportation
-Science 54, 2020: strings of nodes near a seed are removed, and nodes near by, these or others, are inserted one by one at their
-cheapest places beside neighbours, in one of several orders, with blinks; simulated annealing decides. The value of a path is
-its score less a price for its length, so that a detour is given up in one place for another elsewhere, also one step later.
-While it is hot, a path may be longer than the limit, which only the price holds back: so it can take up a part of the plane
-before it gives up another, and the ends of a run differ less. What is allowed above the limit falls to nothing with time.
+Science 54, 2020. An iteration removes strings of nodes near a random seed node (ruin), and inserts these and other nearby nodes
+one by one at their cheapest positions next to neighbours, in one of four orders and with blinks (recreate); simulated annealing
+accepts or rejects the candidate.
+
+The value of a path is its score minus a price times its length, so that a detour in one place can be exchanged for a detour
+elsewhere, even in a later iteration. At first the path may exceed the limit by some share, which falls to 0 in the course of the
+search: it can then visit a new part of the plane before it gives up another, and the results of different runs differ less.
 """
 
 # mypy: allow-untyped-defs
@@ -26,59 +28,60 @@ from corl.rng import below, next_u64, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
 
-__all__ = ["CANDIDATES", "ITERATION", "MORE", "PLANNED", "PRICE", "Search", "advance", "new_search"]
+__all__ = ["BETTER", "CANDIDATES", "ITERATION", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
 
-MORE = 1.0 + 1e-9  # times a score: what is not above that differs by the rounding of sums, which the judge does not see
-CANDIDATES = 64  # nodes that a step looks at for insertion, at the most
-_BLINK = 128  # one in so many positions is passed over (Christiaens and Vanden Berghe: one in a hundred)
-PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # what `plan` holds
-ITERATION, _STAMP = range(2)  # what `counts` holds
+BETTER = 1.0 + 1e-9  # a score is better if it exceeds this times the other; smaller differences are rounding errors of sums
+CANDIDATES = 64  # most nodes that an iteration may insert
+_BLINK = 128  # one in this many positions is skipped (Christiaens and Vanden Berghe: one in a hundred)
+PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # indices of `schedule`
+ITERATION, _STAMP = range(2)  # indices of `counts`
 _FAR = 1e300
-_EVERY = 64  # steps between two looks at temperature and price,
-_LOOKS = 32  # or fewer: there are so many looks at least
-_STRICT = 0.9  # of the steps: from then on no path may be too long
-_FIRST = 0.5  # the first price, in scores over the limit
-_SWIFT = 0.02  # the most by which the price changes then
+_UPDATE_STEPS = 64  # iterations between two updates of temperature and price ...
+_FEWEST_UPDATES = 32  # ... or fewer, so that there are at least this many updates
+_STRICT = 0.9  # share of the iterations after which no path may exceed the limit
+_FIRST = 0.5  # the first price, in units of score / limit
+_SWIFT = 0.02  # the largest relative change of the price in one update
 
 
-class Search(NamedTuple):
-    """The state of a search; `advance` goes on from it."""
+class PathSearch(NamedTuple):
+    """The state of a search, from which `advance` continues."""
 
     path: Path
+    """The current path."""
     neighbours: NDArray[np.int32]
-    """[N, K] nearest first"""
-    ways: NDArray[np.float64]
-    """[N, K] the distances to them"""
-    plan: NDArray[np.float64]
-    """[7] iterations planned in all; first and last temperature; the price of a unit of length; the limit; the share of it by
-    which a path may be too long at first; the length that no path exceeds at present."""
+    """[N, K] the nearest other nodes, nearest first."""
+    lengths: NDArray[np.float64]
+    """[N, K] the distances to them."""
+    schedule: NDArray[np.float64]
+    """[7] planned iterations; first and last temperature; the price of a unit of length; the limit; the share by which a path
+    may exceed it at first; the length that no path may exceed now."""
     strings: NDArray[np.int64]
-    """[2] the longest string, and how many strings at the most, that are removed."""
+    """[2] nodes of the longest string and the greatest number of strings that an iteration removes."""
     best: NDArray[np.int32]
     """[N] `after` of the best path so far."""
-    record: NDArray[np.float64]
+    best_sums: NDArray[np.float64]
     """[2] its length and score."""
     counts: NDArray[np.int64]
-    """[2] iterations done, the present stamp."""
+    """[2] iterations done, and the current stamp."""
     stamps: NDArray[np.int64]
-    """[N] the stamp of a node that is among the candidates."""
+    """[N] the stamp at which each node was last a candidate."""
     candidates: NDArray[np.int32]
-    """[CANDIDATES]"""
+    """[CANDIDATES] nodes that may be inserted in this iteration."""
     keys: NDArray[np.float64]
-    """[CANDIDATES] by which they are sorted, least first."""
+    """[CANDIDATES] their sort keys, the least first."""
     random: NDArray[np.uint64]
-    """[1]"""
+    """[1] the state of the random numbers."""
 
 
-def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uint64]) -> Search:
-    """A search that begins with `path`; fill `plan` and `strings`."""
+def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uint64]) -> PathSearch:
+    """Return a search that begins with `path`; the caller fills `schedule` and `strings`."""
     n = len(path.scores)
-    ways = np.empty(neighbours.shape)
-    _measure(path.metric, neighbours, ways)
-    return Search(
+    lengths = np.empty(neighbours.shape)
+    _measure(path.metric, neighbours, lengths)
+    return PathSearch(
         path,
         neighbours,
-        ways,
+        lengths,
         np.zeros(7),
         np.array([10, 3]),
         path.after.copy(),
@@ -92,57 +95,57 @@ def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uin
 
 
 @kernel
-def _measure(metric, neighbours, ways):
-    """Fill in the distances to the neighbours."""
+def _measure(metric, neighbours, lengths):
+    """Write the distances to the neighbours to float64 `lengths` [N, K]."""
     for node in range(len(neighbours)):
         for k in range(neighbours.shape[1]):
-            ways[node, k] = distance(metric, node, neighbours[node, k])
+            lengths[node, k] = distance(metric, node, neighbours[node, k])
 
 
 @kernel
 def advance(search, steps):
-    """Make `steps` steps; the temperature falls geometrically over the iterations that are planned."""
-    path, plan, random = search.path, search.plan, search.random
+    """Do `steps` iterations, in place; the temperature falls geometrically over the planned iterations."""
+    path, schedule, random = search.path, search.schedule, search.random
     temperature = 0.0
-    every = max(1, int(min(float(_EVERY), plan[PLANNED] / _LOOKS)))
+    every = max(1, int(min(float(_UPDATE_STEPS), schedule[PLANNED] / _FEWEST_UPDATES)))
     for step in range(steps):
         done = search.counts[ITERATION]
         if step == 0 or done % every == 0:
-            share = min(1.0, (done - done % every) / max(1.0, plan[PLANNED]))  # whatever the chunk
-            temperature = geometric(plan[_HOT], plan[_COLD], share)
+            share = min(1.0, (done - done % every) / max(1.0, schedule[PLANNED]))  # independent of where a call begins
+            temperature = geometric(schedule[_HOT], schedule[_COLD], share)
         if done % every == 0:
             _steer(search)
-            plan[_CAP] = plan[_LIMIT] * (1.0 + plan[_EXCESS] * max(0.0, 1.0 - share / _STRICT))
+            schedule[_CAP] = schedule[_LIMIT] * (1.0 + schedule[_EXCESS] * max(0.0, 1.0 - share / _STRICT))
         search.counts[ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
-        price = plan[PRICE]
+        price = schedule[PRICE]
         path.noted[0] = 0
         count = _ruin(search)
         _recreate(search, count, price)
         gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
-        late = length > plan[_CAP] and path.sums[LENGTH] < length  # it has to get shorter, whatever it costs
+        late = length > schedule[_CAP] and path.sums[LENGTH] < length  # any candidate that is shorter is accepted
         if gain < 0.0 and not late and -gain > allowance(temperature, random):
             undo(path, length, score)
-        elif path.sums[SCORE] > MORE * search.record[SCORE] and path.sums[LENGTH] <= plan[_LIMIT]:
-            # of paths alike the first, whatever is reported when
-            copy(path.sums, search.record, len(search.record))
+        elif path.sums[SCORE] > BETTER * search.best_sums[SCORE] and path.sums[LENGTH] <= schedule[_LIMIT]:
+            # of paths with equal scores the first is kept, so that the result does not depend on when paths are reported
+            copy(path.sums, search.best_sums, len(search.best_sums))
             copy(path.after, search.best, len(search.best))
 
 
 @kernel(borrow=True)
 def _steer(search):
-    """Change the price of length so that the path comes to use all of the limit and no more; nothing has one until it does."""
-    plan, path = search.plan, search.path
-    used = path.sums[LENGTH] / plan[_LIMIT]
-    if plan[PRICE] > 0.0:
-        plan[PRICE] *= 1.0 + min(_SWIFT, max(-_SWIFT, used - 1.0))
+    """Adjust the price of length so that the path uses the whole limit and no more; it is 0 until a path exceeds the limit."""
+    schedule, path = search.schedule, search.path
+    used = path.sums[LENGTH] / schedule[_LIMIT]
+    if schedule[PRICE] > 0.0:
+        schedule[PRICE] *= 1.0 + min(_SWIFT, max(-_SWIFT, used - 1.0))
     elif used > 1.0:
-        plan[PRICE] = _FIRST * path.sums[SCORE] / plan[_LIMIT]
+        schedule[PRICE] = _FIRST * path.sums[SCORE] / schedule[_LIMIT]
 
 
 @kernel(borrow=True)
 def _ruin(search):
-    """Remove strings near a random seed; returns how many candidates for insertion there are: these, and others near by."""
+    """Remove strings near a random node; write them and other nearby nodes to `candidates`, and return their number."""
     path, random, candidates = search.path, search.random, search.candidates
     inner = len(path.scores) - 2
     seed = 1 + below(random, inner)
@@ -178,7 +181,7 @@ def _ruin(search):
 
 @kernel(borrow=True)
 def _remove_string(search, node, size, count):
-    """Remove up to `size` nodes in a row, `node` among them; they become candidates. Returns how many there are then."""
+    """Remove up to `size` consecutive nodes, `node` included, and append them to the `count` candidates; return their number."""
     path, random = search.path, search.random
     last = len(path.scores) - 1
     first = node
@@ -199,7 +202,10 @@ def _remove_string(search, node, size, count):
 
 @kernel(borrow=True)
 def _recreate(search, count, price):
-    """Insert candidates in one of four orders, if their scores justify the detour and the limit allows it."""
+    """Insert each of `count` candidates whose score is at least the price of its detour, if the limit allows it.
+
+    They are inserted in a random order, by score, by score with noise, or by detour per score.
+    """
     path, random, candidates, keys = search.path, search.random, search.candidates, search.keys
     order = below(random, 4)
     for k in range(count):
@@ -215,19 +221,19 @@ def _recreate(search, count, price):
     sort_pairs(keys, candidates, count)
     for k in range(count):
         node = candidates[k]
-        cost, behind = _cheapest(search, node)
-        if path.sums[LENGTH] + cost <= search.plan[_CAP] and path.scores[node] >= price * cost:
-            insert(path, node, behind)
+        cost, predecessor = _cheapest(search, node)
+        if path.sums[LENGTH] + cost <= search.schedule[_CAP] and path.scores[node] >= price * cost:
+            insert(path, node, predecessor)
 
 
 @kernel(borrow=True)
 def _cheapest(search, node):
-    """The least detour to a node beside one of its neighbours, with blinks, and its predecessor there.
+    """Return the cheapest insertion of a node next to one of its neighbours, with blinks: (detour, predecessor).
 
-    Now and then, if none of the neighbours is on the path, the whole path is examined.
+    If no neighbour is on the path, one time in eight every position of the path is considered; otherwise the detour is _FAR.
     """
     path, random = search.path, search.random
-    least, place, last = _FAR, 0, len(path.scores) - 1
+    least, best, last = _FAR, 0, len(path.scores) - 1
     bits = next_u64(random)
     for k in range(search.neighbours.shape[1]):
         near = search.neighbours[node, k]
@@ -239,24 +245,24 @@ def _cheapest(search, node):
             bits = next_u64(random)
             continue
         bits >>= np.uint64(1)
-        way = search.ways[node, k]
-        if near != last and 2.0 * (way - path.ahead[near]) < least:  # no detour is less, by the triangle inequality
-            detour = way + distance(path.metric, node, path.after[near]) - path.ahead[near]
+        distance_to = search.lengths[node, k]
+        if near != last and 2.0 * (distance_to - path.ahead[near]) < least:  # no detour is less, by the triangle inequality
+            detour = distance_to + distance(path.metric, node, path.after[near]) - path.ahead[near]
             if detour < least:
-                least, place = detour, near
+                least, best = detour, near
         if near == 0:
             continue
-        behind = path.before[near]
-        if 2.0 * (way - path.ahead[behind]) < least:
-            detour = way + distance(path.metric, node, behind) - path.ahead[behind]
+        predecessor = path.before[near]
+        if 2.0 * (distance_to - path.ahead[predecessor]) < least:
+            detour = distance_to + distance(path.metric, node, predecessor) - path.ahead[predecessor]
             if detour < least:
-                least, place = detour, behind
+                least, best = detour, predecessor
     if least == _FAR and below(random, 8) == 0:
         at = 0
         while at != last:
             following = path.after[at]
             detour = distance(path.metric, at, node) + distance(path.metric, node, following) - path.ahead[at]
             if detour < least:
-                least, place = detour, at
+                least, best = detour, at
             at = following
-    return least, place
+    return least, best

@@ -21,24 +21,25 @@ __all__ = ["RuinRecreate"]
 
 @dataclass(frozen=True)
 class RuinRecreate(Solver):
-    """Strings of the path are removed and nodes near by inserted, with a price on length and a temperature that falls to the end.
+    """Ruin and recreate with simulated annealing: strings of nodes are removed from the path, and nearby nodes inserted.
 
-    The bound is that of a knapsack of nodes whose weights are half their two shortest edges.
+    Length has a price, which is adjusted so that the path uses the whole limit. The bound is that of a knapsack of nodes whose
+    weights are half the sum of their two shortest edges.
     """
 
     neighbours: int = option(12, "Nearest nodes beside which a node may be inserted.", low=1, scale="log")
     longest: int = option(10, "Nodes of the longest string that is removed.", low=1)
-    strings: int = option(2, "Strings that an iteration removes at the most.", low=1)
+    strings: int = option(2, "The greatest number of strings that an iteration removes.", low=1)
     excess: float = option(
         0.15, "The share of the limit by which a path may be too long at first; it falls to 0 with time.", low=0
     )
     hot: float = option(1.5, "First temperature, in mean scores.", above=0, scale="log")
-    cold: float = option(0.01, "Last temperature, likewise.", above=0, scale="log")
+    cold: float = option(0.01, "Last temperature, in mean scores.", above=0, scale="log")
     coolings: int = option(
-        4, "How often it cools, in as much time each: from the direct way, and the last time from the best path so far.", low=1
+        4, "Annealing runs, of equal time; all but the last begin with the direct way, the last with the best path so far.", low=1
     )
     reheat: float = option(
-        0.3, "First temperature of the last of several coolings, likewise; above `hot` it counts as `hot`.", above=0, scale="log"
+        0.3, "First temperature of the last of several coolings, in mean scores, at most `hot`.", above=0, scale="log"
     )
 
     alike: ClassVar[int] = 2

@@ -18,8 +18,11 @@ __all__ = ["Space", "upper_bound"]
 
 
 class Space:
-    """Node 0 is the start, the last one the end (a copy of the start where the tour is closed), between them what scores and is
-    near enough to both."""
+    """The nodes that a path can visit, numbered 0..N-1.
+
+    Node 0 is the start, node N - 1 the end (a copy of the start in a closed tour). Between them are the nodes with a positive
+    score that a path within the limit can visit.
+    """
 
     def __init__(self, instance: OrienteeringInstance) -> None:
         self.instance = instance
@@ -27,7 +30,7 @@ class Space:
         inner = np.flatnonzero((instance.scores > 0) & (_detour(instance) <= self.limit))
         inner = inner[(inner != instance.start) & (inner != instance.end)]
         self.nodes: NDArray[np.int64] = np.concatenate([[instance.start], inner, [instance.end]])
-        """[N] the instance's node by number here."""
+        """[N] the instance's node for each number here."""
         self.metric = _part(metric_of(instance), self.nodes)
         self.scores = instance.scores[self.nodes]
         if instance.closed:
@@ -35,15 +38,15 @@ class Space:
 
     @property
     def n(self) -> int:
-        """N."""
+        """The number of nodes, N."""
         return len(self.nodes)
 
     def neighbours(self, most: int) -> NDArray[np.int32]:
-        """int32 [N, K]: the nearest others of each node, at most `most` of them."""
+        """Return the nearest other nodes of each node, nearest first, int32 [N, K], K = min(most, N - 1)."""
         return nearest_cities(self.metric, min(most, self.n - 1))
 
     def path(self, following: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The instance's nodes along the path in which following[i] comes after i (-1 after the last)."""
+        """Return the instance's nodes along the path in which following[i] comes after node i (-1 after the last), int32 [k]."""
         order, at = [], 0
         while at >= 0:
             order.append(at)
@@ -51,7 +54,7 @@ class Space:
         return self.nodes[order].astype(np.int32)
 
     def numbers(self, path: Any) -> NDArray[np.int32] | None:
-        """A path's inner nodes by their numbers here; None where one has none, since it does not score."""
+        """Return the inner nodes of an instance's path in the numbers used here, int32 [k]; None if one of them has no number."""
         place = np.full(self.instance.n, -1)
         place[self.nodes[1:-1]] = np.arange(1, self.n - 1)
         inner = place[np.asarray(path)[1:-1]]
@@ -59,7 +62,7 @@ class Space:
 
 
 def _detour(instance: OrienteeringInstance) -> NDArray[np.float64]:
-    """float64 [n]: the distance from the start by way of each node to the end."""
+    """Return the distance from the start via each node to the end, float64 [n]."""
     graph, everyone = instance.graph, np.arange(instance.n)
     ways = [
         edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(instance.n, one), everyone)
@@ -69,18 +72,18 @@ def _detour(instance: OrienteeringInstance) -> NDArray[np.float64]:
 
 
 def _part(metric: Metric, nodes: NDArray[np.int64]) -> Metric:
-    """The distances among some nodes, the first and the last of which may be the same."""
+    """Return the metric of the given nodes, int64 [N]; the first and the last may be the same."""
     if metric.kind == EXPLICIT:
         return Metric(metric.kind, metric.points, np.ascontiguousarray(metric.matrix[np.ix_(nodes, nodes)]))
     return Metric(metric.kind, np.ascontiguousarray(metric.points[nodes]), metric.matrix)
 
 
 def upper_bound(instance: OrienteeringInstance) -> float:
-    """A proven bound: the knapsack's linear relaxation, in which visiting a node costs half its two shortest edges.
+    """Return a proven upper bound: a knapsack's linear relaxation, in which visiting a node costs half its two shortest edges.
 
     Every inner node of a path has two edges, its ends have one each, and each edge belongs to two nodes. A closed tour of one
-    node goes there and back by the same edge, and is looked at by itself. Nodes that no path within the limit can visit do
-    not count, except where distances break the triangle inequality.
+    node uses the same edge twice, and is considered separately. Nodes that no path within the limit can visit are left out if the
+    distances obey the triangle inequality.
     """
     n = instance.n
     own = float(instance.scores[[*{instance.start, instance.end}]].sum())
@@ -107,7 +110,7 @@ def upper_bound(instance: OrienteeringInstance) -> float:
 
 
 def _half_edges(instance: OrienteeringInstance) -> NDArray[np.float64]:
-    """float64 [n, 2]: half the distances to the two nearest others (to one of two nodes twice)."""
+    """Return half the distances to the two nearest other nodes, float64 [n, 2]; of two nodes, the other one counts twice."""
     n, graph = instance.n, instance.graph
     near = nearest_cities(metric_of(instance), min(2, n - 1))
     tails = np.repeat(np.arange(n), near.shape[1])

@@ -1,1 +1,1 @@
-"""The engine behind `ils` for asymmetric instances."""
+"""The engine of the solver `ils` for asymmetric instances."""

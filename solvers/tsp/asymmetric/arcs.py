@@ -1,7 +1,7 @@
-"""The arc costs that the ATSP search works on: the matrix with node prices taken off, and candidate arcs by them.
+"""The arc costs of the ATSP search: the matrix minus node prices (reduced costs), and candidate arcs by these costs.
 
-Prices shift the length of every tour by the same amount, so the order of tours is unchanged; the reduced cost of an arc indicates
-far better whether the arc belongs to a short tour.
+Prices change the length of every tour by the same amount, so the order of tours is unchanged. The reduced cost of an arc shows
+far better than its length whether it belongs to a short tour.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from corl.problems.tsp.metric import EXPLICIT, Metric
 
 __all__ = ["Arcs"]
 
-_BLOCK = 3_000_000  # matrix entries read between two looks at the clock: about 10 ms
+_BLOCK = 3_000_000  # matrix entries read between two readings of the clock: about 10 ms
 
 
 @dataclass
@@ -26,11 +26,11 @@ class Arcs:
     """Reduced costs, their transpose and candidate lists of one ATSP with n >= 4."""
 
     cost: NDArray[np.float64]
-    """[n, n] matrix[i, j] - prices of i and j; the diagonal is 0 and means nothing."""
+    """[n, n] matrix[i, j] minus the prices of tail i and head j; the diagonal is 0 and not used."""
     transposed: NDArray[np.float64]
-    """[n, n] its transpose, contiguous."""
+    """[n, n] the transpose of `cost`, contiguous."""
     offset: float
-    """The sum of all prices: cost of a tour + offset = its length."""
+    """The sum of all prices: the length of a tour is its cost + offset."""
     magnitude: float
     """The mean size of the prices, for rounding errors."""
     near: NDArray[np.int32]
@@ -42,7 +42,7 @@ class Arcs:
 
     @classmethod
     def of(cls, matrix: NDArray[np.float64], candidates: int, should_stop: Callable[[], bool] = lambda: False) -> Arcs | None:
-        """Without prices yet; None if `should_stop()` came true on the way."""
+        """Return the costs of float64 `matrix` [n, n] without prices; None if `should_stop()` became true."""
         n = len(matrix)
         k = min(candidates, n - 1)
         cost, transposed = np.empty((n, n)), np.empty((n, n))
@@ -58,7 +58,7 @@ class Arcs:
 
     @property
     def metric(self) -> Metric:
-        """The costs as kernels read distances."""
+        """The costs in the form that kernels read."""
         return Metric(EXPLICIT, np.zeros((0, 3)), self.cost)
 
     @property
@@ -72,11 +72,11 @@ class Arcs:
 
     @property
     def epsilon(self) -> float:
-        """Gains up to this are rounding noise."""
+        """Gains up to this are treated as rounding errors."""
         return 1e-9 * (self.magnitude + float(np.abs(self.near_cost).mean()))
 
     def take_off(self, out: NDArray[np.float64], into: NDArray[np.float64]) -> None:
-        """Subtract the prices of tails and heads from the costs, in place."""
+        """Subtract the prices of tails, float64 out [n], and of heads, float64 into [n], from the costs, in place."""
         for first in range(0, self.n, self.block):
             rows = slice(first, first + self.block)
             self.cost[rows] -= out[rows, None] + into
@@ -87,7 +87,7 @@ class Arcs:
         self.magnitude += float(np.abs(out).mean() + np.abs(into).mean())
 
     def find_candidates(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
-        """Fill the candidate lists by the present costs; False, lists unfinished, if `should_stop()` came true on the way."""
+        """Fill the candidate lists by the current costs; return False, lists unfinished, if `should_stop()` became true."""
         into_cost = np.empty_like(self.near_cost)
         for first in range(0, self.n, self.block):
             if should_stop():
@@ -104,7 +104,7 @@ class Arcs:
 
 @kernel
 def _nearest(cost: NDArray[np.float64], first: int, last: int, near: NDArray[np.int32], near_cost: NDArray[np.float64]) -> None:
-    """The K least entries of rows first..last-1 off the diagonal, ties by index."""
+    """Write the K least entries of rows first..last-1 of `cost` [n, n], without the diagonal, to near and near_cost [n, K]."""
     n = len(cost)
     for i in range(first, last):
         heads, costs, count = near[i], near_cost[i], 0

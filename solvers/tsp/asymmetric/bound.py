@@ -1,6 +1,7 @@
-"""A lower bound for the ATSP above the assignment problem's: Held & Karp's ascent on 1-trees of the bipartite doubling.
+"""A lower bound for the ATSP that improves on the assignment problem's: Held & Karp's ascent on 1-trees of the doubled graph.
 
-It leaves node prices (out[i], in[j]) behind; matrix[i, j] - out[i] - in[j] ranks arcs far better than the matrix alone.
+The ascent also yields node prices out[i] and into[j]; the reduced costs matrix[i, j] - out[i] - into[j] rank arcs far better than
+the matrix does.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from corl.jit import kernel
 
 __all__ = ["ascend"]
 
-_PATIENCE = 20  # steps without progress after which the step factor shrinks; tuned on TSPLIB's ATSP files
+_PATIENCE = 20  # steps without progress after which the step factor is reduced; tuned on TSPLIB's ATSP files
 _SPENT = 1e-3  # step factor at which to stop
 
 
@@ -28,11 +29,22 @@ def _one_tree(
     out_degree: NDArray[np.int32],
     in_degree: NDArray[np.int32],
 ) -> float:
-    """The cheapest 1-tree of the doubled graph under the prices: its reduced cost and the degrees of the copies.
+    """Find the cheapest 1-tree of the doubled graph under the prices; write the degrees of its nodes and return its reduced cost.
 
-    City i doubled into an out-copy and an in-copy joined by a forced edge, the arcs become edges between copies (Jonker &
-    Volgenant 1983). With the forced edges contracted, the tree is Prim's on min(arc, reverse arc); the in-copy of city 0
-    is the special node, which takes its cheapest arc last.
+    Every city has an out-copy and an in-copy, joined by a forced edge; arcs are edges between copies (Jonker & Volgenant 1983).
+    With the forced edges contracted, Prim's algorithm finds the tree on min(arc, reverse arc). The in-copy of city 0 is the
+    special node of the 1-tree, which is joined last, by its cheapest arc.
+
+    Args:
+        matrix: float64 [n, n], arc costs.
+        transposed: float64 [n, n], their transpose.
+        out: float64 [n], prices of out-copies.
+        into: float64 [n], prices of in-copies.
+        near: float64 [n], scratch.
+        arc_from: int32 [n], scratch.
+        inside: bool [n], scratch.
+        out_degree: int32 [n], receives the degrees of out-copies, without the forced edges.
+        in_degree: int32 [n], receives the degrees of in-copies, without the forced edges.
     """
     n = len(matrix)
     out_degree[:] = 0
@@ -94,11 +106,19 @@ def ascend(
     upper: float,
     steps: int,
 ) -> bool:
-    """`steps` subgradient steps on the prices (Held & Karp 1971, with Polyak's step towards `upper`, a tour's length).
+    """Do `steps` subgradient steps on the prices, in place (Held & Karp 1971, with Polyak's step length).
 
-    float64 prices[2, n], best_prices[2, n]: out and into; int32 momentum[2, n]: degrees of the step before, less 1;
-    float64 control[4]: best bound, step factor, steps without progress, rounding error of the best bound. Returns True once
-    no further step can help (a tour was met, or the factor is spent).
+    Args:
+        matrix: float64 [n, n], arc costs.
+        transposed: float64 [n, n], their transpose.
+        prices: float64 [2, n], the current prices of out-copies and in-copies.
+        best_prices: float64 [2, n], receives the prices of the best bound.
+        momentum: int32 [2, n], degrees in the last step minus 1.
+        control: float64 [4], the best bound, the step factor, steps without progress, and the rounding error of the best bound.
+        upper: The length of a tour, towards which steps are scaled.
+        steps: The number of steps.
+
+    Returns True if no further step can help: the 1-tree is a tour, the bound has reached `upper`, or the factor is too small.
     """
     n = len(matrix)
     near = np.empty(n)

@@ -1,12 +1,17 @@
-"""Edge assembly crossover for the ATSP (Nagata & Soler 2012), localised as in Nagata & Kobayashi 2013.
+"""Edge assembly crossover for the ATSP (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with
+Applications 39, 2012), localised as in Nagata & Kobayashi, INFORMS J. Computing 25 (2013), sections 2.2 and 3.1.
 
-A tour is a successor array. Between parents A and B the AB-cycles are unique: they are the cycles of the permutation
-u -> pred_B(succ_A(u)); applying a set of them gives its cities B's successors:
+A tour is a successor array. An AB-cycle follows arcs of parent A forwards and arcs of parent B backwards in turn. There is only
+one way to partition the arcs that are not common into AB-cycles: they are the cycles of u -> predecessor_B(successor_A(u)).
+Applying an E-set, which is a set of AB-cycles, to A gives the cities of the E-set their successors in B:
 
-    u ==> v <-- w ==> x <-- u        ==> arcs of A, removed       the AB-cycle (u, w): succ(u) becomes x,
-                                     --> arcs of B, added         and succ(w) becomes v
+    u ==> v <-- w ==> x <-- u        ==> arcs of A, removed       the AB-cycle (u, w): the successor of u
+                                     --> arcs of B, added         becomes x, and that of w becomes v
 
-Sub-tours are merged, the smallest first, by the best exchange of two successors, which joins two directed cycles.
+The result may consist of sub-tours. They are merged, the smallest first, by the best exchange of two successors:
+
+    (u --> after_u ... u)   (v --> after_v ... v)       two directed cycles; exchanging the successors of u and v
+    (u --> after_v ... v --> after_u ... u)             joins them
 """
 
 # mypy: allow-untyped-defs
@@ -29,24 +34,24 @@ __all__ = ["Work", "mate", "new_work", "tour_of"]
 
 
 class Work(NamedTuple):
-    """Scratch arrays of `mate`, for n cities; int32 unless noted."""
+    """Scratch arrays of `mate`, for n cities; parent A is cut into segments after each city of the E-set."""
 
-    order: NDArray[np.int32]  # [n] tour of A
-    pos: NDArray[np.int32]  # [n]
+    order: NDArray[np.int32]  # [n] the cities in the order of A
+    position: NDArray[np.int32]  # [n] the position of each city in `order`
     before: NDArray[np.int32]  # [n] predecessors in the child
     before_b: NDArray[np.int32]  # [n] predecessors in B
     cycles: NDArray[np.int32]  # [n] cities of the AB-cycles, one cycle after another
-    starts: NDArray[np.int32]  # [n + 1]
-    cycle_of: NDArray[np.int32]  # [n], -1 on common arcs
-    picks: NDArray[np.int32]  # [n] order in which cycles are tried
-    chosen: NDArray[np.int32]  # [n] cycles of an E-set
-    stamp: NDArray[np.int32]  # [n] marks cycles already considered
-    tails: NDArray[np.int32]  # [n] cities of the E-set
-    cuts: NDArray[np.int32]  # [n] their positions, sorted
-    segment_of: NDArray[np.int32]  # [n] cut -> sub-tour
-    size: NDArray[np.int32]  # [n] sub-tour -> cities
-    log: NDArray[np.int32]  # [4 n, 3] city, old, new successor
-    best: NDArray[np.int32]  # [4 n, 3]
+    starts: NDArray[np.int32]  # [n + 1] the index in `cycles` at which each AB-cycle begins
+    cycle_of: NDArray[np.int32]  # [n] the AB-cycle of each city, -1 if its arc is common to A and B
+    picks: NDArray[np.int32]  # [n] the order in which AB-cycles are tried
+    chosen: NDArray[np.int32]  # [n] the AB-cycles of an E-set
+    stamp: NDArray[np.int32]  # [n] the last E-set for which an AB-cycle was considered
+    tails: NDArray[np.int32]  # [n] the cities of the E-set
+    cuts: NDArray[np.int32]  # [n] their positions, sorted: the last position of each segment
+    segment_of: NDArray[np.int32]  # [n] the sub-tour of each segment
+    size: NDArray[np.int32]  # [n] the number of cities of each sub-tour; 0 once merged into another
+    log: NDArray[np.int32]  # [4 n, 3] the changes of a child: city, old successor, new successor
+    best: NDArray[np.int32]  # [4 n, 3] the changes of the best child
 
 
 def new_work(n: int) -> Work:
@@ -56,18 +61,21 @@ def new_work(n: int) -> Work:
 
 
 @kernel
-def tour_of(after, order, pos):
-    """Write the tour of a successor array to `order`, from city 0, and its inverse to `pos`."""
+def tour_of(after, order, position):
+    """Write the tour of a successor array to `order`, from city 0, and its inverse to `position`; all are int32 [n]."""
     c = 0
     for p in range(len(after)):
         order[p] = c
-        pos[c] = p
+        position[c] = p
         c = after[c]
 
 
 @kernel
 def _ab_cycles(after_a, after_b, work):
-    """Fill `cycles`, `starts`, `cycle_of`, `before` and `before_b`; return the number of AB-cycles."""
+    """Find the AB-cycles of two successor arrays, int32 [n]; return their number.
+
+    Fills `cycles`, `starts`, `cycle_of`, `before` and `before_b` of `work`.
+    """
     n = len(after_a)
     for i in range(n):
         work.before[after_a[i]] = i
@@ -92,14 +100,14 @@ def _ab_cycles(after_a, after_b, work):
 
 @kernel
 def _segment(cuts, k, p):
-    """Return the index of the first of the k sorted cuts at or after position p, cyclically, which ends p's segment."""
+    """Return the segment of position p: the index of the first of the k sorted cuts at or after p, cyclically."""
     low = bisect_left(cuts, 0, k, p)
     return low if low < k else 0
 
 
 @kernel
 def _label(after_b, work, k):
-    """Label each of the k segments between cuts with its sub-tour and count its cities; returns the number of sub-tours."""
+    """Write the sub-tour of each of the k segments to `segment_of`, and their sizes to `size`; return the number of sub-tours."""
     n = len(after_b)
     cuts = work.cuts
     for r in range(k):
@@ -113,7 +121,7 @@ def _label(after_b, work, k):
         while work.segment_of[r] < 0:
             work.segment_of[r] = found
             cities += cuts[r] - cuts[r - 1] if r > 0 else cuts[0] - cuts[k - 1] + n
-            r = _segment(cuts, k, work.pos[after_b[work.order[cuts[r]]]])
+            r = _segment(cuts, k, work.position[after_b[work.order[cuts[r]]]])
         work.size[found] = cities
         found += 1
     return found
@@ -121,11 +129,23 @@ def _label(after_b, work, k):
 
 @kernel
 def _best_join(cost, near, near_in, after, work, k, sub):
-    """Return the best exchange of successors between a city of sub-tour `sub` and one outside: gain, and the two cities."""
+    """Return the best exchange of successors between a city u of sub-tour `sub` and a city v outside.
+
+    Args:
+        cost: float64 [n, n], arc costs.
+        near: int32 [n, K], heads of the cheapest arcs out of each city.
+        near_in: int32 [n, K], tails of the cheapest arcs into each city.
+        after: int32 [n], successors in the child.
+        work: Work.
+        k: The number of segments.
+        sub: The sub-tour.
+
+    Returns (gain, u, v); u is -1 if there is no exchange.
+    """
     n = len(after)
     best = -np.inf
-    bu = -1
-    bv = -1
+    best_u = -1
+    best_v = -1
     before = work.before
     for r in range(k):
         if work.segment_of[r] != sub:
@@ -141,33 +161,46 @@ def _best_join(cost, near, near_in, after, work, k, sub):
                 p += n
             i += 1
             u = work.order[p]
-            su = after[u]
-            uu = cost[u, su]
+            after_u = after[u]
+            removed = cost[u, after_u]
             for q in range(near.shape[1] * 2):
                 if q < near.shape[1]:
                     v = before[near[u, q]]
                 else:
-                    v = near_in[su, q - near.shape[1]]
-                sv = after[v]
-                gain = uu + cost[v, sv] - cost[u, sv] - cost[v, su]
-                if gain <= best or u == sv or v == su:
+                    v = near_in[after_u, q - near.shape[1]]
+                after_v = after[v]
+                gain = removed + cost[v, after_v] - cost[u, after_v] - cost[v, after_u]
+                if gain <= best or u == after_v or v == after_u:
                     continue
-                if work.segment_of[_segment(work.cuts, k, work.pos[v])] != sub:
+                if work.segment_of[_segment(work.cuts, k, work.position[v])] != sub:
                     best = gain
-                    bu = u
-                    bv = v
-    return best, bu, bv
+                    best_u = u
+                    best_v = v
+    return best, best_u, best_v
 
 
 @kernel
-def _child(cost, near, near_in, after, after_b, work, k, eps):
-    """Apply the E-set tails[:k] to A (`after`), merge sub-tours, and undo all but the log. Returns gain, log length."""
+def _child(cost, near, near_in, after, after_b, work, k, least):
+    """Evaluate the child of parent A by the E-set work.tails[:k]: apply it, merge sub-tours, and undo all changes.
+
+    Args:
+        cost: float64 [n, n], arc costs.
+        near: int32 [n, K], heads of the cheapest arcs out of each city.
+        near_in: int32 [n, K], tails of the cheapest arcs into each city.
+        after: int32 [n], parent A; unchanged afterwards.
+        after_b: int32 [n], parent B.
+        work: Work; `log` receives the changes.
+        k: The number of cities of the E-set.
+        least: Gains up to this are treated as rounding errors.
+
+    Returns (gain, number of changes); (0, 0) if the child is not shorter by more than `least`.
+    """
     gain = 0.0
     for t in range(k):
         u = work.tails[t]
         gain += cost[u, after[u]] - cost[u, after_b[u]]
-        work.cuts[t] = work.pos[u]
-    if gain <= eps:
+        work.cuts[t] = work.position[u]
+    if gain <= least:
         return 0.0, 0
     work.cuts[:k].sort()
     count = _label(after_b, work, k)
@@ -181,21 +214,21 @@ def _child(cost, near, near_in, after, after_b, work, k, eps):
         return gain, logged
     _apply(after, work.before, work.log, logged)
     subs = count
-    while count > 1 and gain > eps:
+    while count > 1 and gain > least:
         sub = smallest_subtour(work.size, subs)
         join, u, v = _best_join(cost, near, near_in, after, work, k, sub)
         gain += join
-        if u < 0 or gain <= eps:
+        if u < 0 or gain <= least:
             break
-        su, sv = after[u], after[v]
-        for x, old, new in ((u, su, sv), (v, sv, su)):
+        after_u, after_v = after[u], after[v]
+        for x, old, new in ((u, after_u, after_v), (v, after_v, after_u)):
             work.log[logged, 0] = x
             work.log[logged, 1] = old
             work.log[logged, 2] = new
             after[x] = new
             work.before[new] = x
             logged += 1
-        absorb(work.segment_of, work.size, k, sub, work.segment_of[_segment(work.cuts, k, work.pos[v])])
+        absorb(work.segment_of, work.size, k, sub, work.segment_of[_segment(work.cuts, k, work.position[v])])
         count -= 1
     _revert(after, work.before, work.log, logged)
     if count > 1:
@@ -205,6 +238,7 @@ def _child(cost, near, near_in, after, after_b, work, k, eps):
 
 @kernel
 def _apply(after, before, log, logged):
+    """Make the first `logged` changes of `log`, in place."""
     for z in range(logged):
         after[log[z, 0]] = log[z, 2]
         before[log[z, 2]] = log[z, 0]
@@ -212,6 +246,7 @@ def _apply(after, before, log, logged):
 
 @kernel
 def _revert(after, before, log, logged):
+    """Undo the first `logged` changes of `log`, in place."""
     for z in range(logged - 1, -1, -1):
         after[log[z, 0]] = log[z, 1]
     for z in range(logged - 1, -1, -1):
@@ -220,7 +255,10 @@ def _revert(after, before, log, logged):
 
 @kernel
 def _gather(work, near, centre, stage, state, stamp):
-    """Write the E-set's cities to `tails`; return their number. In stage 2 each touching cycle joins it with probability 1/2."""
+    """Write the cities of an E-set to `tails`, and return their number.
+
+    In stage 1 the E-set is the AB-cycle `centre`; in stage 2 each AB-cycle that touches it is added with probability 1/2.
+    """
     work.chosen[0] = centre
     m = 1
     if stage == 2:
@@ -228,7 +266,7 @@ def _gather(work, near, centre, stage, state, stamp):
         for z in range(work.starts[centre], work.starts[centre + 1]):
             u = work.cycles[z]
             for q in range(-1, min(near.shape[1], 10)):
-                v = work.order[(work.pos[u] + 1) % len(near)] if q < 0 else near[u, q]
+                v = work.order[(work.position[u] + 1) % len(near)] if q < 0 else near[u, q]
                 c = work.cycle_of[v]
                 if c >= 0 and work.stamp[c] != stamp:
                     work.stamp[c] = stamp
@@ -244,10 +282,25 @@ def _gather(work, near, centre, stage, state, stamp):
 
 
 @kernel
-def mate(cost, near, near_in, population, first, last, children, stage, eps, work, state):
+def mate(cost, near, near_in, population, first, last, children, stage, least, work, state):
     """Mate pairs first..last-1 of a generation, in place: parent A is replaced by its best child with parent B.
 
-    The best child has the largest gain per loss of entropy. Returns (pairs with different parents, parents A replaced).
+    The best child has the largest gain per loss of entropy.
+
+    Args:
+        cost: float64 [n, n], arc costs.
+        near: int32 [n, K], heads of the cheapest arcs out of each city.
+        near_in: int32 [n, K], tails of the cheapest arcs into each city.
+        population: Population of directed tours.
+        first: The first pair.
+        last: One more than the last pair.
+        children: The greatest number of E-sets tried for a pair.
+        stage: 1: an E-set is one AB-cycle; 2: an AB-cycle and some that touch it.
+        least: Gains up to this are treated as rounding errors.
+        work: Work of n cities.
+        state: uint64 [1], the state of the random numbers.
+
+    Returns (pairs with different parents, parents A replaced).
     """
     size = len(population.turn)
     successors = population.links.reshape((size, len(cost)))
@@ -260,7 +313,7 @@ def mate(cost, near, near_in, population, first, last, children, stage, eps, wor
         if cycles < 2:  # with one cycle the child is B
             continue
         different += 1
-        gain, logged = _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, eps, work, state)
+        gain, logged = _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, least, work, state)
         if logged:
             count_changes(population, work.best, logged)
             for z in range(logged):
@@ -271,9 +324,12 @@ def mate(cost, near, near_in, population, first, last, children, stage, eps, wor
 
 
 @kernel
-def _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, eps, work, state):
-    """Try `children` E-sets in random order and write the best child's changes to work.best; return its gain and their number."""
-    tour_of(after, work.order, work.pos)
+def _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, least, work, state):
+    """Try up to `children` E-sets in random order, and write the changes of the best child to work.best.
+
+    Returns (gain, number of changes); zeros if there is no better child.
+    """
+    tour_of(after, work.order, work.position)
     for c in range(cycles):
         work.picks[c] = c
         work.stamp[c] = -1
@@ -282,7 +338,7 @@ def _best_child(cost, near, near_in, population, after, after_b, cycles, childre
     best_logged = 0
     for t in range(min(cycles, children)):
         k = _gather(work, near, work.picks[t], stage, state, t)
-        gain, logged = _child(cost, near, near_in, after, after_b, work, k, eps)
+        gain, logged = _child(cost, near, near_in, after, after_b, work, k, least)
         if logged == 0:
             continue
         value = gain_per_entropy(population, work.log, logged, gain)

@@ -1,8 +1,10 @@
-"""Or-3opt for the ATSP: the one 3-exchange that reverses nothing (segment insertion of any length), with candidate lists.
+"""Or-3opt for the ATSP, with candidate lists: the only 3-exchange that reverses no part of the tour.
 
-Kanellakis & Papadimitriou (Operations Research 28, 1980) on local search for the ATSP; the local double bridges of
-`iterate` are those of Martin, Otto & Felten (1991). Costs are the matrix of a Metric; with prices taken off (arcs.py) the gain
-criterion prunes best.
+    a --> b ... c --> d ... e --> f ... a     becomes     a --> d ... e --> b ... c --> f ... a
+
+After Kanellakis & Papadimitriou (Operations Research 28, 1980), local search for the ATSP; the local double bridges of `iterate`
+are those of Martin, Otto & Felten (1991). Costs are the matrix of a Metric; with reduced costs (arcs.py) the gain criterion
+prunes best.
 """
 
 # mypy: allow-untyped-defs
@@ -24,7 +26,7 @@ from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_
 
 __all__ = ["OrThreeOpt", "improve", "iterate", "kick", "nearest_unvisited", "or_three_opt", "start_tours"]
 
-_NEAREST = 0.9  # probability with which a start tour goes on to the nearest unvisited candidate
+_NEAREST = 0.9  # probability with which a start tour continues to the nearest unvisited candidate
 
 
 class OrThreeOpt(NamedTuple):
@@ -43,7 +45,7 @@ def or_three_opt(n: int) -> OrThreeOpt:
 
 @kernel(inline=True, borrow=True)
 def _exchange(tour, start, s1, s2):
-    """From the segments S1 S2 S3 of the cycle (S1 begins at position `start`) make S2 S1 S3, leaving the longest in place."""
+    """Change the segments S1 S2 S3 (S1 begins at position `start`) of the tour to S2 S1 S3, in place; the longest stays."""
     n = len(tour.order)
     s3 = n - s1 - s2
     if s1 >= s2 and s1 >= s3:
@@ -62,9 +64,9 @@ def _exchange(tour, start, s1, s2):
 
 @kernel(borrow=True)
 def _improve(cost, near, near_cost, search, a, least):
-    """Make the first improving move that removes a's arc: (a, b), (c, d), (e, f) become (a, d), (c, f), (e, b).
+    """Make the first improving move that removes a's arc: (a, b), (c, d), (e, f) become (a, d), (c, f), (e, b); return the gain.
 
-    Partial sums stay positive, which loses no improving move, for one of its three rotations has that. Returns the gain.
+    Partial sums of the gain are kept positive. This misses no improving move, since one of its three rotations has such sums.
     """
     order, position, ends = search.tour.order, search.tour.position, search.ends
     n = len(order)
@@ -93,7 +95,7 @@ def _improve(cost, near, near_cost, search, a, least):
             of = position[f] - pa
             if of <= 0:
                 of += n
-            if of <= od:  # f lies behind d on the way back to a
+            if of <= od:  # f must come after d on the way back to a
                 continue
             pf = position[f]
             e = order[pf - 1] if pf > 0 else order[n - 1]
@@ -130,7 +132,10 @@ def improve(cost, near, near_cost, search, least, logged):
 
 @kernel
 def _randomised_greedy(cost, near, state, tour, unvisited, place):
-    """A walk to the nearest unvisited candidate, sometimes past it to a later one; without any, to the nearest unvisited."""
+    """Write a random tour to int32 tour [n], which continues to the nearest unvisited candidate or sometimes to a later one.
+
+    If all candidates are visited, it continues to the nearest unvisited city. `unvisited` and `place` are scratch, int32 [n].
+    """
     n = len(tour)
     for i in range(n):
         unvisited[i] = i
@@ -163,7 +168,7 @@ def _randomised_greedy(cost, near, state, tour, unvisited, place):
 
 @kernel
 def nearest_unvisited(cost, first):
-    """The nearest-neighbour tour from `first`, int32 [n]. O(n^2)."""
+    """Return the nearest-neighbour tour from `first`, int32 [n], in O(n^2) time."""
     n = len(cost)
     tour = np.empty(n, np.int32)
     left = np.arange(n)
@@ -183,7 +188,7 @@ def nearest_unvisited(cost, first):
 
 @kernel
 def start_tours(metric, near, near_cost, search, tours, lengths, least, state):
-    """Fill int32 tours[m, n] with locally optimal tours from randomised walks, and float64 lengths[m]."""
+    """Write m locally optimal tours from randomised walks to int32 tours [m, n], and their lengths to float64 lengths [m]."""
     for k in range(len(tours)):
         _randomised_greedy(metric.matrix, near, state, tours[k], search.tour.buffer, search.tour.position)
         set_order(search.tour, tours[k])
@@ -198,7 +203,7 @@ def start_tours(metric, near, near_cost, search, tours, lengths, least, state):
 def kick(metric, search, state, stretch):
     """Apply a double bridge at a random place, queue the cities at the changed arcs, and return the added cost. For n >= 8.
 
-    (A C B D is a single 3-exchange, which the local search would undo.)
+    (The change from A B C D to A C B D would be a 3-exchange, which the local search would undo.)
     """
     tour, ends = search.tour, search.ends
     n = len(tour.order)

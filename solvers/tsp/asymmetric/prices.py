@@ -1,4 +1,4 @@
-"""Bounds of an ATSP, reported on the way, and the prices that prove them taken off the arc costs."""
+"""Lower bounds of an ATSP, which are reported to the run, and the prices that prove them, which are subtracted from arc costs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["first_prices", "tighten"]
 
-_STEPS = 2000  # of the ascent, at most; it ends by itself before as a rule
+_STEPS = 2000  # most steps of the ascent, which usually ends earlier
 _ENTRIES = 4_000_000_000  # matrix entries that the ascent may read: about 8 s
-_CHUNK = 10_000_000  # entries between two looks at the clock
+_CHUNK = 10_000_000  # entries between two readings of the clock
 _SHARE = 0.15  # of the time limit that it may take
 
 
 def first_prices(arcs: Arcs, integral: bool, run: Run) -> bool:
-    """Solve the assignment problem, report it as a bound and take its prices off; False if the run ended first."""
+    """Solve the assignment problem, report its cost as a bound and subtract its prices; return False if the run ended first."""
     n = arcs.n
     out, into = np.empty(n), np.empty(n)
     column_of, row_of = np.empty(n, np.int32), np.empty(n, np.int32)
@@ -41,7 +41,7 @@ def first_prices(arcs: Arcs, integral: bool, run: Run) -> bool:
 
 
 def tighten(arcs: Arcs, integral: bool, run: Run) -> None:
-    """Held & Karp's ascent from the present prices towards the incumbent's length; the best prices are taken off."""
+    """Do Held & Karp's ascent from the current prices, report the bound, and subtract the best prices from the costs."""
     n = arcs.n
     prices, best = np.zeros((2, n)), np.zeros((2, n))
     assert run.objective is not None
@@ -61,5 +61,5 @@ def tighten(arcs: Arcs, integral: bool, run: Run) -> None:
 
 
 def _report(bound: float, noise: float, integral: bool, run: Run) -> None:
-    """Report a bound less what rounding may have added to it; integral instances round up."""
+    """Report a bound minus its possible rounding error `noise`, rounded up if distances are integral."""
     run.report_bound(float(math.ceil(bound - noise - 1e-6)) if integral else bound - noise)

@@ -1,6 +1,6 @@
-"""ATSP search: bounds and prices first, then edge assembly crossover from or-3opt starts, or iterated or-3opt.
+"""ATSP search: first bounds and prices, then edge assembly crossover from or-3opt tours, or iterated or-3opt.
 
-Parents of the population are successor arrays; starts, kicks and matings each count as one iteration.
+Tours of the population are successor arrays. Start tours, kicks and matings each count as one iteration.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from corl.solvers.tsp.tours.array_tour import set_order
 __all__ = ["search", "warm_up"]
 
 # Tuned on the ATSP files of TSPLIB and random stacker-crane, tilted-metric and shortest-path instances of 1000 to 3000.
-_BY_DYNAMIC_PROGRAMME = 8
+_DYNAMIC_PROGRAMMING_CITIES = 8
 _CANDIDATES = 10
 _CHILDREN = 30
-_SECONDS_PER_TOUR = 2.5e-6  # x n**1.5: what one tour of the population costs until it has converged
+_SECONDS_PER_TOUR = 2.5e-6  # times n**1.5: the time of one tour of the population until it has converged
 _MATINGS_PER_TOUR = 100  # until it has converged
-_FEWEST, _MOST = 20, 300  # tours in the first population; with less than time for the fewest, iterated local search
+_FEWEST, _MOST = 20, 300  # tours in the first population; iterated local search if there is no time for the fewest
 _GROWTH = 1.5  # each population is larger than the one before
 _IDLE = 6  # generations of stage 2 without a better tour end a population
 _SETTLED = 0.02  # stage 2 begins when a smaller share of the population is replaced
@@ -42,7 +42,7 @@ def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
     One iteration is one start tour, kick or mating. Needs four n x n matrices of doubles at most, the instance's included.
     """
     n = instance.n
-    if n <= _BY_DYNAMIC_PROGRAMME:
+    if n <= _DYNAMIC_PROGRAMMING_CITIES:
         run.report(shortest_tour(metric, n))
         assert run.objective is not None
         run.report_bound(run.objective)
@@ -74,7 +74,7 @@ def warm_up() -> None:
     tiny = TspInstance("tiny", "EXPLICIT", matrix=matrix, symmetric=False)
     shortest_tour(metric_of(tiny), 4)
     run = Run(Tsp(), tiny, iterations=1)
-    search(tiny, metric_of(tiny), run, 0)  # bounds and starts; it may be over by then
+    search(tiny, metric_of(tiny), run, 0)  # bounds and start tours; the run may end there
     arcs = Arcs.of(matrix, _CANDIDATES)
     assert arcs is not None
     arcs.find_candidates()
@@ -95,14 +95,14 @@ def _population_size(n: int, run: Run) -> int:
 
 
 def _first_tours(arcs: Arcs, run: Run, state: NDArray[np.uint64], count: int) -> None:
-    """Find candidate arcs by the present costs and report the best of a few starts."""
+    """Find candidate arcs by the current costs, and report the best of `count` start tours."""
     if arcs.find_candidates(lambda: run.should_stop):
         tours, lengths = _start(arcs, state, count)
         run.report(tours[lengths.argmin()])
 
 
 def _start(arcs: Arcs, state: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """`count` locally optimal tours and their lengths (in reduced costs)."""
+    """Return locally optimal tours, int32 [count, n], and their lengths in reduced costs, float64 [count]."""
     tours, lengths = np.empty((count, arcs.n), np.int32), np.empty(count)
     start_tours(arcs.metric, arcs.near, arcs.near_cost, or_three_opt(arcs.n), tours, lengths, arcs.epsilon, state)
     return tours, lengths
@@ -110,7 +110,7 @@ def _start(arcs: Arcs, state: NDArray[np.uint64], count: int) -> tuple[NDArray[n
 
 # -------------------------------------------------------------------- iterated local search
 def _iterate(arcs: Arcs, run: Run, state: NDArray[np.uint64]) -> None:
-    """Or-3opt with double-bridge kicks from the incumbent; needs little time, whatever the size."""
+    """Do or-3opt with double-bridge kicks from the incumbent, until the run ends; it needs little time for any size."""
     search = or_three_opt(arcs.n)
     set_order(search.tour, np.asarray(run.solution))
     best, least = search.tour.order.copy(), arcs.epsilon
@@ -123,7 +123,7 @@ def _iterate(arcs: Arcs, run: Run, state: NDArray[np.uint64]) -> None:
 
 # -------------------------------------------------------------------- edge assembly crossover
 class _Generations:
-    """A population of directed tours and what it takes to mate them."""
+    """A population of directed tours, and the memory for mating them."""
 
     def __init__(self, arcs: Arcs, size: int) -> None:
         self.arcs, self.size = arcs, size
@@ -132,13 +132,16 @@ class _Generations:
         self.work = new_work(arcs.n)
 
     def put(self, at: int, tours: NDArray[np.integer], lengths: NDArray[np.float64]) -> None:
-        """Set tours `at`, at + 1 ..."""
+        """Set tours `at`, `at` + 1, ... of the population: int [m, n], of float64 lengths [m]."""
         for k, tour in enumerate(tours):
             self.population.links[at + k, tour, 0] = np.roll(tour, -1)
         self.lengths[at : at + len(tours)] = lengths
 
     def generation(self, run: Run, state: NDArray[np.uint64], stage: int) -> tuple[int, int, bool]:
-        """Mate each with the next of a random order; returns pairs that differ, tours replaced, and whether it was complete."""
+        """Mate each tour with the next in a random order.
+
+        Returns (pairs that differ, tours replaced, whether the generation was completed).
+        """
         self.population.turn[:] = np.arange(self.size)
         shuffle(state, self.population.turn)
         different = replaced = first = 0
@@ -155,7 +158,7 @@ class _Generations:
         return different, replaced, True
 
     def best(self) -> tuple[NDArray[np.int32], float]:
-        """The shortest tour and its length (in reduced costs)."""
+        """Return the shortest tour, int32 [n], and its length in reduced costs."""
         k = int(self.lengths.argmin())
         tour = np.empty(self.arcs.n, np.int32)
         tour_of(self.population.links[k].reshape(-1), tour, np.empty_like(tour))
@@ -163,7 +166,7 @@ class _Generations:
 
 
 def _evolve(arcs: Arcs, run: Run, state: NDArray[np.uint64], size: int) -> None:
-    """One population after another, each larger than the one before, until the run ends."""
+    """Evolve one population after another, each larger than the last, until the run ends; the first has `size` tours."""
     first: NDArray[np.integer] | None = np.asarray(run.solution)
     while True:
         generations = _Generations(arcs, size)

@@ -1,1 +1,1 @@
-"""Tours made once: space-filling curve, greedy edges, nearest neighbour."""
+"""Construction heuristics: greedy edges and nearest neighbour."""

@@ -1,4 +1,4 @@
-"""Constructions: tours made once, in a few seconds for a million cities, for the searches to begin from."""
+"""Kernels of construction heuristics, whose tours searches begin with; they take a few seconds for a million cities."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -27,7 +27,7 @@ __all__ = [
     "tour_of_fragments",
 ]
 
-_JOINING = 8  # nearest other fragment ends offered to each end, per round of joining
+_JOINING = 8  # nearest ends of other paths considered for each end, per round of joining
 
 
 def nearest_neighbour(metric: Metric, neighbours: NDArray[np.int32], start: int = 0) -> NDArray[np.int32]:
@@ -54,9 +54,15 @@ def greedy_edge(
 ) -> NDArray[np.int32]:
     """Return the greedy-edge tour, int32 [n]: repeatedly, the shortest edge is added that leaves a set of paths.
 
-    Edges come from `neighbours` and `lengths` ([n, K]); the paths that these leave are joined greedily over the nearest
-    ends of other paths, in rounds. With `noise` > 0 each candidate edge's length counts times a number uniform on
-    1 - noise .. 1 + noise from `state` (corl.rng). Ends of the same float32 length are taken in no special order.
+    The paths that the candidate edges leave are joined greedily by edges between nearest ends, in rounds. Edges whose lengths are
+    equal in float32 are taken in the order in which they are listed.
+
+    Args:
+        metric: Metric of n cities.
+        neighbours: int32 [n, K], candidate neighbours, nearest first.
+        lengths: float64 [n, K], their distances.
+        noise: Each candidate edge's length is multiplied by a random number, uniform on 1 - noise .. 1 + noise.
+        state: uint64 [1], the state of the random numbers (corl.rng); needed if `noise` > 0.
     """
     n = len(neighbours)
     link = np.full((n, 2), -1, np.int32)
@@ -102,9 +108,17 @@ def _lists(neighbours, city, other):
 
 @kernel(nogil=True)
 def random_greedy(metric, first, second, weight, noise, state):
-    """A greedy-edge tour, int32 [n], over `candidate_edges` whose weights count times 1 - noise .. 1 + noise at random.
+    """Return a random greedy-edge tour, int32 [n]; a kernel for making many tours.
 
-    A kernel for making many tours: their paths are joined by `chain_fragments`, so n should be under some 50,000.
+    Its paths are joined by `chain_fragments`, so that n should be at most about 50,000.
+
+    Args:
+        metric: Metric of n cities.
+        first: int32 [m], first ends of the candidate edges.
+        second: int32 [m], second ends.
+        weight: float64 [m], their lengths.
+        noise: Each length is multiplied by a random number, uniform on 1 - noise .. 1 + noise.
+        state: uint64 [1], the state of the random numbers.
     """
     n = max(first.max(), second.max()) + 1
     link = np.full((n, 2), -1, np.int32)
@@ -116,19 +130,19 @@ def random_greedy(metric, first, second, weight, noise, state):
 
 @kernel
 def _perturb(weight, noise, state):
-    """Multiply each weight by a number uniform on 1 - noise .. 1 + noise."""
+    """Multiply each weight by a random number, uniform on 1 - noise .. 1 + noise, in place."""
     for e in range(len(weight)):
         weight[e] *= 1.0 + noise * (2.0 * uniform(state) - 1.0)
 
 
 @kernel
 def sorted_order(weight):
-    """int32 [m]: indices by increasing float32 weight, stably (radix sort: 11 bits a pass)."""
+    """Return the indices of float64 `weight` [m] in the order of increasing float32 weight, int32 [m] (stable radix sort)."""
     m = len(weight)
     keys, spare_keys = np.empty(m, np.uint32), np.empty(m, np.uint32)
     order, spare = np.empty(m, np.int32), np.empty(m, np.int32)
     single = weight.astype(np.float32).view(np.uint32)
-    for e in range(m):  # order-preserving map of floats to unsigned integers
+    for e in range(m):  # an order-preserving map of floats to unsigned integers
         bits = single[e]
         keys[e] = np.uint32(~bits) if bits >> np.uint32(31) else np.uint32(bits | np.uint32(0x80000000))
         order[e] = e
@@ -153,8 +167,14 @@ def sorted_order(weight):
 def join_edges(first, second, order, link, far):
     """Add edges in the given order, in place, if they join ends of two different paths.
 
-    `link` int32 [n, 2]: the neighbours on the path, -1 where free (slot 0 is filled first); `far` int32 [n]: for an end of
-    a path its other end (a single city is its own). After Bentley, Fast algorithms for geometric TSPs (1992), section 2.
+    After Bentley, Fast algorithms for geometric TSPs (1992), section 2.
+
+    Args:
+        first: int32 [m], first ends of the edges.
+        second: int32 [m], second ends.
+        order: int32 [k], the edges to consider, in this order.
+        link: int32 [n, 2], the neighbours of each city on its path, -1 if it has fewer; slot 0 is filled first.
+        far: int32 [n], for an end of a path its other end; a single city is its own.
     """
     for e in order:
         a, b = first[e], second[e]
@@ -165,19 +185,19 @@ def join_edges(first, second, order, link, far):
 
 @kernel
 def tour_of_fragments(link, ends):
-    """The tour, int32 [n], that runs along the paths of `link` one after another, as their ends first appear in `ends`."""
+    """Return the tour, int32 [n], that consists of the paths of `link` in the order in which their ends appear in `ends`."""
     n = len(link)
     tour = np.empty(n, np.int32)
-    seen = np.zeros(n, np.bool_)
+    visited = np.zeros(n, np.bool_)
     m = 0
     for start in ends:
-        if seen[start] or link[start, 1] >= 0:
+        if visited[start] or link[start, 1] >= 0:
             continue
         city, previous = start, -1
         while city >= 0:
             tour[m] = city
             m += 1
-            seen[city] = True
+            visited[city] = True
             following = link[city, 0] if link[city, 0] != previous else link[city, 1]
             previous, city = city, following
     return tour
@@ -185,9 +205,10 @@ def tour_of_fragments(link, ends):
 
 @kernel
 def chain_fragments(metric, link, start):
-    """The tour, int32 [n], that begins near city `start`, runs along its path, goes on to the nearest end of another ...
+    """Return a tour, int32 [n], that joins the paths of `link`, each time continuing to the nearest end of another path.
 
-    For the m paths of `link` this looks at m**2 pairs of ends: for the few per cent of n that greedy edges leave.
+    It begins with the last end of a path whose city is at most `start` (or the first end). With m paths it takes O(m^2) time;
+    greedy edges leave a few per cent of n paths.
     """
     n = len(link)
     tour = np.empty(n, np.int32)
@@ -213,7 +234,7 @@ def chain_fragments(metric, link, start):
         other = -1
         for i in range(left):
             if ends[i] == previous:
-                other = i  # the end arrived at: not free any more
+                other = i  # the end of the path just added, which is no longer free
         if other >= 0:
             left -= 1
             ends[other] = ends[left]
@@ -226,6 +247,7 @@ def chain_fragments(metric, link, start):
 
 @kernel
 def _nearest_neighbour_matrix(matrix, neighbours, start):
+    """Return the nearest-neighbour tour on a matrix; see `nearest_neighbour`."""
     n, k = neighbours.shape
     tour = np.empty(n, np.int32)
     visited = np.zeros(n, np.bool_)
@@ -249,6 +271,7 @@ def _nearest_neighbour_matrix(matrix, neighbours, start):
 
 @kernel
 def _nearest_neighbour_points(metric, neighbours, start, tree):
+    """Return the nearest-neighbour tour of points in a `live_tree`; see `nearest_neighbour`."""
     n, k = neighbours.shape
     tour = np.empty(n, np.int32)
     visited = np.zeros(n, np.bool_)

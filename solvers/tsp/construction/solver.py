@@ -1,4 +1,4 @@
-"""Two constructions as solvers: the baselines that every search should beat."""
+"""Two construction heuristics as solvers, baselines for every search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NearestNeighbour(Solver):
     """The tour that always continues to the nearest unvisited city; about 25 % above the optimum on uniform cities."""
 
     start: int = option(0, "The city to begin at, taken modulo n.", low=0)
-    candidates: int = option(8, "Nearest neighbours that are looked at before the search over all cities.", low=1)
+    candidates: int = option(8, "Nearest neighbours that are considered before the search over all cities.", low=1)
 
     limit_free: ClassVar[bool] = True
     alike: ClassVar[int] = 3
@@ -83,7 +83,7 @@ def _construct_greedy(instance: TspInstance, candidates: int) -> np.ndarray:
 
 
 def tiny_like(instance: TspInstance) -> TspInstance:
-    """24 cities of the instance's kind, 14 of them equal: solving it compiles every kernel used for that kind."""
+    """Return an instance of 24 cities, 14 of them equal, whose solving compiles every kernel for the given instance's kind."""
     from corl.problems.tsp.instance import TspInstance
 
     rng = np.random.default_rng(0)

@@ -1,1 +1,1 @@
-"""Edge assembly crossover: the solver, then its kernels from a generation down to a cycle."""
+"""Edge assembly crossover: the solver, and its kernels from a generation down to an AB-cycle."""

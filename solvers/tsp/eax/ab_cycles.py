@@ -1,7 +1,8 @@
 """AB-cycles of two tours: Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the TSP,
 INFORMS J. Computing 25 (2013), section 2.2, steps 1 and 2.
 
-An AB-cycle is a closed walk whose edges belong to tour A and to tour B in turn; the common edges of A and B are in none:
+E_A and E_B are the edges of tours A and B, and G_AB is the graph of (E_A | E_B) - (E_A & E_B), the edges that are not common. An
+AB-cycle is a closed walk in G_AB whose edges belong to A and to B in turn:
 
     a ===== b        === edges of A      a = b - c = d - a is an AB-cycle. To apply it to A means to remove its
     |       |         |  edges of B      A-edges, (a b) and (c d), and to add its B-edges, (b c) and (d a). Every city
@@ -30,16 +31,16 @@ class Cycles(NamedTuple):
     """[2 n + 2] cycle c is cities[starts[c]:starts[c + 1]]: its edges are of A, B, A, ..., from an A-edge on."""
     starts: NDArray[np.int32]
     """[n + 2] the index in `cities` at which each cycle begins."""
-    rest: NDArray[np.int32]
-    """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours by edges that are not common and not yet used."""
+    unused: NDArray[np.int32]
+    """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours by edges of G_AB that are not yet in a cycle or in the walk."""
     degree: NDArray[np.int8]
-    """[n, 2] the number of entries of `rest` in use."""
-    seen: NDArray[np.int32]
-    """[n, 2] the even (odd) step of the walk at which the city is reached, -1 if it is not. All -1 between calls."""
+    """[n, 2] the number of entries of `unused` in use."""
+    reached: NDArray[np.int32]
+    """[n, 2] the even (0) and the odd (1) step of the walk at which each city is reached, -1 if none. All -1 between calls."""
     walk: NDArray[np.int32]
     """[2 n + 2] the cities of the walk."""
     active: NDArray[np.int32]
-    """[n] cities with an edge in `rest`."""
+    """[n] cities with an edge in `unused`."""
 
 
 def cycles_of(n: int) -> Cycles:
@@ -48,9 +49,9 @@ def cycles_of(n: int) -> Cycles:
     return Cycles(
         cities=np.empty(2 * n + 2, int32),
         starts=np.zeros(n + 2, int32),
-        rest=np.empty((n, 2, 2), int32),
+        unused=np.empty((n, 2, 2), int32),
         degree=np.zeros((n, 2), np.int8),
-        seen=np.full((n, 2), -1, int32),
+        reached=np.full((n, 2), -1, int32),
         walk=np.empty(2 * n + 2, int32),
         active=np.empty(n, int32),
     )
@@ -58,7 +59,7 @@ def cycles_of(n: int) -> Cycles:
 
 @kernel
 def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles, state: NDArray[np.uint64]) -> int:
-    """Partition the edges of A and B that are not common into AB-cycles at random; return the number of cycles.
+    """Partition the edges of G_AB into AB-cycles at random; return the number of cycles.
 
     A walk from a random city follows edges of A and B in turn, chosen at random if there are two. When it comes to a city that
     it has reached before at a step of the same parity, the part since then is an AB-cycle, which is removed from the walk.
@@ -69,42 +70,42 @@ def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: 
         cycles: Receives the cycles in `cities` and `starts`.
         state: uint64 [1], the state of the random numbers (corl.rng).
     """
-    cities, starts, rest, degree, seen, walk, active = cycles
+    cities, starts, unused, degree, reached, walk, active = cycles
     count = _differences(links_a, links_b, cycles)
     found = written = 0
     starts[0] = 0
     if count == 0:
         return 0
     first = below(state, count)
-    coins, tossed = np.uint64(0), 64
+    bits, used_bits = np.uint64(0), 64
     for q in range(count):
         origin = active[first + q if first + q < count else first + q - count]
         while degree[origin, 0] > 0:
             step = 0
             walk[0] = origin
-            seen[origin, 0] = 0
+            reached[origin, 0] = 0
             while True:
                 parent = step & 1
                 u = walk[step]
                 side = np.int64(0)
                 if degree[u, parent] == 2:
-                    if tossed == 64:
-                        coins, tossed = next_u64(state), 0
-                    side = np.int64(coins & np.uint64(1))
-                    coins >>= np.uint64(1)
-                    tossed += 1
-                v = rest[u, parent, side]
+                    if used_bits == 64:
+                        bits, used_bits = next_u64(state), 0
+                    side = np.int64(bits & np.uint64(1))
+                    bits >>= np.uint64(1)
+                    used_bits += 1
+                v = unused[u, parent, side]
                 degree[u, parent] -= 1
                 if side == 0:
-                    rest[u, parent, 0] = rest[u, parent, 1]
+                    unused[u, parent, 0] = unused[u, parent, 1]
                 degree[v, parent] -= 1
-                if rest[v, parent, 0] == u:
-                    rest[v, parent, 0] = rest[v, parent, 1]
+                if unused[v, parent, 0] == u:
+                    unused[v, parent, 0] = unused[v, parent, 1]
                 step += 1
                 walk[step] = v
-                before = seen[v, step & 1]
+                before = reached[v, step & 1]
                 if before < 0:
-                    seen[v, step & 1] = step
+                    reached[v, step & 1] = step
                     continue
                 for i in range(before + (before & 1), step):  # from an even step, whose edge is A's
                     cities[written] = walk[i]
@@ -115,36 +116,36 @@ def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: 
                 found += 1
                 starts[found] = written
                 for i in range(before + 1, step):
-                    seen[walk[i], i & 1] = -1
+                    reached[walk[i], i & 1] = -1
                 step = before
                 if before == 0:
-                    seen[origin, 0] = -1
+                    reached[origin, 0] = -1
                     break
     return found
 
 
 @kernel
 def _differences(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles) -> int:
-    """Fill `rest`, `degree` and `active` with the edges that are not common; return the number of active cities."""
-    _cities, _starts, rest, degree, _seen, _walk, active = cycles
+    """Fill `unused`, `degree` and `active` with the edges of G_AB; return the number of active cities."""
+    _cities, _starts, unused, degree, _reached, _walk, active = cycles
     count = 0
     for v in range(len(links_a)):
         a0, a1, b0, b1 = links_a[v, 0], links_a[v, 1], links_b[v, 0], links_b[v, 1]
         d = 0
         if a0 != b0 and a0 != b1:
-            rest[v, 0, 0] = a0
+            unused[v, 0, 0] = a0
             d = 1
         if a1 != b0 and a1 != b1:
-            rest[v, 0, d] = a1
+            unused[v, 0, d] = a1
             d += 1
         degree[v, 0] = degree[v, 1] = d
         if d > 0:
             e = 0
             if b0 != a0 and b0 != a1:
-                rest[v, 1, 0] = b0
+                unused[v, 1, 0] = b0
                 e = 1
             if b1 != a0 and b1 != a1:
-                rest[v, 1, e] = b1
+                unused[v, 1, e] = b1
             active[count] = v
             count += 1
     return count

@@ -97,6 +97,7 @@ def apply(links, changes, count):
 
 @kernel(inline=True)
 def _replace(links, city, old, new):
+    """Replace the neighbour `old` of a city by `new`, in place."""
     links[city, 0 if links[city, 0] == old else 1] = new
 
 
@@ -222,8 +223,9 @@ def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest,
     """Return the best exchange of (u u2) in sub-tour `smallest` and (v v2) outside for (u v) and (u2 v2).
 
     Returns (gain, u, u2, v, v2, sub-tour of v); u is -1 if no exchange gains more than `above` (mostly a negative number).
-    At one end of a good exchange, (u, u2) or
-    (v, v2), half of its gain is made; both ends of (u, u2) are in the sub-tour, so partners are tried no further than that.
+
+    Candidates v of u are tried only as long as the longer edge at u exceeds (u v) by more than half of the best gain so far. Both
+    ends of (u u2) are tried as u.
     """
     n = len(work.order)
     cut, subtour = work.cut, work.subtour

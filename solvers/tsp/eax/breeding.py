@@ -21,14 +21,14 @@ from corl.solvers.tsp.tours.renumbering import Renumbered
 
 __all__ = ["Breeding"]
 
-_LOOKS = 20_000  # cities that the local search examines between two readings of the clock
+_CITIES_PER_CALL = 20_000  # cities that the local search examines between two readings of the clock
 _MEMORY = 1 << 30  # bytes for the population's links
-_BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # of the time limit, and seconds: what the bound may take
-_BOUND_SECONDS = 4e-5  # per city: less than this is not enough for a good one (as in ils)
-_QUADRANT_SECONDS = 4e-5  # per city: under shorter limits the neighbours are simply the nearest, found in a third of the time
+_BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # share of the time limit that the bound may take, and at least these seconds
+_BOUND_SECONDS = 4e-5  # seconds per city below which no bound is computed (as in ils)
+_QUADRANT_SECONDS = 4e-5  # seconds per city; with shorter limits neighbours are the nearest ones, found in a third of the time
 _LEAST, _MOST = 20, 1000  # tours in a population of automatic size
 _EPOCH_STARTS = 6.0  # an epoch at n = 1000 takes this many times as long as its start tours (measured)
-_PLACE = 1000  # cities for each child that a mating takes over
+_PLACE = 1000  # cities of the tour for each child that one mating accepts
 _EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (estimated)
 
 
@@ -56,7 +56,18 @@ class Breeding:
         children: int = 30,
         noise: float = 0.3,
     ) -> None:
-        """Begin with these distances and candidate neighbours; best tours are reported in the numbers `cities`."""
+        """Prepare the run.
+
+        Args:
+            run: The run.
+            cities: int32 [n], the number in which each city is reported.
+            metric: Metric of n cities.
+            near: int32 [n, K], candidate neighbours, nearest first.
+            lengths: float64 [n, K], their distances.
+            least: Gains up to this are treated as rounding errors.
+            children: Children tried for each pair of parents.
+            noise: Of edge lengths in random start tours.
+        """
         self.run, self.n, self.cities, self.metric = run, len(cities), cities, metric
         self.neighbours, self.lengths, self.least = near, lengths, least
         self.children, self.noise = children, noise
@@ -69,13 +80,13 @@ class Breeding:
         self.waiting: list[NDArray[np.int32]] = []
         """Tours that enter the next population."""
         self.elite: Population = population_of(0, self.n)
-        self.best, self.best_tour, self.untold = np.inf, self.cities, False
+        self.best, self.best_tour, self.unreported = np.inf, self.cities, False
         self.paced = False
         """Whether tours that would not converge in time are dropped from the population."""
         self.pace: Pace | None = None
 
     def first_tour(self) -> None:
-        """Report a greedy tour, then the same after 3-opt, which enters the first population, as a warm start does."""
+        """Report a greedy tour; after 3-opt it enters the first population, and so does a warm start."""
         tour = greedy_edge(self.metric, self.neighbours, self.lengths)
         self.run.report(self.cities[tour])
         self.waiting = [tour]
@@ -132,7 +143,7 @@ class Breeding:
         while self.search.queue.ring[1] > 0:
             if self.run.should_stop:
                 return None
-            length -= improve(self.metric, self.neighbours, self.lengths, self.search, self.least, _LOOKS)
+            length -= improve(self.metric, self.neighbours, self.lengths, self.search, self.least, _CITIES_PER_CALL)
         return float(length)
 
     def start_population(self, size: int) -> bool:
@@ -194,8 +205,8 @@ class Breeding:
         """Return, for the last generation, the children that replaced their parent and the AB-cycles found."""
         return int(self.mating.tally[0]), int(self.mating.tally[1])
 
-    def blur(self) -> None:
-        """Make the next start tours more different, because the last ones were identical."""
+    def increase_noise(self) -> None:
+        """Increase the noise, so that the next start tours differ more; the last ones were identical."""
         self.noise = min(1.0, 2.0 * self.noise + 0.1)
 
     def best_length(self) -> float:
@@ -218,9 +229,9 @@ class Breeding:
     # ---------------------------------------------------------------- the best tour
     def report(self, only_when_due: bool = False) -> None:
         """Report the best tour to the run, unless it has been reported."""
-        if self.untold and not (only_when_due and not self.run.report_due):
+        if self.unreported and not (only_when_due and not self.run.report_due):
             self.run.report(self.best_tour)
-            self.untold = False
+            self.unreported = False
 
     def _note_best(self) -> None:
         """Keep the population's best tour if it is a new best. Called at points that do not depend on the size of grants."""
@@ -228,7 +239,7 @@ class Breeding:
             self.best = self.best_length()
             order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
             order_of(self.population.links[int(np.argmin(self.population.lengths))], order, position)
-            self.best_tour, self.untold = self.cities[order], True
+            self.best_tour, self.unreported = self.cities[order], True
 
     def report_bound(self) -> None:
         """Report a Held-Karp bound, computed in a twentieth of the time, if that suffices for one."""

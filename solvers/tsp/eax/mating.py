@@ -1,4 +1,4 @@
-"""The generations of EAX: pairs of tours are mated, and a child that improves on its parent A takes A's place.
+"""The generations of EAX: pairs of tours are mated, and the best child replaces its parent A if it is better.
 
 Nagata & Kobayashi, INFORMS J. Computing 25 (2013): sections 2.1 (generation model), 3.1 (stage 1, single AB-cycles),
 3.2 (selection by entropy) and, simplified, 3.3 (stage 2, blocks of AB-cycles).
@@ -159,7 +159,7 @@ def _collect(links, mating, size, changed):
 # ---------------------------------------------------------------- stage 2
 @kernel
 def _own_cities(mating, found):
-    """Note for every city the (at most two) AB-cycles that pass through it."""
+    """Write to `owner` the AB-cycles, at most two, that pass through each city."""
     cities, starts, owner = mating.cycles.cities, mating.cycles.starts, mating.owner
     for c in range(found):
         mating.marked[c] = 0
@@ -172,6 +172,7 @@ def _own_cities(mating, found):
 
 @kernel
 def _disown_cities(mating, found):
+    """Reset `owner` to -1 for the cities of all AB-cycles."""
     for i in range(mating.cycles.starts[found]):
         mating.owner[mating.cycles.cities[i]] = -1
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 __all__ = ["Pace"]
 
-_FALL = 0.034  # of the mean length: how much shorter the tours of a population become, from 3-opt starts (measured, 3.2 to 3.4 %)
-_ABOVE = 1.0075  # times the Held-Karp bound: a mean that they come to at least
-_TAIL = 1.5  # times the generations that the present fall would take: towards the end it is slower, but generations cheaper
-_FIRST = 4  # generations after which it is asked for the first time; then again after twice as many
+_FALL = 0.034  # share of the mean length by which tours become shorter, from 3-opt starts to convergence (measured, 3.2 to 3.4 %)
+_ABOVE = 1.0075  # the mean length at convergence is at least this times the Held-Karp bound
+_TAIL = 1.5  # factor of the time at the current speed: the fall slows down towards the end, but generations become cheaper
+_FIRST = 4  # generations before the first estimate; each further one follows after twice as many
 
 
 class Pace:

@@ -1,7 +1,7 @@
 """A population of tours for EAX, the frequency of each edge in it, and the evaluation of children by entropy.
 
-Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 3.3: selection by the entropy of edges. Directed tours have arcs for
-edges (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with Applications 39, 2012).
+Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 3.3: selection by the entropy of edges. The edges of directed tours
+are arcs (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with Applications 39, 2012).
 """
 
 # mypy: allow-untyped-defs
@@ -19,8 +19,8 @@ from corl.jit import kernel
 __all__ = ["Population", "count_changes", "count_edges", "gain_per_entropy", "population_of", "put_tour"]
 
 _SLOTS = 24  # different neighbours of one city that are counted; a population of local optima has far fewer
-_DENSE = 1000  # cities up to which arcs are counted in a table of all, 4 MB at most
-_FLAT = 1e9  # a child that costs no entropy counts as if it cost 1e-9
+_DENSE = 1000  # cities up to which arcs are counted in an n x n table, of 4 MB at most
+_FLAT = 1e9  # 1 / the least loss of entropy: a smaller loss counts as this
 
 
 class Population(NamedTuple):
@@ -29,7 +29,7 @@ class Population(NamedTuple):
     links: NDArray[np.int32]
     """[P, n, 2] the two neighbours of every city; [P, n, 1] its successor in directed tours."""
     lengths: NDArray[np.float64]
-    """[P]"""
+    """[P] the lengths of the tours."""
     turn: NDArray[np.int32]
     """[P] the order in which the tours are mated in this generation: parent A is turn[i], parent B turn[i + 1]."""
     edges: NDArray[np.int32]

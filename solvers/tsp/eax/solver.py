@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Eax", "epoch"]
 
-_PROGRAMME_CITIES = 9  # cities up to which start tours are often identical; dynamic programming takes no time
+_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which start tours are often identical; dynamic programming takes no time
 _FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned)
 _IDLE = 8  # generations without any replacement that end an epoch
 _STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
 _SLOW = 0.05  # ... when a smaller share of the population is replaced; 4 times as many otherwise (tuned)
-_MOST_CITIES = 50_000  # beyond, a population takes hours to converge: ils is the better one by far
+_MOST_CITIES = 50_000  # with more, a population takes hours to converge, and ils is far better
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class Eax(Solver):
     )
     candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
     per_quadrant: int = option(
-        2, "So many of them from each quadrant around the city, in the plane; 0: simply the nearest.", low=0
+        2, "How many of them come from each quadrant around the city, in the plane; 0: the nearest ones only.", low=0
     )
     children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
-    noise: float = option(0.3, "How much the lengths of edges are blurred when the start tours are made.", low=0, high=1)
+    noise: float = option(
+        0.3, "Relative noise of edge lengths in the construction of start tours, which makes them different.", low=0, high=1
+    )
 
     alike: ClassVar[int] = 24
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
@@ -69,13 +71,13 @@ class Eax(Solver):
         epoch(breeding, 20)  # without the bound, which could prove the first tour optimal and end the run
         breeding.run = Run(Tsp(), tiny, iterations=1)
         breeding.report_bound()
-        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+        if instance.n < tiny.n:  # the bound of few cities, and dynamic programming, use other kernels
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
         from corl.solvers.tsp.eax.breeding import Breeding
 
-        if instance.n <= _PROGRAMME_CITIES:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             from corl.problems.tsp.metric import metric_of
             from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
@@ -112,7 +114,7 @@ def epoch(breeding: Breeding, size: int) -> None:
         idle = 0 if replaced else idle + 1
         stale, best = (0, breeding.best_length()) if breeding.best_length() < best else (stale + 1, best)
         if cycles == 0 and idle == 1 and stage == 1 and stale == 0:  # in the first generation
-            breeding.blur()
+            breeding.increase_noise()
         size = breeding.fit(size) if stage == 1 else size
         if cycles == 0 or idle >= _IDLE or (stage == 2 and stale >= (_STALE if replaced < _SLOW * size else 4 * _STALE)):
             break

@@ -1,7 +1,7 @@
-"""Sub-tours of an unfinished child, as runs of segments between the cuts that an E-set makes in its parent's order of the cities.
+"""Sub-tours of an intermediate child, as sets of segments of parent A between the edges that an E-set removes.
 
-Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, step 5, localised as in section 3.1; of tours in either
-direction and of directed ones.
+Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, step 5, localised as in section 3.1; for symmetric and for
+asymmetric instances.
 """
 
 from __future__ import annotations
@@ -29,7 +29,15 @@ def smallest_subtour(size: NDArray[np.int32], subtours: int) -> int:
 
 @kernel(inline=True)
 def absorb(subtour: NDArray[np.int32], size: NDArray[np.int32], segments: int, gone: int, other: int) -> None:
-    """Make the segments of sub-tour `gone` part of another."""
+    """Make the segments of sub-tour `gone` part of sub-tour `other`, in place.
+
+    Args:
+        subtour: int32 [at least segments], the sub-tour of each segment.
+        size: int32 [sub-tours], their numbers of cities.
+        segments: The number of segments.
+        gone: The sub-tour that ends.
+        other: The sub-tour that grows.
+    """
     for r in range(segments):
         if subtour[r] == gone:
             subtour[r] = other

@@ -1,8 +1,8 @@
 """Sequential 3-opt over candidate neighbours, with a queue of cities still to examine.
 
-Moves are searched without changing the tour (gain criterion of Lin & Kernighan, Oper. Res. 21 (1973)); only an improving move is
-carried out, by reversals. The names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6) are removed, and
-(t2 t3), (t4 t5), (t6 t1) added.
+Moves are searched for without changing the tour, by the gain criterion of Lin & Kernighan, Oper. Res. 21 (1973); only an
+improving move is carried out, by reversals. The names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6) are removed,
+and (t2 t3), (t4 t5), (t6 t1) are added.
 """
 
 # mypy: allow-untyped-defs
@@ -46,14 +46,14 @@ def begin(search, order):
 
 
 @kernel(borrow=True, nogil=True)
-def improve(metric, neighbours, lengths, search, least, looks):
-    """Improve the tour in place until the queue is empty or `looks` cities were examined; return the total gain.
+def improve(metric, neighbours, lengths, search, least, cities):
+    """Improve the tour in place until the queue is empty or `cities` cities were examined; return the total gain.
 
     Gains up to `least` are treated as rounding errors. Requires n >= 5.
     """
     total = 0.0
-    while search.queue.ring[1] > 0 and looks > 0:
-        looks -= 1
+    while search.queue.ring[1] > 0 and cities > 0:
+        cities -= 1
         city = next_in_queue(search.queue)
         while True:
             gain, count = _improve(metric, neighbours, lengths, search, city, least)
@@ -77,6 +77,7 @@ def _steps(tour, a, b, forward):
 
 @kernel(borrow=True)
 def _touch(search, t1, t2, t3, t4, t5, t6):
+    """Write the ends of the edges of a move to `touched`."""
     search.touched[0], search.touched[1], search.touched[2] = t1, t2, t3
     search.touched[3], search.touched[4], search.touched[5] = t4, t5, t6
 
@@ -120,7 +121,11 @@ def _improve(metric, neighbours, lengths, search, t1, least):
 
 @kernel(borrow=True)
 def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least):
-    """The path is t1 | t2 .. t4 | t3 ..: with t2 .. t4 reversed, a second 2-opt move from t4. Returns the gain or 0."""
+    """Make the first improving 3-opt move that consists of two 2-opt moves; return the gain, 0 if there is none.
+
+    The tour is t1 | t2 .. t4 | t3 ..; the first move reverses t2 .. t4, the second one begins at t4. `gain2` is
+    |t1 t2| - |t2 t3| + |t3 t4|.
+    """
     span = _steps(search.tour, t2, t4, forward)
     for c in range(neighbours.shape[1]):
         t5 = neighbours[t4, c]
@@ -144,7 +149,10 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
 
 @kernel(borrow=True)
 def _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least):
-    """The path is t1 | t2 .. t3 | t4 ..: an edge (t5 t6) within t2 .. t3 is cut. Returns the gain or 0."""
+    """Make the first improving 3-opt move whose first exchange leaves two cycles; return the gain, 0 if there is none.
+
+    The tour is t1 | t2 .. t3 | t4 ..; the third edge removed is (t5 t6), within t2 .. t3. `gain2` as above.
+    """
     span = _steps(search.tour, t2, t3, forward)
     for c in range(neighbours.shape[1]):
         t5 = neighbours[t4, c]

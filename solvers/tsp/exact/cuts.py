@@ -1,7 +1,7 @@
-"""The subtour relaxation of a symmetric TSP on the complete graph: LP on few edges, cuts found by minimum cuts, priced out.
+"""The subtour relaxation of a symmetric TSP on the complete graph (Dantzig, Fulkerson & Johnson 1954).
 
-Dantzig, Fulkerson & Johnson 1954. The bound is computed from the dual values over all edges, so it holds whatever the
-tolerances of the LP solver.
+The LP begins with few edges; violated subtour cuts are found by minimum cuts, and missing edges are added by pricing. The bound
+is computed from the dual values over all edges, so that it is valid for any tolerances of the LP solver.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from corl.jit import kernel
 
 __all__ = ["Relaxation", "sides_below"]
 
-_VIOLATED = 2.0 - 1e-4  # a cut with less than this is worth adding
-_PRICED_IN = 2  # edges per city that join the LP in one round, at most
-_SLACK_ROUNDS = 3  # a cut with dual value 0 for so many solves in a row leaves the LP
+_VIOLATED = 2.0 - 1e-4  # a cut of less weight than this is added
+_PRICED_IN = 2  # most edges per city that are added to the LP in one round
+_SLACK_ROUNDS = 3  # a cut whose dual value is 0 in this many consecutive solutions is removed from the LP
 
 
 @dataclass
@@ -32,20 +32,21 @@ class Relaxation:
     edges: NDArray[np.int64]
     """[m, 2] edges in the LP, i < j."""
     sides: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), np.bool_))
-    """[k, n] the vertex sets of the cuts."""
+    """[k, n] the vertex sets S of the cuts."""
     bound: float = -np.inf
+    """The best bound so far."""
     reduced: NDArray[np.float64] | None = None
-    """[n, n] reduced costs that belong to `bound`."""
+    """[n, n] the reduced costs of `bound`."""
 
-    def solve(self, should_stop: Callable[[], bool], tell: Callable[[float], object]) -> bool:
-        """Cut and price until neither finds anything; call `tell` with each better bound. Return False if stopped before."""
+    def solve(self, should_stop: Callable[[], bool], report: Callable[[float], object]) -> bool:
+        """Add cuts and edges until there are none to add, and call `report` with each better bound; return False if stopped."""
         n = len(self.matrix)
         self.sides = np.zeros((0, n), np.bool_)
         idle = np.zeros(0, np.int64)
         while not should_stop():
             x, prices, duals = self._solve_lp()
             if self._bound(prices, duals):
-                tell(self.bound)
+                report(self.bound)
             priced = self._price(prices, duals)
             weights = np.zeros((n, n))
             weights[self.edges[:, 0], self.edges[:, 1]] = x
@@ -61,17 +62,17 @@ class Relaxation:
         return False
 
     def rows(self) -> sparse.csr_matrix:
-        """The cuts as rows over `edges`."""
+        """Return the cuts as rows over `edges`, [k, m]."""
         i, j = self.edges.T
         return sparse.csr_matrix((self.sides[:, i] != self.sides[:, j]).astype(np.float64))
 
     def degree_rows(self) -> sparse.csr_matrix:
-        """One row a city over `edges`."""
+        """Return the degree constraints as rows over `edges`, [n, m]."""
         m = len(self.edges)
         return sparse.csr_matrix((np.ones(2 * m), (self.edges.T.ravel(), np.tile(np.arange(m), 2))), (len(self.matrix), m))
 
     def _solve_lp(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The LP's x and the dual values of cities and cuts."""
+        """Return the LP's solution x [m] and the dual values of cities [n] and cuts [k]."""
         i, j = self.edges.T
         k = len(self.sides)
         result = linprog(
@@ -87,7 +88,7 @@ class Relaxation:
         return result.x, result.eqlin.marginals, np.maximum(duals, 0.0)
 
     def _reduced(self, prices: NDArray[np.float64], duals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Reduced costs of all edges, [n, n]."""
+        """Return the reduced costs of all edges, [n, n], for the dual values of cities and cuts."""
         s = self.sides.astype(np.float64)
         weighted = s * duals[:, None]
         alone = weighted.sum(0)
@@ -96,7 +97,7 @@ class Relaxation:
         return reduced
 
     def _bound(self, prices: NDArray[np.float64], duals: NDArray[np.float64]) -> bool:
-        """Lagrangian bound of these dual values on the complete graph; kept if it is the best."""
+        """Compute the Lagrangian bound of dual values on the complete graph; keep it and return True if it is the best."""
         reduced = self._reduced(prices, duals)
         np.fill_diagonal(reduced, 0.0)
         total = 2.0 * prices.sum() + 2.0 * duals.sum() + np.minimum(reduced, 0.0).sum() / 2
@@ -107,7 +108,7 @@ class Relaxation:
         return True
 
     def _price(self, prices: NDArray[np.float64], duals: NDArray[np.float64]) -> NDArray[np.int64] | None:
-        """Edges outside the LP with negative reduced cost, the worst first, [p, 2]; None if there is none."""
+        """Return the edges outside the LP of negative reduced cost, the least first, int64 [p, 2]; None if there is none."""
         n = len(self.matrix)
         reduced = np.triu(self._reduced(prices, duals), 1)
         reduced[self.edges[:, 0], self.edges[:, 1]] = 0.0
@@ -119,9 +120,9 @@ class Relaxation:
 
 
 def sides_below(weights: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
-    """Vertex sets whose cut in the graph `weights` [n, n] weighs less than `most`, bool [k, n], without repeats.
+    """Return different vertex sets whose cuts in the graph `weights` [n, n] weigh less than `most`, bool [k, n].
 
-    Those that Stoer & Wagner's algorithm (1997) meets; none only if the minimum cut is not below `most`.
+    They are the cuts that Stoer & Wagner's algorithm (1997) finds: at least one, if the minimum cut weighs less than `most`.
     """
     sides = _stoer_wagner(weights.copy(), most)
     sides ^= sides[:, :1]  # city 0 outside
@@ -130,7 +131,7 @@ def sides_below(weights: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
 
 @kernel
 def _stoer_wagner(weights: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
-    """All cuts of the phases that weigh less than `most`, bool [k, n]; overwrites weights."""
+    """Return the cuts of all phases that weigh less than `most`, bool [k, n]; overwrites `weights`."""
     n = len(weights)
     member = np.eye(n) > 0.5
     alive = np.arange(n)

@@ -1,4 +1,4 @@
-"""Held & Karp's dynamic programme (1962; Bellman 1962): a shortest tour of up to a dozen cities, symmetric or not."""
+"""Held & Karp's dynamic programme (1962; Bellman 1962): a shortest tour of up to a dozen cities, symmetric or asymmetric."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["shortest_tour"]
 
 @kernel
 def shortest_tour(metric: Metric, n: int) -> NDArray[np.int32]:
-    """An optimal tour of cities 0..n-1: int32 [n], starting at city 0. O(2^n n^2) time and 9 n 2^(n-1) bytes.
+    """Return an optimal tour of cities 0..n-1, int32 [n], from city 0, in O(2^n n^2) time and 9 n 2^(n-1) bytes.
 
-    path[s, j] is the shortest path from city 0 through all of the set s of cities 1..n-1 (bit j: city j + 1), ending at j.
+    path[s, j] is the length of a shortest path from city 0 through the set s of cities (bit j: city j + 1) to city j + 1.
     """
     tour = np.zeros(n, np.int32)
     m = n - 1

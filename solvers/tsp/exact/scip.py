@@ -1,4 +1,4 @@
-"""The integer programme of exact_branch in SCIP, with sub-tour elimination as a constraint handler."""
+"""The integer programme of branch and cut in SCIP, with sub-tour elimination by a constraint handler."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from corl.solvers.tsp.exact.cuts import Relaxation, sides_below
 
 __all__ = ["Programme"]
 
-_VIOLATED = 2.0 - 1e-3  # a cut in an LP solution with less than this is separated
-_CONNECTED = 1.0  # in an integral one: no edge at all
+_VIOLATED = 2.0 - 1e-3  # a cut of less weight than this in an LP solution is added
+_CONNECTED = 1.0  # a cut of less weight than this in an integral solution has no edges
 
 
 class Programme:
-    """min c x over the edges of a relaxation, its cuts and all others like them, for tours shorter than `limit`."""
+    """min c x over the edges of a relaxation, subject to degrees and all subtour cuts, for tours shorter than `limit`."""
 
     def __init__(self, relaxation: Relaxation, needed: NDArray[np.bool_], limit: float, seconds: float) -> None:
         self.bound = -math.inf
-        """The dual bound so far, as the handler last saw it."""
+        """The dual bound at the last call of the constraint handler."""
         self._limit = limit
         self._model = model = pyscipopt.Model()
         model.hideOutput()
@@ -46,15 +46,15 @@ class Programme:
         )  # fmt: skip
 
     def solve(self) -> None:
-        """Run SCIP; blocks, without the interpreter's lock."""
+        """Run SCIP; blocks until it ends, without holding the interpreter's lock."""
         self._model.optimizeNogil()
 
     def stop(self) -> None:
-        """Ask `solve` to return; from any thread."""
+        """Ask `solve` to return; may be called from any thread."""
         self._model.interruptSolve()
 
     def chosen(self) -> NDArray[np.bool_] | None:
-        """The edges of the best tour shorter than the limit, bool [m]; None if none was found."""
+        """Return the edges of the best tour that is shorter than the limit, bool [m]; None if none was found."""
         model = self._model
         if model.getNSols() == 0:
             return None
@@ -63,7 +63,7 @@ class Programme:
         return chosen if model.getSolObjVal(solution) < self._limit else None
 
     def final_bound(self) -> float:
-        """A bound on the tours over these edges that are shorter than the limit; inf if there are none."""
+        """Return a lower bound on the tours over these edges that are shorter than the limit; inf if there are none."""
         if self._model.getStatus() == "infeasible":
             return math.inf
         bound = float(self._model.getDualbound())
@@ -71,20 +71,20 @@ class Programme:
 
 
 class _Subtours(pyscipopt.Conshdlr):
-    """One handler for all sub-tours: no constraint objects, rows made where a solution violates them."""
+    """One handler for all subtour cuts: it has no constraint objects, and adds rows that a solution violates."""
 
     def __init__(self, programme: Programme, edges: NDArray[np.int64], n: int) -> None:
         self._programme, self._edges, self._n = programme, edges, n
 
     def _sides(self, solution: Any, most: float) -> NDArray[np.bool_]:
-        """Violated vertex sets of a solution (None: the LP's)."""
+        """Return the vertex sets whose cuts weigh less than `most` in a solution (None: the LP's), bool [k, n]."""
         values = np.array([self.model.getSolVal(solution, v) for v in self._programme.x])
         weights = np.zeros((self._n, self._n))
         weights[self._edges[:, 0], self._edges[:, 1]] = values
         return sides_below(weights + weights.T, most)
 
     def _cut(self, most: float) -> Any:
-        """Add the cuts that the LP solution violates; returns SCIP's result, None if there is none."""
+        """Add the cuts that weigh less than `most` in the LP solution; return SCIP's result, None if there is no such cut."""
         bound = float(self.model.getDualbound())
         if abs(bound) < 1e15:
             self._programme.bound = max(self._programme.bound, bound)
@@ -94,7 +94,7 @@ class _Subtours(pyscipopt.Conshdlr):
             self.model.addCons(pyscipopt.quicksum(self._programme.x[e] for e in crossing) >= 2, removable=True, initial=True)
         return SCIP_RESULT.CONSADDED if len(sides) else None
 
-    # What SCIP calls, each with its own arguments (PySCIPOpt's names)
+    # The callbacks of SCIP, with PySCIPOpt's names and arguments
     def conscheck(
         self,
         constraints: list[Any],

@@ -1,4 +1,4 @@
-"""`Exact`: proven optima. Dynamic programming to 12 cities; beyond, for symmetric instances, branch and cut."""
+"""`Exact`: proven optima, by dynamic programming up to 12 cities and by branch and cut for larger symmetric instances."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Exact"]
 
-_PROGRAMME_CITIES = 12
-_MOST_CITIES = 400  # an LP and a matrix that stay small; proofs take minutes from about 200 on
+_DYNAMIC_PROGRAMMING_CITIES = 12
+_MOST_CITIES = 400  # so that LP and matrix stay small; proofs take minutes from about 200 cities on
 
 
 @dataclass(frozen=True)
 class Exact(Solver):
-    """Dynamic programming (Held & Karp) to 12 cities, in milliseconds; then subtour cuts, reduced costs and SCIP.
+    """Dynamic programming (Held & Karp) up to 12 cities, in milliseconds; beyond, subtour cuts, reduced costs and SCIP.
 
-    Where the time does not suffice for the proof, the bound is that of the subtour relaxation (about 0.7 % below optimal)
-    or better, and the tour is that of eax.
+    If the time does not suffice for the proof, the bound is that of the subtour relaxation (about 0.7 % below the optimum) or
+    better, and the tour is that of eax.
     """
 
-    heuristic_seconds: float = option(0.01, "Seconds a city that eax may take for the first tours.", above=0, scale="log")
+    heuristic_seconds: float = option(0.01, "Seconds per city that eax may take for the first tours.", above=0, scale="log")
 
     alike: ClassVar[int] = 24
     title: ClassVar[str] = "proven optimum: dynamic programming, or branch and cut for symmetric instances"
 
     def accepts(self, instance: TspInstance) -> str:
-        if instance.n <= _PROGRAMME_CITIES:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             return ""
         if not instance.symmetric:
-            return f"it takes asymmetric instances up to {_PROGRAMME_CITIES} cities, not {instance.n}"
+            return f"it takes asymmetric instances up to {_DYNAMIC_PROGRAMMING_CITIES} cities, not {instance.n}"
         if instance.n > _MOST_CITIES:
             return f"it takes up to {_MOST_CITIES} cities, not {instance.n}"
         return ""
@@ -47,7 +47,7 @@ class Exact(Solver):
         from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
         shortest_tour(metric_of(instance), 1)
-        if instance.n > _PROGRAMME_CITIES:
+        if instance.n > _DYNAMIC_PROGRAMMING_CITIES:
             import pyscipopt  # noqa: F401
 
             from corl.solvers.tsp.distance_matrix import compile_dense
@@ -62,7 +62,7 @@ class Exact(Solver):
         from corl.problems.tsp.metric import metric_of
         from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
-        if instance.n <= _PROGRAMME_CITIES:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             run.report(shortest_tour(metric_of(instance), instance.n))
             assert run.objective is not None
             run.report_bound(run.objective)

@@ -18,30 +18,30 @@ from corl.rng import uniform
 from corl.solvers.tsp.heatmap.state import ACTIONS, CURRENT, PAIRS
 from corl.solvers.tsp.tours.array_tour import city_after, reverse_path, undo
 
-__all__ = ["Rules", "add_visit", "add_weight", "learn", "simulate"]
+__all__ = ["ActionParameters", "add_visit", "add_weight", "learn", "simulate"]
 
 
-class Rules(NamedTuple):
-    """The numbers of a search."""
+class ActionParameters(NamedTuple):
+    """The parameters of a search, in the symbols of the paper where it has them."""
 
     alpha: float
     """The weight of exploration: the bonus of rarely chosen edges."""
     beta: float
-    """The learning rate: the weight that an improvement adds to its new edges."""
+    """The learning rate: the factor of the weight that an improvement adds to its new edges."""
     candidates: int
-    """C: edges of a city that an action may add, the heaviest."""
+    """C: the greatest number of edges of a city that an action may add, the heaviest ones."""
     depth: int
-    """D: most pairs (a_i, b_i) of an action."""
+    """D: the greatest number of pairs (a_i, b_i) of an action after the first."""
     tries: int
-    """Actions without gain that end an episode (H n), or that a queued city is given."""
+    """Actions without gain that end an episode (H n), or the greatest number of actions sampled at a queued city."""
     criterion: bool
-    """Whether an action is given up as soon as what it has removed is no longer than what it has added."""
+    """Whether an action ends as soon as the edges removed are no longer than the edges added (gain criterion)."""
     stretch: int
-    """Most cities in each of the three stretches that a kick exchanges."""
+    """The greatest number of cities in each of the three stretches that a kick exchanges."""
     most: int
-    """Cities up to which an action may reverse a path (of the shorter side)."""
+    """An action reverses no path of more cities than this (on the shorter side)."""
     least: float
-    """Gains up to this one are rounding errors."""
+    """Gains up to this are treated as rounding errors."""
 
 
 @kernel(inline=True, borrow=True)
@@ -53,30 +53,41 @@ def _shifted(mcts, b, a_next):
 
 
 @kernel(borrow=True)
-def _select(mcts, rules, a_1, b, gain, explore, forward):
-    """The column of a_{i+1} among the candidates of b_i = `b`, drawn in proportion to Z among those with Z >= 1; -1: none.
+def _select(mcts, parameters, a_1, b, gain, explore, forward):
+    """Draw the next city a_{i+1} of an action among the candidates of b_i, with probabilities proportional to their potentials Z.
 
-    Z = W / (mean of the row) + alpha sqrt(ln(M + 1) / (Q + 1)), `explore` being alpha sqrt(ln(M + 1)).
+    Z = W / (mean of the row) + alpha sqrt(ln(M + 1) / (Q + 1)); candidates with Z < 1 are not drawn.
+
+    Args:
+        mcts: Mcts.
+        parameters: ActionParameters.
+        a_1: The first city of the action.
+        b: The city b_i.
+        gain: Length removed minus length added so far.
+        explore: alpha sqrt(ln(M + 1)).
+        forward: The direction of the tour.
+
+    Returns the column of a_{i+1} in mcts.near[b]; -1 if there is no candidate.
     """
     n = len(mcts.tour.order)
     scale = (n - 1) / mcts.total[b]
     following = city_after(mcts.tour, b, forward)
     total = 0.0
-    for c in range(rules.candidates):
+    for c in range(parameters.candidates):
         z = 0.0
         a_next = mcts.near[b, c]
-        if a_next != a_1 and a_next != following and not (rules.criterion and mcts.lengths[b, c] >= gain):
+        if a_next != a_1 and a_next != following and not (parameters.criterion and mcts.lengths[b, c] >= gain):
             z = mcts.weight[b, c] * scale
             if explore > 0.0:
                 z += explore / math.sqrt(mcts.visits[b, c] + 1.0)
-            if z < 1.0 or (rules.most < n and _shifted(mcts, b, a_next) > rules.most):
+            if z < 1.0 or (parameters.most < n and _shifted(mcts, b, a_next) > parameters.most):
                 z = 0.0
         mcts.choice[c] = z
         total += z
     if total <= 0.0:
         return -1
     left, chosen = uniform(mcts.random) * total, -1
-    for c in range(rules.candidates):
+    for c in range(parameters.candidates):
         if mcts.choice[c] > 0.0:
             chosen = c
             left -= mcts.choice[c]
@@ -86,26 +97,25 @@ def _select(mcts, rules, a_1, b, gain, explore, forward):
 
 
 @kernel(borrow=True)
-def simulate(metric, mcts, rules, a_1, forward):
+def simulate(metric, mcts, parameters, a_1, forward):
     """Sample one action that begins by removing the edge from `a_1` to the next city in the given direction.
 
-    Where it gains, the tour is left changed, `ends` holds the action, and the gain is returned; otherwise the tour is put
-    back and 0 returned.
+    If it gains, the tour remains changed and `ends` holds the action; otherwise the tour is restored. Returns the gain or 0.
     """
     mcts.counts[ACTIONS] += 1
     mark = mcts.tour.logged[0]
-    explore = rules.alpha * math.sqrt(math.log(mcts.counts[ACTIONS] + 0.0)) if rules.alpha > 0.0 else 0.0
+    explore = parameters.alpha * math.sqrt(math.log(mcts.counts[ACTIONS] + 0.0)) if parameters.alpha > 0.0 else 0.0
     b = city_after(mcts.tour, a_1, forward)
     gain = distance(metric, a_1, b)
     mcts.ends[0], mcts.ends[1] = a_1, b
     pairs = 1
-    while pairs <= rules.depth:
-        c = _select(mcts, rules, a_1, b, gain, explore, forward)
+    while pairs <= parameters.depth:
+        c = _select(mcts, parameters, a_1, b, gain, explore, forward)
         if c < 0:
             break
         a_next = mcts.near[b, c]
         b_next = city_after(mcts.tour, a_next, not forward)
-        if rules.alpha > 0.0:
+        if parameters.alpha > 0.0:
             mcts.visits[b, c] += 1
             add_visit(mcts, a_next, b)
         gain += distance(metric, a_next, b_next) - mcts.lengths[b, c]
@@ -114,7 +124,7 @@ def simulate(metric, mcts, rules, a_1, forward):
         mcts.ends[2 * pairs], mcts.ends[2 * pairs + 1] = a_next, b
         pairs += 1
         closed = gain - distance(metric, b, a_1)
-        if closed > rules.least:
+        if closed > parameters.least:
             mcts.counts[PAIRS] = pairs
             return closed
     undo(mcts.tour, mark)
@@ -123,22 +133,22 @@ def simulate(metric, mcts, rules, a_1, forward):
 
 @kernel(borrow=True)
 def add_visit(mcts, i, j):
-    """Count one more choice of the edge from city i to j, where i lists it."""
+    """Count one more choice of the edge from city i to city j, if i lists it."""
     for c in range(mcts.near.shape[1]):
         if mcts.near[i, c] == j:
             mcts.visits[i, c] += 1
 
 
 @kernel(borrow=True)
-def learn(mcts, rules, gain):
-    """Back-propagation: W(b_i, a_{i+1}) += beta (exp(gain / length) - 1) for the new edges of the action in `ends`.
+def learn(mcts, parameters, gain):
+    """Back-propagation: W(b_i, a_{i+1}) += beta (exp(gain / length) - 1) for the new edges of the action in `ends`, in place.
 
-    `gain` was had from a tour of length[0] + gain.
+    `length` is that of the tour before the action, mcts.length[CURRENT] + gain.
     """
     before = mcts.length[CURRENT] + gain
-    if rules.beta <= 0.0 or before <= 0.0:
+    if parameters.beta <= 0.0 or before <= 0.0:
         return
-    step = rules.beta * math.expm1(gain / before)
+    step = parameters.beta * math.expm1(gain / before)
     pairs = mcts.counts[PAIRS]
     for i in range(pairs):
         b, a_next = mcts.ends[2 * i + 1], mcts.ends[2 * i + 2 if i + 1 < pairs else 0]
@@ -148,7 +158,7 @@ def learn(mcts, rules, gain):
 
 @kernel(borrow=True)
 def add_weight(mcts, i, j, step):
-    """Add to the weight of the edge from city i to j, where i lists it."""
+    """Add `step` to the weight of the edge from city i to city j, if i lists it."""
     for c in range(mcts.near.shape[1]):
         if mcts.near[i, c] == j:
             mcts.weight[i, c] += step

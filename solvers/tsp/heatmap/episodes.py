@@ -1,7 +1,7 @@
-"""The published search: construct a tour by weight, 2-opt, sample actions until none gains, and start again from scratch.
+"""The published search, in episodes: construct a tour by weights, improve it by 2-opt, then sample actions until they fail.
 
-Fu, Qiu & Zha (2021): "state initialisation" is construction and 2-opt, which learn too; W and Q are kept from one episode
-to the next. Nothing here costs O(n) an action.
+Fu, Qiu & Zha (2021): "state initialisation" is construction and 2-opt, which update the weights too; W and Q are kept from one
+episode to the next. No action takes O(n) time.
 """
 
 # mypy: allow-untyped-defs
@@ -21,33 +21,34 @@ from corl.solvers.tsp.tours.array_tour import city_after, forget, reverse_path
 __all__ = ["episodes"]
 
 _CONSTRUCT, _DESCEND, _SAMPLE = range(3)
-_UNIT = 100  # cities that one unit constructs or descends at
+_UNIT = 100  # cities of construction or of 2-opt that count as one unit
 
 
 @kernel
-def episodes(metric, mcts, rules, units):
-    """Do `units` units of work: 100 cities of construction or of 2-opt, or one action."""
+def episodes(metric, mcts, parameters, units):
+    """Do `units` units of work, in place: 100 cities of construction or of 2-opt, or one action."""
     n = len(mcts.tour.order)
     for _ in range(units):
         if mcts.counts[PHASE] == _CONSTRUCT:
             _construct(metric, mcts)
         elif mcts.counts[PHASE] == _DESCEND:
-            _descend(metric, mcts, rules)
+            _descend(metric, mcts, parameters)
         else:
-            gain = simulate(metric, mcts, rules, below(mcts.random, n), True)
+            gain = simulate(metric, mcts, parameters, below(mcts.random, n), True)
             forget(mcts.tour)
             mcts.counts[FAILURES] += 1
             if gain > 0.0:
                 mcts.length[CURRENT] -= gain
-                learn(mcts, rules, gain)
+                learn(mcts, parameters, gain)
                 mcts.counts[FAILURES] = 0
-            elif mcts.counts[FAILURES] >= rules.tries:
-                _keep_best(mcts, rules.least)
+            elif mcts.counts[FAILURES] >= parameters.tries:
+                _keep_best(mcts, parameters.least)
                 mcts.counts[PHASE], mcts.counts[CITIES] = _CONSTRUCT, 0
 
 
 @kernel
 def _keep_best(mcts, least):
+    """Copy the current tour to `best` if it is shorter by more than `least`."""
     if mcts.length[CURRENT] < mcts.length[BEST] - least:
         mcts.length[BEST] = mcts.length[CURRENT]
         mcts.best[:] = mcts.tour.order
@@ -55,9 +56,9 @@ def _keep_best(mcts, least):
 
 @kernel(borrow=True)
 def _construct(metric, mcts):
-    """Up to 100 more cities, each an unvisited one drawn with weight e^W (W = 0 where there is none).
+    """Visit up to 100 more cities, each drawn among the unvisited ones with probability proportional to e^W (W = 0 if unlisted).
 
-    order[:counts[CITIES]] is visited, the rest is not; so `order` stays a permutation.
+    order[:counts[CITIES]] is visited, the rest is not, so that `order` is always a permutation.
     """
     n = len(mcts.tour.order)
     if mcts.counts[CITIES] == 0:
@@ -77,7 +78,7 @@ def _construct(metric, mcts):
 
 @kernel(inline=True, borrow=True)
 def _visit(mcts, city, m):
-    """Exchange `city` and the one at position m."""
+    """Exchange `city` with the city at position m."""
     i, other = mcts.tour.position[city], mcts.tour.order[m]
     mcts.tour.order[m], mcts.tour.order[i] = city, other
     mcts.tour.position[city], mcts.tour.position[other] = m, i
@@ -85,7 +86,7 @@ def _visit(mcts, city, m):
 
 @kernel(borrow=True)
 def _next_city(mcts, city, m):
-    """An unvisited city: near ones with weight e^(W - top), each of the others with e^-top."""
+    """Draw an unvisited city (position m or later) to follow `city`: listed ones with weight e^(W - top), others with e^-top."""
     near, weight = mcts.near, mcts.weight
     k, left = near.shape[1], len(mcts.tour.order) - m
     top, listed = 0.0, 0
@@ -107,7 +108,7 @@ def _next_city(mcts, city, m):
                 return last
     if left == listed:
         return last
-    while True:  # one that is not listed: rarely more than a few draws, as lists are short
+    while True:  # draw a city that is not listed: rarely more than a few draws, since lists are short
         other = mcts.tour.order[m + below(mcts.random, left)]
         among = False
         for c in range(k):
@@ -117,12 +118,15 @@ def _next_city(mcts, city, m):
 
 
 @kernel(borrow=True)
-def _descend(metric, mcts, rules):
-    """2-opt at up to 100 more cities: sweeps over all of them until one makes no move; counts and learns as actions do."""
+def _descend(metric, mcts, parameters):
+    """Try 2-opt moves at up to 100 more cities, in sweeps over all cities until a sweep makes no move.
+
+    Moves count as actions and update the weights.
+    """
     n = len(mcts.tour.order)
     for i in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _UNIT)):
-        for c in range(rules.candidates):
-            if _two_opt(metric, mcts, rules, i, c):
+        for c in range(parameters.candidates):
+            if _two_opt(metric, mcts, parameters, i, c):
                 mcts.counts[FAILURES] += 1
                 break
         mcts.counts[CITIES] = i + 1
@@ -134,25 +138,25 @@ def _descend(metric, mcts, rules):
 
 
 @kernel(borrow=True)
-def _two_opt(metric, mcts, rules, i, c):
-    """Link city i to its candidate c and their successors to each other, if that gains."""
+def _two_opt(metric, mcts, parameters, i, c):
+    """Link city i to its candidate c, and their successors to each other, if that gains; return whether it did."""
     j = mcts.near[i, c]
     i_next, j_next = city_after(mcts.tour, i, True), city_after(mcts.tour, j, True)
     if i_next == j or j_next == i:
         return False
     mcts.counts[ACTIONS] += 1
-    if rules.alpha > 0.0:
+    if parameters.alpha > 0.0:
         mcts.visits[i, c] += 1
         add_visit(mcts, j, i)
         add_visit(mcts, i_next, j_next)
         add_visit(mcts, j_next, i_next)
     gain = distance(metric, i, i_next) + distance(metric, j, j_next) - mcts.lengths[i, c] - distance(metric, i_next, j_next)
-    if gain <= rules.least:
+    if gain <= parameters.least:
         return False
     reverse_path(mcts.tour, i_next, j, True)
     forget(mcts.tour)
     mcts.length[CURRENT] -= gain
     mcts.ends[0], mcts.ends[1], mcts.ends[2], mcts.ends[3] = i_next, i, j, j_next
     mcts.counts[PAIRS] = 2
-    learn(mcts, rules, gain)
+    learn(mcts, parameters, gain)
     return True

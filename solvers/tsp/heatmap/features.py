@@ -27,7 +27,7 @@ _TAIL, _HEAD, _LENGTH, _RANK, _RANK_BACK, _MUTUAL, _GREEDY, _DIRECTION, _ = rang
 CANDIDATES = 10
 """Neighbours of a city: its two nearest in each quadrant, then the nearest (they miss 1 optimal edge in 3000)."""
 _PER_QUADRANT = 2
-_FAR = 4.0  # local units: longer distances are all the same to the network
+_FAR = 4.0  # in local units; longer distances are clipped
 
 
 class EdgeGraph(NamedTuple):
@@ -38,10 +38,12 @@ class EdgeGraph(NamedTuple):
     lengths: NDArray[np.float64]
     """[n, K]"""
     nodes: NDArray[np.float32]
-    """[n, NODES]: the nearest and the mean neighbour's distance over the mean around it, the share of lists it is in."""
+    """[n, NODES]: the distance to the nearest neighbour over the mean distance to all of them; that mean over the neighbours'
+    means; the number of lists that contain the city, over K."""
     edges: NDArray[np.float32]
-    """[n K, EDGES]: the distance over the mean at either end and over the nearest; its rank in both lists (1 where it is in
-    one only); whether it is in both; whether a greedy tour takes it; the direction from i, [2], over the mean at i."""
+    """[n K, EDGES]: the distance over the mean distance at i, over that at j, and over i's nearest distance; its rank in both
+    lists, over K (1 if it is not in j's); whether both list it; whether greedy edges contain it; the vector from i to j, [2],
+    over the mean distance at i."""
 
 
 def readable(instance: TspInstance) -> bool:
@@ -50,7 +52,10 @@ def readable(instance: TspInstance) -> bool:
 
 
 def edge_graph(instance: TspInstance, metric: Metric | None = None) -> EdgeGraph:
-    """The graph of a readable instance; `metric`: its own, cities perhaps renumbered. Time and memory O(n K)."""
+    """Return the graph of an instance that is `readable`, in O(n K) time and memory.
+
+    `metric` is its metric, perhaps with renumbered cities; None: with the instance's numbers.
+    """
     metric = metric_of(instance) if metric is None else metric
     near, lengths = neighbours(instance, metric, CANDIDATES, _PER_QUADRANT)
     first, second, weight = candidate_edges(near, lengths)
@@ -60,12 +65,12 @@ def edge_graph(instance: TspInstance, metric: Metric | None = None) -> EdgeGraph
 
 
 def links_of(near: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The edges as (from, to), int64 [2, n K]: messages go to a city from those in its list."""
+    """Return the edges as (from, to), int64 [2, n K]: messages go to a city from those in its list."""
     return np.stack((near.ravel(), np.repeat(np.arange(len(near)), near.shape[1]))).astype(np.int64)
 
 
 def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[np.float32]:
-    """The edge features of the instance turned by `angle` (radians), after it was mirrored where `mirrored`."""
+    """Return the edge features, float32 [n K, EDGES], of the instance first mirrored, if `mirrored`, then rotated by `angle`."""
     cosine, sine = np.cos(angle), np.sin(angle)
     turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([1.0, -1.0 if mirrored else 1.0])
     out = edges.copy()
@@ -75,7 +80,7 @@ def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[
 
 @kernel
 def symmetric(near: NDArray[np.int32], logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64 [n, K]: the mean of an edge's logits in both directions, where both cities list it."""
+    """Return logits, float64 [n, K], in which an edge listed by both cities has the mean of its two directions."""
     n, k = near.shape
     out = np.empty((n, k))
     for i in range(n):
@@ -91,7 +96,14 @@ def symmetric(near: NDArray[np.int32], logits: NDArray[np.float64]) -> NDArray[n
 def _describe(
     metric: Metric, near: NDArray[np.int32], lengths: NDArray[np.float64], link: NDArray[np.int32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Node and edge features; `link` int32 [n, 2]: the greedy tour's neighbours, -1 where there is none."""
+    """Return node and edge features, (float32 [n, NODES], float32 [n K, EDGES]).
+
+    Args:
+        metric: Metric of n cities.
+        near: int32 [n, K], candidate neighbours, nearest first.
+        lengths: float64 [n, K], their distances.
+        link: int32 [n, 2], the neighbours of each city on the paths of greedy edges, -1 if it has fewer than two.
+    """
     n, k = near.shape
     nodes, edges = np.zeros((n, NODES), np.float32), np.zeros((n * k, EDGES), np.float32)
     mean = np.empty(n)

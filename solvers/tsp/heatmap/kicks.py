@@ -1,8 +1,8 @@
-"""The tuned search: kick a short stretch of the incumbent, repair it by actions from the cities at the changes, or undo.
+"""The tuned search: a local kick of the current tour, repaired by actions that begin at the changed cities, or undone.
 
-The actions, their weights and visits are the paper's. What is ours: actions begin where something changed (a queue of
-cities) in both directions, are given up once they cannot gain, and a restart is a double bridge of three neighbouring
-stretches (Martin, Otto & Felten 1991) instead of a new tour.
+The actions, their weights and visits are those of the paper. Unlike in the paper, actions begin at cities whose edges changed (a
+queue), in both directions; they end once they cannot gain; and a local double bridge (Martin, Otto & Felten 1991) replaces the
+restart from a new tour.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from corl.jit import kernel
 from corl.problems.tsp.metric import Metric
 from corl.rng import below
-from corl.solvers.tsp.heatmap.actions import Rules, learn, simulate
+from corl.solvers.tsp.heatmap.actions import ActionParameters, learn, simulate
 from corl.solvers.tsp.heatmap.state import CURRENT, PAIRS, PHASE, Mcts
 from corl.solvers.tsp.tours.array_tour import forget, log_is_full, reverse_path, undo
 from corl.solvers.tsp.tours.city_queue import enqueue, next_in_queue
@@ -30,38 +30,38 @@ def begin(mcts: Mcts) -> None:
 
 
 @kernel
-def kicks(metric: Metric, mcts: Mcts, rules: Rules, units: int) -> None:
-    """Do `units` units of work: 100 queued cities or, once the first descent is over, a kick with its repair. n >= 8."""
+def kicks(metric: Metric, mcts: Mcts, parameters: ActionParameters, units: int) -> None:
+    """Do `units` units of work, in place: 100 queued cities or, after the first descent, a kick with its repair. For n >= 8."""
     n = len(mcts.tour.order)
     for _ in range(units):
         if mcts.counts[PHASE] == _DESCEND:
-            _settle(metric, mcts, rules, _UNIT)
+            _settle(metric, mcts, parameters, _UNIT)
             forget(mcts.tour)
             mcts.counts[PHASE] = _KICK if mcts.queue.ring[1] == 0 else _DESCEND
             continue
         before = mcts.length[CURRENT]
-        _kick(metric, mcts, rules.stretch)
-        _settle(metric, mcts, rules, n * n)
-        if mcts.length[CURRENT] >= before - rules.least:
+        _kick(metric, mcts, parameters.stretch)
+        _settle(metric, mcts, parameters, n * n)
+        if mcts.length[CURRENT] >= before - parameters.least:
             undo(mcts.tour, 0)
             mcts.length[CURRENT] = before
         forget(mcts.tour)
 
 
 @kernel(borrow=True)
-def _settle(metric: Metric, mcts: Mcts, rules: Rules, cities: int) -> None:
-    """Sample actions from queued cities, at most `cities` of them, until the queue is empty; the log grows."""
+def _settle(metric: Metric, mcts: Mcts, parameters: ActionParameters, cities: int) -> None:
+    """Sample actions at up to `cities` queued cities, in place, until the queue is empty; changes remain in the tour's log."""
     for _ in range(cities):
         if mcts.queue.ring[1] == 0:
             return
         city = next_in_queue(mcts.queue)
-        for t in range(rules.tries):
-            if log_is_full(mcts.tour, rules.depth + 1):
+        for t in range(parameters.tries):
+            if log_is_full(mcts.tour, parameters.depth + 1):
                 break
-            gain = simulate(metric, mcts, rules, city, t & 1 == 0)
+            gain = simulate(metric, mcts, parameters, city, t & 1 == 0)
             if gain > 0.0:
                 mcts.length[CURRENT] -= gain
-                learn(mcts, rules, gain)
+                learn(mcts, parameters, gain)
                 for e in range(2 * mcts.counts[PAIRS]):
                     enqueue(mcts.queue, mcts.ends[e])
                 break
@@ -69,7 +69,10 @@ def _settle(metric: Metric, mcts: Mcts, rules: Rules, cities: int) -> None:
 
 @kernel(borrow=True)
 def _kick(metric: Metric, mcts: Mcts, stretch: int) -> None:
-    """A double bridge at a random place, by reversals of D C B and of each of them; queues the cities at the changed edges."""
+    """Apply a double bridge at a random place, in place, and queue the cities at the changed edges.
+
+    It is done by reversing the stretch B C D and then each of D, C and B.
+    """
     tour, ends, n = mcts.tour, mcts.ends, len(mcts.tour.order)
     b, c, d = draw_sizes(mcts.random, min(stretch, (n - 2) // 3))
     bridge_ends(tour.order, below(mcts.random, n), b, c, d, ends)

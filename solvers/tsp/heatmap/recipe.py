@@ -1,7 +1,7 @@
-"""Recipe `tsp.heatmap`: a graph network learns which candidate edges are in the tours that our eax finds.
+"""Recipe `tsp.heatmap`: a graph network learns which candidate edges are in the tours that the solver `eax` finds.
 
-Outside the learning contract on purpose: the network says once what all edges are worth, to a search of its own, and chooses no
-action of an environment. Session, optimiser step and checkpoints are everybody's.
+The network scores all edges of an instance once, for a search; it chooses no actions of an environment, and so it is no policy.
+Session, optimiser step and checkpoints are those of all recipes.
 """
 
 from __future__ import annotations
@@ -25,27 +25,26 @@ if TYPE_CHECKING:
     from corl.problems.tsp.instance import TspInstance
     from corl.solvers.tsp.heatmap.features import EdgeGraph
 
-__all__ = ["HeatmapRecipe", "Lessons"]
+__all__ = ["HeatmapRecipe", "SolvedInstances"]
 
-_TEACHER_ITERATIONS = 10  # of eax for every city: within 0.03 % of the best tour at 100 to 500 cities (measured)
+_TEACHER_ITERATIONS = 10  # of eax per city: within 0.03 % of the best tour at 100 to 500 cities (measured)
 _WARM_UP = 0.02  # share of the run in which the learning rate rises
 
 
 @dataclass(frozen=True)
 class HeatmapRecipe(Recipe):
-    """Cross-entropy on every candidate edge of mixed instances: is it in the tour or not.
+    """Binary classification of every candidate edge of mixed instances: whether it is in the tour.
 
-    New instances are solved while the network trains, one every few steps, and are drawn again and again from then on. It is no
-    imitation of decisions: the network sees an instance once and scores its edges, so it has neither environment nor policy.
+    New instances are solved while the network trains, one every few steps; from then on they are drawn at random.
     """
 
     smallest: int = option(100, "Fewest cities of an instance.", low=12, scale="log")
     largest: int = option(500, "Most cities of an instance; sizes between are drawn on a logarithmic scale.", low=12, scale="log")
     instances: str = folder_option()
     clustered: float = option(0.2, "Share of clustered instances; the others are uniform.", low=0, high=1)
-    batch: int = option(500, "Cities that a step looks at, in whole instances (one at least).", low=1, scale="log")
+    batch: int = option(500, "Cities of a step's batch, in whole instances (at least one).", low=1, scale="log")
     every: int = option(4, "Steps from one new instance to the next.", low=1, scale="log")
-    width: int = option(48, "Numbers that the network keeps for each city and each edge.", low=1, scale="log")
+    width: int = option(48, "Features of each city and each edge inside the network.", low=1, scale="log")
     layers: int = option(6, "Rounds of messages.", low=1)
     rate: float = option(
         2e-3, "The largest learning rate; it rises over 2 % of the run and falls to 0 as a cosine.", above=0, scale="log"
@@ -68,22 +67,22 @@ class HeatmapRecipe(Recipe):
 
         network = GatedGraphNetwork(training.problem.name, FEATURES, NODES, EDGES, self.width, self.layers).to(training.device)
         optimiser = new_optimiser(network, self.rate)
-        lessons, random = Lessons(self, training.seed), training.generator(1)
-        training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random)
+        solved, random = SolvedInstances(self, training.seed), training.generator(1)
+        training.manage(network=network, optimiser=optimiser, lessons=solved, random=random)
         while training.budget():
             if training.step % self.every == 0:
-                lessons.add()
-            nodes, links, edges, wanted = (part.to(training.device) for part in _batch(lessons.draw(random, self.batch), random))
+                solved.add()
+            nodes, links, edges, wanted = (part.to(training.device) for part in _batch(solved.draw(random, self.batch), random))
             with training.autocast():
                 logits = network(nodes, links, edges)
             loss = functional.binary_cross_entropy_with_logits(logits.float(), wanted)
             gradient_step(optimiser, loss, self.rate, training.fraction, warm=_WARM_UP)
-            training.log(loss=loss.item(), tours=len(lessons.tours))
+            training.log(loss=loss.item(), tours=len(solved.tours))
         training.save(network)
 
 
-class Lessons:
-    """Instances with the tours that eax found; the instances follow from the seed, so that a snapshot holds tours alone."""
+class SolvedInstances:
+    """Instances with the tours that eax found. The instances follow from the seed, so that a snapshot holds only the tours."""
 
     def __init__(self, recipe: HeatmapRecipe, seed: int) -> None:
         from corl.problems.tsp.problem import Tsp
@@ -95,13 +94,13 @@ class Lessons:
         self.graphs: list[tuple[EdgeGraph, NDArray[np.bool_]]] = []
 
     def instance(self, number: int) -> TspInstance:
-        """The instance of that number."""
+        """Return instance `number`: from the user's files, if there are any, otherwise a random one."""
         from corl.problems.tsp.generators import clustered, uniform
 
         if self.recipe.instances:
-            from corl.solvers.tsp.lessons import in_the_plane
+            from corl.solvers.tsp.training_files import check_planar
 
-            return in_the_plane(Source(self.problem, seed=self.seed, folder=self.recipe.instances).instances(number, 1)[0])
+            return check_planar(Source(self.problem, seed=self.seed, folder=self.recipe.instances).instances(number, 1)[0])
         random = np.random.default_rng([self.seed, 0, number])
         low, high = np.log(self.recipe.smallest), np.log(self.recipe.largest + 1)
         size, name = int(np.exp(random.uniform(low, high))), int(random.integers(2**31))
@@ -110,7 +109,7 @@ class Lessons:
         return uniform(size=size, edge_weight_type="EXACT_2D", seed=name)
 
     def add(self) -> None:
-        """Solve one more instance."""
+        """Solve one more instance and append it."""
         from corl.run import Run
 
         instance = self.instance(len(self.tours))
@@ -119,6 +118,7 @@ class Lessons:
         self._append(instance, run.solution)
 
     def _append(self, instance: TspInstance, tour: NDArray[np.int32]) -> None:
+        """Append a solved instance."""
         from corl.solvers.tsp.heatmap.features import edge_graph
 
         graph = edge_graph(instance)
@@ -126,7 +126,7 @@ class Lessons:
         self.graphs.append((graph, tour_edges(graph.near, tour)))
 
     def draw(self, random: np.random.Generator, cities: int) -> list[tuple[EdgeGraph, NDArray[np.bool_]]]:
-        """Graphs of instances that have about so many cities together, with what is wanted of their edges."""
+        """Draw graphs with about `cities` cities in all, each with bool [n K]: whether each of its edges is in the tour."""
         drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]] = []
         count = 0
         while count < cities:
@@ -138,11 +138,11 @@ class Lessons:
         return drawn
 
     def state_dict(self) -> dict[str, Any]:
-        """The tours, end to end."""
+        """Return the tours, concatenated."""
         return {"tours": np.concatenate(self.tours) if self.tours else np.zeros(0, np.int32)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The inverse of `state_dict`."""
+        """Restore what `state_dict` returned."""
         at, self.tours, self.graphs = 0, [], []
         while at < len(state["tours"]):
             instance = self.instance(len(self.tours))
@@ -151,7 +151,7 @@ class Lessons:
 
 
 def tour_edges(near: NDArray[np.int32], tour: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """bool [n K]: whether the edge from city i to near[i, c] is in the tour."""
+    """Return whether the edge from city i to near[i, c] is in the tour, bool [n K]."""
     before, after = np.empty(len(tour), np.int32), np.empty(len(tour), np.int32)
     before[tour], after[tour] = np.roll(tour, 1), np.roll(tour, -1)
     found: NDArray[np.bool_] = ((near == before[:, None]) | (near == after[:, None])).ravel()
@@ -159,7 +159,10 @@ def tour_edges(near: NDArray[np.int32], tour: NDArray[np.integer]) -> NDArray[np
 
 
 def _batch(drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]], random: np.random.Generator) -> tuple[Tensor, ...]:
-    """Several graphs as one, each turned by a random angle and perhaps mirrored: nodes, links, edges, wanted float32 [E]."""
+    """Return several graphs as one, each rotated by a random angle and perhaps mirrored.
+
+    Returns tensors (nodes float32 [N, NODES], links int64 [2, E], edges float32 [E, EDGES], wanted float32 [E]).
+    """
     import torch
 
     from corl.solvers.tsp.heatmap.features import links_of, turned

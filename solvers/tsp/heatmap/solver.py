@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from corl.options import option
 from corl.solver import Solver
-from corl.solvers.tsp.heatmap.presets import Numbers, numbers_of
+from corl.solvers.tsp.heatmap.presets import Settings, settings_of
 
 if TYPE_CHECKING:
     from corl.problems.tsp.instance import TspInstance
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HeatmapMcts"]
 
-_BY_PROGRAMME = 9  # up to so many cities dynamic programming finds the best tour at once
-_SETUP, _NETWORK = 1e-5, 1.5e-4  # seconds a city that lists and a greedy tour, and the network, take on a slow machine
+_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
+_SETUP, _NETWORK = 1e-5, 1.5e-4  # seconds per city for neighbour lists and a greedy tour, and for the network, on a slow machine
 _MOST_FOR_NETWORK = 200_000  # cities, at about 20 kB each
 
 
@@ -24,27 +24,27 @@ _MOST_FOR_NETWORK = 200_000  # cities, at about 20 kB each
 class HeatmapMcts(Solver):
     """ "Heatmap + MCTS" (Fu, Qiu & Zha 2021; re-examined by Pan et al. 2024) on sparse weights.
 
-    A baseline of the learning literature: `eax` and `ils` find better tours in the same time. Two presets: "paper" is the
-    published algorithm with its published settings; in "tuned" actions begin where a kick changed the incumbent, are given
-    up once they cannot gain, and the kick is undone where they do not make up for it.
+    A baseline of the learning literature: `eax` and `ils` find better tours in the same time. Preset "paper" is the published
+    algorithm with its published settings. In preset "tuned", actions begin where a kick changed the current tour, they end once
+    they cannot gain, and the kick is undone unless they make up for it.
     """
 
-    preset: Literal["tuned", "paper"] = option("tuned", "Which search, and where the numbers below come from that are none.")
+    preset: Literal["tuned", "paper"] = option("tuned", "The search, and the defaults of the settings below that are none.")
     heatmap: Literal["nearest", "gnn", "softmax", "none"] = option(
         "nearest",
         "The edges' weights: by rank among a city's nearest, by the shipped graph network (coordinates in the plane only), by a "
-        "softmax of distances, or all alike.",
+        "softmax of distances, or all equal.",
     )
-    alpha: float | None = option(None, "How much rarely chosen edges are favoured.", low=0)
-    beta: float | None = option(None, "How much an improvement adds to the weights of its edges.", low=0, scale="log")
+    alpha: float | None = option(None, "The weight of exploration, which favours rarely chosen edges.", low=0)
+    beta: float | None = option(None, "The learning rate of an edge's weight after an improvement.", low=0, scale="log")
     tries: int | None = option(
         None,
-        "H: actions without gain that end an episode, for every city (paper), or that are sampled at a city whose edges changed "
+        "H: actions without gain, per city, that end an episode (paper), or actions sampled at a city whose edges changed "
         "(tuned).",
         low=1, high=10_000, scale="log",
     )  # fmt: skip
     candidates: int | None = option(
-        None, "C: edges of a city that an action may add, the heaviest.", low=2, high=10_000, scale="log"
+        None, "C: the greatest number of edges of a city that an action may add, the heaviest.", low=2, high=10_000, scale="log"
     )
     depth: int | None = option(
         None, "D: most pairs of edges that an action exchanges after its first.", low=1, high=10_000, scale="log"
@@ -86,47 +86,47 @@ class HeatmapMcts(Solver):
         from corl.problems.tsp.metric import metric_of
         from corl.solvers.tsp.exact.dynamic_programming import shortest_tour
 
-        if instance.n <= _BY_PROGRAMME:
+        if instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
         elif run.remaining < (_SETUP + _NETWORK * (self.heatmap == "gnn")) * instance.n:
             from corl.solvers.tsp.neighbours.spatial import hilbert_order
 
-            run.report(hilbert_order(metric_of(instance)))  # no time for more
+            run.report(hilbert_order(metric_of(instance)))  # there is no time for more
         elif self.preset == "paper":
             self._sample(instance, run)
         else:
             self._kick(instance, run)
 
-    def _numbers(self, n: int) -> Numbers:
-        """The preset's numbers for n cities, with the options that are given."""
-        given = {name: value for name in Numbers._fields if (value := getattr(self, name)) is not None}
-        return numbers_of(self.preset, self.heatmap, n)._replace(**given)
+    def _settings(self, n: int) -> Settings:
+        """Return the preset's settings for n cities, overridden by the options that are given."""
+        given = {name: value for name in Settings._fields if (value := getattr(self, name)) is not None}
+        return settings_of(self.preset, self.heatmap, n)._replace(**given)
 
     def _sample(self, instance: TspInstance, run: Run) -> None:
-        """The paper's search: episodes from constructed tours."""
+        """Do the paper's search: episodes from constructed tours."""
         from corl.solvers.tsp.heatmap.episodes import episodes
-        from corl.solvers.tsp.heatmap.search import Search
+        from corl.solvers.tsp.heatmap.search import HeatmapSearch
 
-        search = Search(instance, run, self.heatmap, self._numbers(instance.n), published=True)
+        search = HeatmapSearch(instance, run, self.heatmap, self._settings(instance.n), published=True)
         reported = float("inf")
         while units := run.budget():
-            episodes(search.metric, search.mcts, search.rules, units)
+            episodes(search.metric, search.mcts, search.parameters, units)
             if search.best < reported and run.report_due:
                 reported = search.best
                 search.report(run)
         search.report(run)
 
     def _kick(self, instance: TspInstance, run: Run) -> None:
-        """The tuned search: kicks of one tour, the user's or at first the greedy one."""
+        """Do the tuned search: kicks of one tour, at first the user's or a greedy one."""
         from corl.solvers.tsp.construction.kernels import greedy_edge, length_of
         from corl.solvers.tsp.heatmap.kicks import begin, kicks
-        from corl.solvers.tsp.heatmap.search import Search
+        from corl.solvers.tsp.heatmap.search import HeatmapSearch
         from corl.solvers.tsp.heatmap.state import CURRENT
         from corl.solvers.tsp.tours.array_tour import set_order
 
-        search = Search(instance, run, self.heatmap, self._numbers(instance.n), published=False)
+        search = HeatmapSearch(instance, run, self.heatmap, self._settings(instance.n), published=False)
         mcts, metric = search.mcts, search.metric
         tour = search.numbers(run.solution) if run.solution is not None else greedy_edge(metric, mcts.near, mcts.lengths)
         set_order(mcts.tour, tour)
@@ -135,7 +135,7 @@ class HeatmapMcts(Solver):
         begin(mcts)
         reported = float("inf")
         while units := run.budget():
-            kicks(metric, mcts, search.rules, units)
+            kicks(metric, mcts, search.parameters, units)
             if search.best < reported and run.report_due:
                 reported = search.best
                 search.report(run)

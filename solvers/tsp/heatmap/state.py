@@ -1,4 +1,4 @@
-"""The state of the search: an array tour and its log, sparse edge weights and visits, and a queue of first cities of actions."""
+"""The state of the search for its kernels: a tour with a log, sparse edge weights and visits, a queue of cities."""
 
 from __future__ import annotations
 
@@ -13,39 +13,40 @@ from corl.solvers.tsp.tours.city_queue import CityQueue, city_queue
 __all__ = ["ACTIONS", "BEST", "CITIES", "CURRENT", "FAILURES", "PAIRS", "PHASE", "Mcts", "new_mcts"]
 
 ACTIONS, PAIRS, PHASE, CITIES, FAILURES = range(5)
-CURRENT, BEST = range(2)  # what `length` of an Mcts holds
 """Indices of Mcts.counts."""
+CURRENT, BEST = range(2)
+"""Indices of Mcts.length."""
 
 
 class Mcts(NamedTuple):
-    """The state of a search over n cities with K candidates each; kernels go on from it."""
+    """The state of a search over n cities with K weighted edges each, from which the kernels continue."""
 
     near: NDArray[np.int32]
     """[n, K] other ends of the edges that have weights, the heaviest first."""
     lengths: NDArray[np.float64]
-    """[n, K] of these edges."""
+    """[n, K] the distances of these edges."""
     weight: NDArray[np.float64]
-    """[n, K] W, kept symmetric in what is learned."""
+    """[n, K] W; updates change both directions of an edge equally."""
     total: NDArray[np.float64]
     """[n] the sum of each row of W."""
     visits: NDArray[np.int32]
     """[n, K] Q: how often an action linked city i to near[i, c]."""
     tour: ArrayTour
     queue: CityQueue
-    """Cities to begin actions at."""
+    """Cities at which actions are to begin."""
     ends: NDArray[np.int32]
-    """[2 D + 4] a_1, b_1, a_2, b_2, ... of the action at hand; of a kick, its cities."""
+    """[2 D + 4] a_1, b_1, a_2, b_2, ... of the current action; of a kick, its cities."""
     choice: NDArray[np.float64]
-    """[K] Z of the candidates at hand."""
+    """[K] scratch: Z of the current candidates."""
     length: NDArray[np.float64]
-    """[2] of the tour, and of the best one."""
+    """[2] the lengths of the current and of the best tour."""
     best: NDArray[np.int32]
-    """[n] the best tour, where it is another one than tour.order."""
+    """[n] the best tour of earlier episodes."""
     counts: NDArray[np.int64]
-    """[5] ACTIONS: M, actions sampled so far; PAIRS: pairs in `ends`; PHASE of the search; CITIES: done in the phase;
-    FAILURES: actions without gain, or in a descent moves made."""
+    """[5] ACTIONS: M, the actions sampled so far; PAIRS: the pairs in `ends`; PHASE: of the search; CITIES: cities done in this
+    phase; FAILURES: consecutive actions without gain, or the moves made in a sweep of 2-opt."""
     random: NDArray[np.uint64]
-    """[1]"""
+    """[1] the state of the random numbers."""
 
 
 def new_mcts(
@@ -55,7 +56,15 @@ def new_mcts(
     depth: int,
     random: NDArray[np.uint64],
 ) -> Mcts:
-    """A search whose tour is 0, 1, 2, ..., of unknown length (inf)."""
+    """Return a search whose tour is 0, 1, 2, ..., of unknown length (inf).
+
+    Args:
+        near: int32 [n, K], other ends of the weighted edges, the heaviest first.
+        lengths: float64 [n, K], their distances.
+        weight: float64 [n, K], their weights W.
+        depth: D, the greatest depth of an action.
+        random: uint64 [1], the state of the random numbers.
+    """
     n, k = near.shape
     return Mcts(
         near=near,

@@ -1,1 +1,1 @@
-"""The Held-Karp bound: its ascent on a sparse graph, and the proof on the complete one."""
+"""The Held-Karp bound: subgradient ascent on a sparse graph, and the proof on the complete graph."""

@@ -1,8 +1,8 @@
 """The Held-Karp 1-tree bound (Held & Karp, Operations Research 18, 1970; Mathematical Programming 1, 1971).
 
-For any penalties pi, the weight of a minimum 1-tree under distance(i, j) + pi[i] + pi[j], less twice the sum of pi, is
-at most the length of any tour. Good penalties are found by subgradient ascent on the sparse graph of neighbours (update
-rule: Helsgaun, EJOR 126, 2000, section 4); what is returned is proven on the complete graph.
+For any penalties pi, the weight of a minimum 1-tree under distance(i, j) + pi[i] + pi[j], minus twice the sum of pi, is at most
+the length of any tour. Good penalties are found by subgradient ascent on the sparse graph of neighbours (update rule: Helsgaun,
+EJOR 126, 2000, section 4); the bound returned is then proven on the complete graph.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from corl.solvers.tsp.tours.renumbering import along_curve, inverse
 
 __all__ = ["complete_tree", "held_karp_bound"]
 
-_ENOUGH = 1000  # iterations from which long first steps pay (clustered instances need them)
+_ENOUGH = 1000  # iterations from which long first steps are better (clustered instances need them)
 _STEP, _SHORT_STEP = 1.0, 0.3  # the first step, in typical edge lengths (tuned on TSPLIB, uniform 1000 and 10,000)
-_CLIMBS = ((50_000, 4), (300_000, 2))  # climbs up to so many cities, each followed by a proof; one beyond
-_PRIM_MOST = 20  # up to this many cities Prim's n^2 does as well as the boxes
-_CHUNK = 2_000_000  # distances between two looks at the clock, some 20 ms
-_SEARCH = 200  # a search in the boxes costs up to about as many
+_CLIMBS = ((50_000, 4), (300_000, 2))  # (cities, number of climbs up to that size), each with a proof; one climb beyond
+_PRIM_MOST = 20  # cities up to which Prim's algorithm is as fast as the tree of boxes
+_CHUNK = 2_000_000  # distances computed between two readings of the clock, about 20 ms
+_SEARCH = 200  # distances that a search in the boxes computes, at most about
 
 
 def held_karp_bound(
@@ -73,7 +73,7 @@ def held_karp_bound(
     step = _typical(lengths) * (_STEP if total >= _ENOUGH else _SHORT_STEP)
     climbs = next((c for most, c in _CLIMBS if n <= most), 1)
     pi, bound = np.zeros(n), None
-    for climb in range(climbs):  # each knows the edges that the proofs before it found outside the sparse graph
+    for climb in range(climbs):  # each includes the edges that earlier proofs found outside the sparse graph
         pi = _climb(u, v, d, pi, step, total // climbs, (until - time.perf_counter()) / (climbs - climb), run)
         tree = complete_tree(metric, pi, u, v, d, run)
         if tree is None:
@@ -86,13 +86,13 @@ def held_karp_bound(
 
 
 def _in_space_order(metric: Metric, neighbours: NDArray, lengths: NDArray) -> tuple[Metric, NDArray, NDArray]:
-    """Return the arguments with cities renumbered along a space-filling curve, which the boxes need and which suits the cache."""
+    """Return the arguments with cities renumbered along a space-filling curve, as the tree of boxes requires."""
     order, metric = along_curve(metric)
     return metric, inverse(order)[neighbours[order]], lengths[order]
 
 
 def _typical(lengths: NDArray[np.float64]) -> float:
-    """A scale for steps that does not change when all distances grow by a constant: 5th less nearest neighbour, mean."""
+    """Return a scale for steps: the mean difference between a city's distances to its fifth and to its nearest neighbour."""
     spread = float(np.mean(lengths[:, min(4, lengths.shape[1] - 1)] - lengths[:, 0]))
     return spread if spread > 0 else float(np.mean(np.abs(lengths[:, 0])))
 
@@ -149,7 +149,26 @@ def _ascend(
     scratch: NDArray[np.int32],
     name: NDArray[np.int32],
 ) -> None:
-    """`more` iterations from number `first`. before int32 [n]: the last subgradient (degree - 2); best [1], best_pi [n]."""
+    """Do iterations `first` to `first` + `more` - 1 of `total`, in place.
+
+    Args:
+        u: int32 [m], first ends of the edges.
+        v: int32 [m], second ends.
+        d: float64 [m], their distances.
+        pi: float64 [n], the current penalties.
+        before: int32 [n], the last subgradient (degree - 2).
+        best: float64 [1], the best bound.
+        best_pi: float64 [n], its penalties.
+        step: The first step length.
+        first: The number of the first iteration.
+        more: The number of iterations.
+        total: Iterations of the whole ascent.
+        edge_u: int32 [m], scratch.
+        edge_v: int32 [m], scratch.
+        edge_w: float64 [m], scratch.
+        scratch: int32 [n], scratch.
+        name: int32 [n], scratch.
+    """
     n = len(pi)
     degree = np.empty(n, np.int32)
     for k in range(first, first + more):
@@ -189,8 +208,10 @@ def complete_tree(
 
 
 def _one_tree_bound(metric: Metric, pi: NDArray[np.float64], tree: NDArray[np.int32], integral: bool) -> float:
-    """The weight of the minimum 1-tree that adds to a minimum spanning `tree` the second shortest edge of its best leaf,
-    less 2 sum(pi), rounding errors taken off; rounded up where tours are `integral`."""
+    """Return the weight of a 1-tree minus 2 sum(pi) and possible rounding errors; rounded up if distances are integral.
+
+    The 1-tree is a minimum spanning tree, int32 tree [n - 1, 2], and the longest second shortest edge of some of its leaves.
+    """
     n = len(pi)
     lengths = _distances(metric, tree[:, 0], tree[:, 1])
     leaves = np.flatnonzero(np.bincount(tree.ravel(), minlength=n) == 1)
@@ -202,7 +223,7 @@ def _one_tree_bound(metric: Metric, pi: NDArray[np.float64], tree: NDArray[np.in
 
 
 def _remote(tree: NDArray[np.int32], leaves: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Up to ten leaves on the heaviest edges: their second edges are likely the longest (any leaf gives a bound)."""
+    """Return up to ten leaves on the heaviest edges; their second edges are likely the longest, and any leaf gives a bound."""
     of_leaf = np.full(len(tree) + 1, -np.inf)
     of_leaf[tree[:, 0]] = weights
     of_leaf[tree[:, 1]] = np.maximum(of_leaf[tree[:, 1]], weights)

@@ -1,7 +1,7 @@
-"""Minimum spanning trees under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
+"""Minimum spanning trees of complete graphs under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
 
-On complete graphs: Boruvka on points with a tree of bounding boxes (exact, no n x n anywhere), and Prim on a matrix. Both
-can be interrupted: they do a part of the work a call and keep all state in arrays.
+For points, Boruvka's algorithm with a tree of bounding boxes (exact, in O(n) memory); for a matrix, Prim's algorithm. Both can be
+interrupted: a call does a part of the work, and all state is kept in arrays.
 """
 
 # mypy: allow-untyped-defs
@@ -21,40 +21,41 @@ from corl.problems.tsp.metric import ATT, CEIL, EUCLIDEAN, GEO, MANHATTAN, ROUND
 
 __all__ = ["Boxes", "Forest", "boxes", "fit", "forest", "grow", "prim"]
 
-_LEAF = 8  # points a leaf of the box tree
+_LEAF = 8  # points per leaf of the tree of boxes
 
 
 class Boxes(NamedTuple):
     """A balanced tree over points in spatial order: leaf b holds points 8b .. 8b+7, node q has children 2q and 2q+1."""
 
     low: NDArray[np.float64]
-    """[2 * leaves, 3]: the corner of the bounding box; +inf where empty."""
+    """[2 * leaves, 3]: the lower corner of each bounding box; +inf if it is empty."""
     high: NDArray[np.float64]
+    """[2 * leaves, 3]: the upper corner; -inf if it is empty."""
     penalty: NDArray[np.float64]
     """[2 * leaves]: the smallest pi inside."""
     part: NDArray[np.int32]
-    """[2 * leaves]: the part that all points inside belong to; -1 where they differ, -2 where empty."""
+    """[2 * leaves]: the part that all points inside belong to; -1 if they differ, -2 if the box is empty."""
 
 
 class Forest(NamedTuple):
-    """A minimum spanning forest that grows to a tree; all state of `grow`."""
+    """A minimum spanning forest that grows to a tree: the state of `grow`."""
 
     part: NDArray[np.int32]
     """[n]: the part each point belongs to, 0..counts[0]-1."""
     best: NDArray[np.float64]
-    """[n]: by part, the weight of the shortest edge found that leaves it."""
+    """[n]: by part, the weight of the lightest edge found that leaves it."""
     ends: NDArray[np.int32]
     """[n, 2]: by part, that edge."""
     proven: NDArray[np.float64]
-    """[n]: by point, what no edge that leaves its part goes below."""
+    """[n]: by point, a proven lower bound on the weights of its edges that leave its part."""
     edges: NDArray[np.int32]
     """[n - 1, 2]: the tree's edges."""
     counts: NDArray[np.int64]
-    """[3]: parts, edges, next point to look at."""
+    """[3]: the number of parts, the number of edges, the next point to examine."""
 
 
 def boxes(n: int) -> Boxes:
-    """An empty tree for n points."""
+    """Return the memory for a tree over n points; `fit` fills it."""
     leaves = 1
     while leaves * _LEAF < n:
         leaves *= 2
@@ -62,7 +63,7 @@ def boxes(n: int) -> Boxes:
 
 
 def forest(n: int) -> Forest:
-    """n points, each a part of its own."""
+    """Return the forest of n points without edges."""
     return Forest(
         np.arange(n, dtype=np.int32), np.full(n, np.inf), np.full((n, 2), -1, np.int32), np.full(n, -np.inf),
         np.empty((max(n - 1, 0), 2), np.int32), np.array([n, 0, 0], np.int64),
@@ -96,20 +97,23 @@ def _colour(tree, part):
     """Set the part of every node of the tree."""
     n, leaves = len(part), len(tree.low) // 2
     for q in range(2 * leaves - 1, 0, -1):
-        seen = -2
+        common = -2
         if q >= leaves:
             for i in range((q - leaves) * _LEAF, min(n, (q - leaves + 1) * _LEAF)):
-                seen = part[i] if seen == -2 or seen == part[i] else -1
+                common = part[i] if common == -2 or common == part[i] else -1
         else:
             a, b = tree.part[2 * q], tree.part[2 * q + 1]
-            seen = b if a == -2 else (a if b == -2 or b == a else -1)
-        tree.part[q] = seen
+            common = b if a == -2 else (a if b == -2 or b == a else -1)
+        tree.part[q] = common
 
 
 @kernel(inline=True)
 def _gap(metric, tree, i, q):
-    """A lower bound on the distance of point i to any point in box q: every kind is monotone in the coordinates' gaps,
-    and so is each rounded operation in it (GEO, by the chord on the unit sphere, with a margin for its cosine)."""
+    """Return a lower bound on the distance of point i to any point in box q.
+
+    Every kind of distance is monotone in the gaps of the coordinates, and so is each rounded operation in it (GEO, by the chord
+    on the unit sphere, with a margin for its cosine).
+    """
     p = metric.points
     x = max(0.0, tree.low[q, 0] - p[i, 0], p[i, 0] - tree.high[q, 0])
     y = max(0.0, tree.low[q, 1] - p[i, 1], p[i, 1] - tree.high[q, 1])
@@ -132,7 +136,17 @@ def _gap(metric, tree, i, q):
 
 @kernel
 def _shortest_out(metric, tree, pi, state, i, slack, stack):
-    """Look for an edge from point i out of its part that beats the part's best; update it and what is proven of i."""
+    """Search for an edge from point i that leaves its part and is lighter than the part's best; update `best` and `proven`.
+
+    Args:
+        metric: Metric of n points.
+        tree: Boxes, fitted and with parts.
+        pi: float64 [n], penalties.
+        state: Forest.
+        i: The point.
+        slack: A margin for rounding errors of the boxes' lower bounds.
+        stack: int64 [80], scratch.
+    """
     leaves, n = len(tree.low) // 2, len(pi)
     mine = state.part[i]
     limit = state.best[mine]
@@ -159,8 +173,19 @@ def _shortest_out(metric, tree, pi, state, i, slack, stack):
 
 @kernel
 def grow(metric, tree, pi, u, v, d, state, slack, most):
-    """Boruvka on the complete graph: look at `most` points (and end the round after the last one). Returns whether the
-    tree is complete. The sparse edges u, v, d seed each part's best edge, so that a search mostly proves it."""
+    """Continue Boruvka's algorithm on the complete graph, in place; return whether the tree is complete.
+
+    Args:
+        metric: Metric of n points.
+        tree: Boxes, fitted.
+        pi: float64 [n], penalties.
+        u: int32 [m], first ends of sparse edges, which give each part an initial best edge.
+        v: int32 [m], second ends.
+        d: float64 [m], their distances.
+        state: Forest.
+        slack: A margin for rounding errors of the boxes' lower bounds.
+        most: Points that this call examines, at most; a round ends after the last point.
+    """
     n = len(pi)
     parts, first = state.counts[0], state.counts[2]
     if parts == 1:
@@ -193,7 +218,7 @@ def grow(metric, tree, pi, u, v, d, state, slack, most):
 
 @kernel
 def _join(state):
-    """End a round: add each part's best edge and number the parts afresh."""
+    """End a round: add each part's best edge to the forest and renumber the parts."""
     parts = state.counts[0]
     root = np.arange(parts).astype(np.int32)
     name = np.empty(parts, np.int32)
@@ -214,8 +239,17 @@ def _join(state):
 # ---------------------------------------------------------------- the complete graph of a matrix
 @kernel
 def prim(metric, pi, closest, parent, edges, count, most):
-    """Prim on the complete graph: add up to `most` cities to the tree. closest [n] starts at +inf, parent int32 [n] at -1
-    (-2: in the tree), edges int32 [n - 1, 2], count int64 [2]: cities in the tree and the last one. Returns: complete?"""
+    """Continue Prim's algorithm on the complete graph, in place; return whether the tree is complete.
+
+    Args:
+        metric: Metric of n cities.
+        pi: float64 [n], penalties.
+        closest: float64 [n], the weight of the lightest edge to the tree; +inf at first.
+        parent: int32 [n], the other end of that edge; -1 at first, -2 for cities in the tree.
+        edges: int32 [n - 1, 2], receives the tree's edges.
+        count: int64 [2], the number of cities in the tree, and the last one; zeros at first.
+        most: Cities that this call adds, at most.
+    """
     n = len(pi)
     if count[0] == 0:
         parent[0] = -2

@@ -1,10 +1,12 @@
-"""Minimum spanning trees of sparse graphs under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
+"""Minimum 1-trees of sparse graphs under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
 
-Boruvka's algorithm on an edge list, on which the ascent spends most of its time. In each round every part takes the lightest
-edge that leaves it, and the parts that these edges join become one:
+The 1-trees are those of Helsgaun, EJOR 126, 2000, section 4. The ascent spends most of its time on their spanning trees, which
+are found by Boruvka's algorithm on an edge list: in each round every part takes the lightest edge that leaves it, and the parts
+that these edges join become one. The 1-tree adds the second shortest edge of one leaf, the one for which it is the longest:
 
-    a--1--b--5--c--2--d        round 1: a, b take (a b); c, d take (c d)        {a b}, {c d}
-    +--------3--------+        round 2: both parts take (a d)                   {a b c d}
+    a--1--b--5--c--2--d        round 1: a, b take (a b); c, d take (c d)        parts {a b}, {c d}
+    +--------3--------+        round 2: both parts take (a d)                   part {a b c d}
+                               leaves b, c: their second shortest edge is (b c), which the 1-tree adds
 """
 
 from __future__ import annotations

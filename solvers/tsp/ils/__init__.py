@@ -1,1 +1,1 @@
-"""Iterated local search with Lin-Kernighan steps."""
+"""Iterated local search with Lin-Kernighan moves."""

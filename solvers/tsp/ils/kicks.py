@@ -30,7 +30,7 @@ class ChainedSearch(NamedTuple):
 
     local: LinKernighan
     random: NDArray[np.uint64]
-    """[1]"""
+    """[1] the state of the random numbers."""
     length: NDArray[np.float64]
     """[1] the length of the current tour."""
     done: NDArray[np.int64]

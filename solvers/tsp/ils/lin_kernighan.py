@@ -1,16 +1,21 @@
 """Lin-Kernighan search of bounded depth on an array tour, which changes only when an improving move is found.
 
-Lin & Kernighan, Oper. Res. 21 (1973): from city t1, break the edge to a neighbour t2, and change the Hamiltonian path
-t2 .. t1 step by step: join its end to a near city c and break an edge at c, as long as the gain so far is positive. Here the
-path is a short list of segments of the tour, so that a step costs O(depth) and no array is reversed before a move improves.
-An improving closed tour is written by moving all its segments but the longest. There are two kinds of step:
+S. Lin and B. W. Kernighan, An effective heuristic algorithm for the traveling-salesman problem, Oper. Res. 21 (1973), the basic
+algorithm with limited backtracking. Remove an edge x_1 = (t_1 t_2) of the tour, which leaves a Hamiltonian path from t_2 to t_1.
+Step i changes the path: add an edge y_i = (t_2i t_2i+1) from its end to a near city, and remove an edge x_i+1 = (t_2i+1 t_2i+2)
+there; t_2i+2 is the new end. The gain criterion keeps G_i = |x_1| - |y_1| + ... + |x_i| - |y_i| positive. Adding the edge
+(t_2i+2 t_1) closes a tour, which gains G_i + |x_i+1| - |t_2i+2 t_1|. There are two kinds of step (i = 1):
 
-    the path            t2 ------- d   c ------- t1        join t2 and c, break (d c); d is the city before c
-    after the step      d ------- t2 - c ------- t1        the front is reversed; (t1 d) closes the tour: a 2-opt move
+    the path            t2 ------ t4   t3 ------ t1        add (t2 t3), remove (t4 t3); t4 is the city before t3
+    after the step      t4 ------ t2 - t3 ------ t1        the front is reversed; (t4 t1) closes a tour: a 2-opt move
 
-    the path            t2 ------- c   d ------- t1        join t2 and c, break (c d); d is the city after c
-    after the step      (t2 ----- c)   d ------- t1        the front is a cycle, which the next step must open by joining
-                                                           d to a city of it: or-opt and pure 3-opt moves
+    the path            t2 ------ t3   t4 ------ t1        add (t2 t3), remove (t3 t4); t4 is the city after t3
+    after the step      (t2 ---- t3)   t4 ------ t1        the front is a cycle, which the next step must open by joining
+                                                           t4 to a city of it: or-opt and pure 3-opt moves
+
+The path is a short list of segments of the tour, so that a step takes O(depth) time, and no array is reversed before a move is
+known to improve. An improving tour is written by moving all its segments but the longest. Level l of the search, from 0, is step
+i = l + 1.
 """
 
 # mypy: allow-untyped-defs
@@ -30,7 +35,7 @@ from corl.solvers.tsp.tours.city_queue import CityQueue, city_queue, enqueue, ne
 
 __all__ = ["LinKernighan", "lin_kernighan", "settle"]
 
-_BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)  # which edge at c is broken; the last two open a cycle
+_BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)  # on which side of t_2i+1 x_i+1 is; the last two open a cycle
 
 
 class LinKernighan(NamedTuple):
@@ -41,17 +46,17 @@ class LinKernighan(NamedTuple):
     breadth: NDArray[np.int64]
     """[L] steps tried at each level."""
     first: NDArray[np.int32]
-    """[L + 1, L + 3] by level and segment: its first position, relative to t2 in the direction t1 -> t2."""
+    """[L + 1, L + 3] by level and segment of the path: its first position, relative to t_2 in the direction t_1 -> t_2."""
     last: NDArray[np.int32]
-    """[L + 1, L + 3] its last position (before `first` where the segment is reversed)."""
+    """[L + 1, L + 3] its last position, which is less than `first` if the segment is reversed."""
     shape: NDArray[np.int64]
-    """[L + 1, 5] by level: segments, segments of the open cycle (0: none), the end city, steps found, steps tried."""
+    """[L + 1, 5] by level: segments, segments of the open cycle (0: none), the end t_2i, steps found, steps tried."""
     gain: NDArray[np.float64]
-    """[L + 1] by level: the gain before closing."""
+    """[L + 1] by level: G_i-1 + |x_i|, the gain of the path without its closing edge."""
     step: NDArray[np.int64]
     """[L + 1, B + 1] steps by level and rank, best first, packed by `_packed`. Slot `breadth` holds the step that closes best."""
     step_gain: NDArray[np.float64]
-    """[L + 1, B + 1] the gain after each step."""
+    """[L + 1, B + 1] G_i + |x_i+1| for each step."""
 
 
 def lin_kernighan(n: int, breadth: tuple[int, ...]) -> LinKernighan:
@@ -94,9 +99,9 @@ def settle(metric, neighbours, lengths, search, least, most, cities):
 
 @kernel(inline=True, borrow=True)
 def _improve_city(metric, neighbours, lengths, search, t1, least, most):
-    """Make the first improving move found from t1, queue the cities at its edges, and return its gain; 0 if there is no move.
+    """Make the first improving move found from t_1, queue the cities at its edges, and return its gain; 0 if there is no move.
 
-    Gains up to `least` are treated as rounding errors. Moves that shift more than `most` cities are skipped.
+    x_1 is first the edge to the next city, then the edge to the previous one (`backwards`). Other arguments as in `settle`.
     """
     order, position = search.tour.order, search.tour.position
     n, levels = len(order), len(search.breadth)
@@ -132,7 +137,7 @@ def _improve_city(metric, neighbours, lengths, search, t1, least, most):
 
 @kernel(inline=True, borrow=True)
 def _at(order, zero, backwards, r):
-    """Return the city at position r relative to t2, in the direction t1 -> t2."""
+    """Return the city at position r relative to t_2, in the direction t_1 -> t_2; `zero` is the position of t_2 in the array."""
     n = len(order)
     at = zero - r if backwards else zero + r
     if at < 0:
@@ -144,47 +149,58 @@ def _at(order, zero, backwards, r):
 
 @kernel(inline=True, borrow=True)
 def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least):
-    """Write the steps of largest gain to step[level], and to slot `breadth` the step that closes best.
+    """Write the steps of largest G_i + |x_i+1| to step[level], and to slot `breadth` the step whose closed tour gains most.
 
-    Returns the gain of the tour that this step closes; -inf if no step closes a tour.
+    Args:
+        metric: Metric of n cities.
+        neighbours: int32 [n, K], candidate neighbours, nearest first.
+        lengths: float64 [n, K], their distances.
+        search: LinKernighan.
+        level: i - 1.
+        t1: The city t_1.
+        zero: The position of t_2 in the array.
+        backwards: Whether t_2 is the city before t_1 in the array.
+        least: Gains up to this are treated as rounding errors.
+
+    Returns the gain of that closed tour; -inf if no step closes a tour.
     """
     order, position, first, last = search.tour.order, search.tour.position, search.first, search.last
     step, step_gain = search.step, search.step_gain
     n, width, levels = len(order), neighbours.shape[1], len(search.breadth)
-    cycle, end = search.shape[level, 1], search.shape[level, 2]
+    cycle, t_2i = search.shape[level, 1], search.shape[level, 2]
     gain, breadth = search.gain[level], search.breadth[level]
     inner = level + 1 < levels  # more levels follow, so that steps are worth listing
     found, best = 0, -np.inf
     for k in range(width):
-        left = gain - lengths[end, k]
-        if left <= least:
+        gain_i = gain - lengths[t_2i, k]
+        if gain_i <= least:
             break
-        c = neighbours[end, k]
-        r = zero - position[c] if backwards else position[c] - zero
+        t_2i1 = neighbours[t_2i, k]
+        r = zero - position[t_2i1] if backwards else position[t_2i1] - zero
         if r < 0:
             r += n
-        i = 0
-        while not (first[level, i] <= r <= last[level, i] or last[level, i] <= r <= first[level, i]):
-            i += 1
-        if cycle and i >= cycle:
+        segment = 0
+        while not (first[level, segment] <= r <= last[level, segment] or last[level, segment] <= r <= first[level, segment]):
+            segment += 1
+        if cycle and segment >= cycle:
             continue
-        forward = first[level, i] <= last[level, i]
+        forward = first[level, segment] <= last[level, segment]
         for side in range(2):
             if side == 0:
-                if r == first[level, i]:  # that edge was added by an earlier step
+                if r == first[level, segment]:  # that edge was added by an earlier step
                     continue
                 kind = _OPEN_BEFORE if cycle else _BEFORE
             else:
-                if r == last[level, i] or (not cycle and not inner):
+                if r == last[level, segment] or (not cycle and not inner):
                     continue
                 kind = _OPEN_AFTER if cycle else _AFTER
-            other = _at(order, zero, backwards, r + 1 if forward == (side == 1) else r - 1)
-            total = left + distance(metric, c, other)
+            t_2i2 = _at(order, zero, backwards, r + 1 if forward == (side == 1) else r - 1)
+            total = gain_i + distance(metric, t_2i1, t_2i2)
             if kind != _AFTER:
-                closing = total - distance(metric, other, t1)
+                closing = total - distance(metric, t_2i2, t1)
                 if closing > best:
                     best = closing
-                    step[level, breadth] = _packed(r, i, kind, other)
+                    step[level, breadth] = _packed(r, segment, kind, t_2i2)
                     step_gain[level, breadth] = total
             if inner and (found < breadth or total > step_gain[level, found - 1]):
                 at = min(found, breadth - 1)
@@ -194,61 +210,61 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
                     step[level, at] = step[level, at - 1]
                     at -= 1
                 step_gain[level, at] = total
-                step[level, at] = _packed(r, i, kind, other)
+                step[level, at] = _packed(r, segment, kind, t_2i2)
     search.shape[level, 3] = found
     return best
 
 
 @kernel(inline=True, borrow=True)
-def _packed(r, i, kind, other):
-    """Pack a step in an int64: relative position of c (28 bits), its segment (5), the kind (2), the new end city (28)."""
-    return (np.int64(r) << 35) | (np.int64(i) << 30) | (np.int64(kind) << 28) | np.int64(other)
+def _packed(r, segment, kind, t_2i2):
+    """Pack a step in an int64: relative position r of t_2i+1 (28 bits), its `segment` (5), the kind (2), t_2i+2 (28)."""
+    return (np.int64(r) << 35) | (np.int64(segment) << 30) | (np.int64(kind) << 28) | np.int64(t_2i2)
 
 
 @kernel(inline=True, borrow=True)
 def _take(search, level, rank):
     """Write the path that follows from step `rank` of `level` to level + 1."""
     step = search.step[level, rank]
-    r, i, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
+    r, segment, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
     x, y, up = search.first, search.last, level + 1
     segments, cycle = search.shape[level, 0], search.shape[level, 1]
     after = _AFTER <= kind <= _OPEN_AFTER
-    other = r + 1 if (x[level, i] <= y[level, i]) == after else r - 1  # the relative position of the new end
+    other = r + 1 if (x[level, segment] <= y[level, segment]) == after else r - 1  # the relative position of the new end
     m = 0
     if kind == _BEFORE:
-        x[up, 0], y[up, 0], m = other, x[level, i], 1
-        for j in range(i - 1, -1, -1):
+        x[up, 0], y[up, 0], m = other, x[level, segment], 1
+        for j in range(segment - 1, -1, -1):
             x[up, m], y[up, m] = y[level, j], x[level, j]
             m += 1
-        x[up, m], y[up, m] = r, y[level, i]
-        kept = i + 1
+        x[up, m], y[up, m] = r, y[level, segment]
+        kept = segment + 1
     elif kind == _AFTER:
-        for j in range(i):
+        for j in range(segment):
             x[up, j], y[up, j] = x[level, j], y[level, j]
-        x[up, i], y[up, i] = x[level, i], r
-        m, kept = i + 1, i + 1
-        x[up, m], y[up, m] = other, y[level, i]
+        x[up, segment], y[up, segment] = x[level, segment], r
+        m, kept = segment + 1, segment + 1
+        x[up, m], y[up, m] = other, y[level, segment]
     elif kind == _OPEN_AFTER:
-        x[up, 0], y[up, 0], m = other, y[level, i], 1
+        x[up, 0], y[up, 0], m = other, y[level, segment], 1
         for q in range(1, cycle):
-            j = i + q if i + q < cycle else i + q - cycle
+            j = segment + q if segment + q < cycle else segment + q - cycle
             x[up, m], y[up, m] = x[level, j], y[level, j]
             m += 1
-        x[up, m], y[up, m] = x[level, i], r
+        x[up, m], y[up, m] = x[level, segment], r
         kept = cycle
     else:
-        x[up, 0], y[up, 0], m = other, x[level, i], 1
+        x[up, 0], y[up, 0], m = other, x[level, segment], 1
         for q in range(1, cycle):
-            j = i - q if i >= q else i - q + cycle
+            j = segment - q if segment >= q else segment - q + cycle
             x[up, m], y[up, m] = y[level, j], x[level, j]
             m += 1
-        x[up, m], y[up, m] = y[level, i], r
+        x[up, m], y[up, m] = y[level, segment], r
         kept = cycle
     m += 1
     for j in range(kept, segments):
         x[up, m], y[up, m] = x[level, j], y[level, j]
         m += 1
-    search.shape[up, 0], search.shape[up, 1], search.shape[up, 2] = m, (i + 1 if kind == _AFTER else 0), end
+    search.shape[up, 0], search.shape[up, 1], search.shape[up, 2] = m, (segment + 1 if kind == _AFTER else 0), end
     search.gain[up] = search.step_gain[level, rank]
 
 

@@ -41,7 +41,7 @@ class Region(NamedTuple):
     tour: NDArray[np.int32]
     """[m] the region's own numbers in the order of the whole tour."""
     bonds: NDArray[np.int32]
-    """[b] positions in `tour` after which the whole tour leaves the region, or has a bond of its own."""
+    """[b] positions in `tour` that a bond follows: the whole tour leaves the region there, or has a bond there itself."""
 
     def partner(self) -> NDArray[np.int32]:
         """Return the city at the other end of each city's bond, int32 [m]; -1 for a city without a bond."""
@@ -58,11 +58,11 @@ def improve_regions(
     size: int,
     population: int,
     per_quadrant: int,
-    tell: Callable[[NDArray[np.int32]], None],
+    report: Callable[[NDArray[np.int32]], None],
 ) -> None:
     """Improve the regions of a tour, round after round, until the run must stop or a round has no region to breed.
 
-    `run.workers` threads work in parallel, each on another segment of the tour.
+    `run.workers` threads work in parallel, each on a different segment of the tour.
 
     Args:
         metric: Metric of n cities numbered along a space-filling curve; not EXPLICIT.
@@ -71,7 +71,7 @@ def improve_regions(
         size: The greatest number of cities in a region.
         population: Tours in the population of a region.
         per_quadrant: Candidate neighbours from each quadrant around a city.
-        tell: Called with every better tour, int32 [n].
+        report: Called with every better tour, int32 [n].
     """
     random = np.random.default_rng([run.seed, 1])
     count = max(run.workers, len(tour) // _PART)
@@ -80,7 +80,7 @@ def improve_regions(
             each = Round(metric, segments(tour, count, random), random, size, population, per_quadrant)
             helpers = [pool.submit(each.work, run.aside()) for _ in range(run.workers - 1)]
             try:
-                each.work(run, tell)
+                each.work(run, report)
             except BaseException:
                 run.stop()  # no thread continues for a run that has failed
                 raise
@@ -88,7 +88,7 @@ def improve_regions(
                 helper.result()
             tour = each.tour()
             if helpers:
-                tell(tour)
+                report(tour)
             if not each.bred:
                 return
 
@@ -125,22 +125,23 @@ class Round:
         """Return the current tour: all segments, one after another."""
         return np.concatenate(self._paths)
 
-    def work(self, run: Run, tell: Callable[[NDArray[np.int32]], None] | None = None) -> None:
-        """Sweep segments until none is left; repeat the last one while other threads work. Call `tell` with better tours."""
+    def work(self, run: Run, report: Callable[[NDArray[np.int32]], None] | None = None) -> None:
+        """Sweep segments until none is left; repeat the last one while other threads work. Call `report` with better tours."""
         mine = -1
         while not run.should_stop and (k := next(self._next)) < len(self._paths):
             mine = k
-            self._sweep(k, run, tell, lambda: False)
+            self._sweep(k, run, report, lambda: False)
             with self._lock:
                 self._swept += 1
         while mine >= 0 and self._busy and not run.should_stop:
-            self._sweep(mine, run, tell, lambda: not self._busy)
+            self._sweep(mine, run, report, lambda: not self._busy)
 
     @property
     def _busy(self) -> bool:
+        """Whether a thread still sweeps a segment for the first time."""
         return self._swept < len(self._paths)
 
-    def _sweep(self, k: int, run: Run, tell: Callable[[NDArray[np.int32]], None] | None, enough: Callable[[], bool]) -> None:
+    def _sweep(self, k: int, run: Run, report: Callable[[NDArray[np.int32]], None] | None, enough: Callable[[], bool]) -> None:
         """Breed each cell of segment k once, in a random order."""
         path, whole = self._paths[k], len(self._paths) == 1
         cities = np.sort(path)
@@ -162,8 +163,8 @@ class Round:
             if bred is not None:
                 tour = spliced(tour, position, region, bred)
                 self._paths[k] = cities[tour if whole else _opened(tour, first, last)]
-                if tell is not None:
-                    tell(self.tour())
+                if report is not None:
+                    report(self.tour())
 
 
 def _opened(tour: NDArray[np.int32], first: int, last: int) -> NDArray[np.int32]:
@@ -234,6 +235,7 @@ def _bred(points: Metric, region: Region, run: Run, population: int, per_quadran
 
 
 def _has_bonds(region: Region, found: NDArray[np.int32]) -> bool:
+    """Return whether a tour of the region contains all its bonds."""
     m = len(found)
     place = np.empty(m, np.int64)
     place[found] = np.arange(m)

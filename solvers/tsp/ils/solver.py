@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Ils"]
 
-_BY_PROGRAMME = 9  # cities up to which dynamic programming finds an optimal tour at once
+_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
 _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 cut at the same)
-_SETUP = 8e-6  # seconds a city that neighbour lists and the greedy tour take on a slow machine
+_SETUP = 8e-6  # seconds per city for neighbour lists and the greedy tour on a slow machine
 _LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
-_MANY = 50_000  # cities beyond which candidates are fewer and, if even, simply the nearest (tuned, with `stretch` and `heat`)
+_MANY = 50_000  # cities beyond which there are fewer candidates, the nearest if cities are spread evenly (tuned)
 _REGIONS = 20_000  # cities beyond which regions follow the kicks
 _PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, per root of the microseconds available for a city
 _REGION = 200  # cities of a region for each tour of its population
@@ -49,8 +49,8 @@ class Ils(Solver):
     )
     per_quadrant: int = option(
         2,
-        "So many of them from each quadrant around the city, in the plane, which clustered cities need; 0: simply the nearest, "
-        "as always beyond 50,000 cities that are spread evenly.",
+        "How many of them come from each quadrant around the city, in the plane, which clustered cities need; 0: the nearest "
+        "ones only, as always beyond 50,000 cities that are spread evenly.",
         low=0,
     )
     breadth: tuple[int, ...] = option(
@@ -64,14 +64,14 @@ class Ils(Solver):
     )
     kicks: float = option(
         0.0,
-        "Share of the run that is spent with kicks; then regions of the tour are bred by edge assembly crossover. 1: all of it; "
-        "0: by size and time, all of it up to 20,000 cities and for distances that are no plane's.",
+        "Share of the run spent on kicks; then regions of the tour are improved by edge assembly crossover. 1: all of it; "
+        "0: by size and time, all of it up to 20,000 cities and for GEO and matrix distances.",
         low=0,
         high=1,
     )
-    population: int = option(0, "Tours that a region is bred from; 0: by the time for a city.", low=2, also=0, scale="log")
-    region: int = option(0, "Most cities of a region; 0: 200 for a tour of the population.", low=100, also=0, scale="log")
-    bound: bool = option(True, "Whether to prove a Held-Karp bound where a tenth of the time suffices for it.")
+    population: int = option(0, "Tours in the population of a region; 0: by the time per city.", low=2, also=0, scale="log")
+    region: int = option(0, "Most cities of a region; 0: 200 per tour of its population.", low=100, also=0, scale="log")
+    bound: bool = option(True, "Whether to prove a Held-Karp bound if a tenth of the time suffices for it.")
 
     alike: ClassVar[int] = 24
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
@@ -101,7 +101,7 @@ class Ils(Solver):
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
         if (kicks := self._share_of_kicks(instance)) < 1.0:
             replace(self, kicks=kicks, population=4, region=100).solve(tiny, Run(Tsp(), tiny, iterations=60))
-        if instance.n < tiny.n:  # the bound of a handful of cities, and dynamic programming, have kernels of their own
+        if instance.n < tiny.n:  # the bound of few cities, and dynamic programming, use other kernels
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
@@ -112,7 +112,7 @@ class Ils(Solver):
             from corl.solvers.tsp.asymmetric.search import search
 
             search(instance, metric_of(instance), run, run.seed)
-        elif instance.n <= _BY_PROGRAMME:
+        elif instance.n <= _DYNAMIC_PROGRAMMING_CITIES:
             tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
@@ -125,6 +125,7 @@ class Ils(Solver):
         return completion(self, environment, row, iterations, seed)
 
     def _solve_symmetric(self, instance: TspInstance, run: Run) -> None:
+        """Search a symmetric instance: first a descent and kicks, then regions if the share of kicks is less than 1."""
         from corl.rng import random_state
         from corl.solvers.tsp.ils.kicks import begin, chained_search, iterate
 
@@ -167,7 +168,7 @@ class Ils(Solver):
             population = self.population or _population(run, instance.n)
             size = self.region or _REGION * population
             space.improve_regions(search.local.tour.order.copy(), run, size, population, reporting)
-        elif not run.should_stop:  # what time is left would not do for another report
+        elif not run.should_stop:  # the time left does not suffice for another report
             run.stop("time_limit")
 
     def _share_of_kicks(self, instance: TspInstance, time_limit: float | None = None, workers: int = 1) -> float:
@@ -243,19 +244,19 @@ class _Space:
         """Breed regions of the tour until the run ends, and report better tours; a report takes `reporting` seconds."""
         from corl.solvers.tsp.ils.regions import improve_regions
 
-        best, told = tour, True
+        best, reported = tour, True
 
-        def tell(found: NDArray[np.int32]) -> None:
-            nonlocal best, reporting, told
-            best, told = found, False
+        def report(found: NDArray[np.int32]) -> None:
+            nonlocal best, reporting, reported
+            best, reported = found, False
             if run.iterations is not None or (run.report_due and run.remaining > 3.0 * reporting):
                 began = time.perf_counter()
                 run.report(self.cities[best])
-                reporting, told = time.perf_counter() - began, True
+                reporting, reported = time.perf_counter() - began, True
 
         breeding = run.aside(1.5 * reporting) if run.iterations is None else run  # the last report is within the limit, too
-        improve_regions(self.metric, tour, breeding, size, population, 2 if self.clustered else 0, tell)
-        if not told:
+        improve_regions(self.metric, tour, breeding, size, population, 2 if self.clustered else 0, report)
+        if not reported:
             run.report(self.cities[best])
         if breeding.limit == "time_limit":
             run.stop("time_limit")

@@ -1,1 +1,1 @@
-"""Candidate neighbours of every city, and the search and order in space that finds them."""
+"""Candidate neighbours of every city, spatial search, and a space-filling curve."""

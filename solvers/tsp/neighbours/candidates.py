@@ -14,19 +14,26 @@ from corl.solvers.tsp.neighbours.spatial import LiveTree, hilbert_order, live_tr
 __all__ = ["near_points", "nearest_among", "neighbours"]
 
 _CHUNK = 1 << 16  # cities per KD-tree query: bounds the temporaries of scipy (int64 and float64) to some tens of MB
-_WIDER = 5  # a quadrant's nearest are looked for among this many times k neighbours (notes: 50 for k = 10)
+_WIDER = 5  # the nearest of a quadrant are sought among this many times k neighbours
 
 
 def neighbours(
     instance: TspInstance, metric: Metric, k: int, per_quadrant: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The `k` nearest other cities of every city: (neighbours int32 [n, K], lengths float64 [n, K]), K = min(k, n - 1).
+    """Return candidate neighbours of every city, in O(n k) memory.
 
-    Rows are sorted by distance. For coordinates in the plane, `per_quadrant` = q > 0 takes first the q nearest of each of
-    the four quadrants around a city (among its 5 k nearest; the one nearest in a quadrant that none of those lies in) and
-    fills up to K by distance: better for clustered cities, whose nearest others are all in the same cluster.
-    Where more than k / 2 cities share one point, a city lists only k / 2 of them, as a ring, and then cities elsewhere: a
-    heap of equal cities stays connected in itself and with the rest. Memory: O(n k), no n x n temporary.
+    If more than k / 2 cities lie at one point, a city lists only k / 2 of them, as a ring, and then cities elsewhere, so that the
+    candidate edges connect them with each other and with the rest.
+
+    Args:
+        instance: The instance.
+        metric: Its metric, perhaps with renumbered cities.
+        k: The number of neighbours; K = min(k, n - 1).
+        per_quadrant: For coordinates in the plane: this many nearest cities of each of the four quadrants around a city come
+            first (among its 5 k nearest cities, or the nearest one of a quadrant in which none of these lies), then the nearest
+            others. This is better for clustered cities, whose nearest cities are all in their own cluster.
+
+    Returns (neighbours int32 [n, K], lengths float64 [n, K]), rows sorted by distance.
     """
     if metric.kind == EXPLICIT:
         found = _nearest_in_matrix(metric.matrix, np.arange(instance.n), k)
@@ -36,13 +43,13 @@ def neighbours(
 
 
 def near_points(metric: Metric, k: int, per_quadrant: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """As `neighbours`, of a metric's points."""
+    """Return candidate neighbours of a metric's points, as `neighbours` does."""
     found = _nearest_points(metric, k, per_quadrant)
     return found, _sorted_lengths(metric, np.arange(len(metric.points), dtype=np.int32), found)
 
 
 def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """As `neighbours`, among the given cities alone: (int32 [m, K] indices into `cities`' values, float64 [m, K] lengths)."""
+    """Return the nearest others of int32 `cities` [m] for each of them: (neighbours int32 [m, K], lengths float64 [m, K])."""
     if metric.kind == EXPLICIT:
         found = _nearest_in_matrix(metric.matrix, cities, k)
     else:
@@ -52,7 +59,7 @@ def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[ND
 
 
 def _nearest_in_matrix(matrix: NDArray[np.float64], cities: NDArray, k: int) -> NDArray[np.int32]:
-    """For row i of the sub-matrix of `cities`: the positions of its k nearest, int32 [m, K]."""
+    """Return the k nearest cities for each row of the sub-matrix of `cities` [m], as indices into `cities`, int32 [m, K]."""
     m = len(cities)
     k = min(k, m - 1)
     found = np.empty((m, k), np.int32)
@@ -66,7 +73,7 @@ def _nearest_in_matrix(matrix: NDArray[np.float64], cities: NDArray, k: int) -> 
 
 
 def _nearest_points(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
-    """For every point of the metric the indices of its k nearest others, int32 [n, K]."""
+    """Return the candidate neighbours of every point of the metric, int32 [n, K], rows unsorted."""
     n = len(metric.points)
     k = min(k, n - 1)
     if k == 0:
@@ -75,13 +82,16 @@ def _nearest_points(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int
     if heaps is None:
         return _query(metric, k, per_quadrant)
     order, starts = heaps
-    places = metric._replace(points=metric.points[order[starts[:-1]]])  # one of each heap
+    places = metric._replace(points=metric.points[order[starts[:-1]]])  # one city of each heap
     near = _query(places, min(k, len(places.points) - 1), per_quadrant)
     return _spread(order, starts, near, k)
 
 
 def _heaps(points: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Cities grouped by equal points, (order [n], starts [m + 1]), where some point has over `most` + 1 cities; else None."""
+    """Return the cities grouped by equal points (heaps), if some heap has more than `most` + 1 cities; otherwise None.
+
+    Heap g is order[starts[g]:starts[g + 1]], of (order int64 [n], starts int64 [m + 1]).
+    """
     x = np.sort(points[:, 0])
     if len(x) <= most + 1 or not (x[most + 1 :] == x[: -most - 1]).any():
         return None
@@ -92,7 +102,7 @@ def _heaps(points: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], N
 
 
 def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
-    """`_nearest_points` for points no more than a few of which coincide."""
+    """Return what `_nearest_points` does, for points of which only a few are equal."""
     from scipy.spatial import cKDTree
 
     n = len(metric.points)
@@ -100,7 +110,7 @@ def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
         return np.empty((n, 0), np.int32)
     flat = not metric.points[:, 2].any()
     points = np.ascontiguousarray(metric.points[:, :2]) if flat else metric.points
-    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # the metrics' roundings keep its order
+    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # rounded distances have the same order
     quadrants = per_quadrant > 0 and flat
     wide = min(_WIDER * k if quadrants else k, n - 1)
     tree = cKDTree(points)
@@ -117,7 +127,7 @@ def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
 
 @kernel
 def _without_self(cities: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray[np.int32]:
-    """int32 [m, w - 1]: row i of `near` [m, w] without cities[i], or without its last where that is not in it."""
+    """Return each row i of `near` [m, w] without cities[i], or without its last entry if that is not in it: int32 [m, w - 1]."""
     m, w = near.shape
     out = np.empty((m, w - 1), np.int32)
     for i in range(m):
@@ -133,9 +143,15 @@ def _without_self(cities: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray
 def _pick_quadrants(
     metric: Metric, boxes: LiveTree, cities: NDArray[np.int64], near: NDArray[np.int32], k: int, per_quadrant: int
 ) -> NDArray[np.int32]:
-    """int32 [m, k], rows unsorted: of each sorted row of `near`, the `per_quadrant` first of each quadrant, then the others.
+    """Return, from each row of `near`, the first ones of each quadrant around the city, then the others: int32 [m, k], unsorted.
 
-    The nearest of a quadrant that none of `near` lies in is found by the tree `boxes`.
+    Args:
+        metric: Metric of n cities in the plane.
+        boxes: Finds the nearest city of a quadrant in which none of `near` lies.
+        cities: int64 [m], the cities.
+        near: int32 [m, w], nearest cities of each, sorted by distance.
+        k: The number of neighbours to return.
+        per_quadrant: The number taken first from each quadrant.
     """
     points = metric.points
     m, wide = near.shape
@@ -171,7 +187,14 @@ def _pick_quadrants(
 
 @kernel
 def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-    """int32 [n, k], rows unsorted: neighbours of cities from those of places: k / 2 of the own heap, then of near places."""
+    """Return neighbours of all cities, int32 [n, k], unsorted: k / 2 cities of the same heap, then cities of near heaps.
+
+    Args:
+        order: int64 [n], cities by heap.
+        starts: int64 [m + 1], the beginning of each heap in `order`.
+        near: int32 [m, K], the nearest heaps of each heap.
+        k: The number of neighbours.
+    """
     n, abroad = len(order), near.shape[1]
     out = np.empty((n, k), np.int32)
     for g in range(len(starts) - 1):
@@ -180,7 +203,7 @@ def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[n
             city = order[starts[g] + rank]
             own = min(size - 1, k // 2)
             c, lap, before = own, 0, -1
-            while c < k and c > before:  # one city of each near place, then second ones ...
+            while c < k and c > before:  # one city of each near heap, then a second one, ...
                 before = c
                 for q in range(abroad):
                     other = starts[near[g, q] + 1] - starts[near[g, q]]
@@ -188,7 +211,7 @@ def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[n
                         out[city, c] = order[starts[near[g, q]] + (rank + lap) % other]
                         c += 1
                 lap += 1
-            own += k - c  # few cities elsewhere: more of the own heap
+            own += k - c  # if there are few cities elsewhere, more of the same heap
             for j in range(own):  # a ring: +1, -1, +2, -2, ...
                 step = j // 2 + 1 if j % 2 == 0 else size - (j // 2 + 1)
                 out[city, j if j < own - (k - c) else c + j - (own - (k - c))] = order[starts[g] + (rank + step) % size]
@@ -197,7 +220,7 @@ def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[n
 
 @kernel(nogil=True)
 def _sorted_lengths(metric: Metric, cities: NDArray[np.integer], found: NDArray[np.int32]) -> NDArray[np.float64]:
-    """float64 [m, K]: the distance from cities[i] to each of found[i]; sorts the rows of both, which nearly are."""
+    """Return the distances from cities[i] to found[i], float64 [m, K], sorted; sorts the rows of int32 `found` too, in place."""
     out = np.empty(found.shape)
     for i in range(found.shape[0]):
         near, lengths = found[i], out[i]

@@ -1,4 +1,4 @@
-"""Order and search in space: a space-filling curve, and nearest-neighbour queries over a shrinking set of points."""
+"""A space-filling curve, and nearest-neighbour queries over a set of points from which points are removed."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -17,7 +17,7 @@ _BITS = 20  # per coordinate: three of them fit into an int64
 
 
 def hilbert_order(metric: Metric) -> NDArray[np.int32]:
-    """The cities along a Hilbert curve, int32 [n]: neighbours in the order are near each other. For a matrix: 0..n-1."""
+    """Return the cities along a Hilbert curve, int32 [n], so that consecutive cities are near each other; 0..n-1 for a matrix."""
     if metric.kind == EXPLICIT:
         return np.arange(len(metric.matrix), dtype=np.int32)
     return np.argsort(_hilbert_keys(metric.points), kind="stable").astype(np.int32)
@@ -25,7 +25,10 @@ def hilbert_order(metric: Metric) -> NDArray[np.int32]:
 
 @kernel
 def _hilbert_keys(points):
-    """int64 [n]: the position of each point on the curve. Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707 (2004)."""
+    """Return the position of each point on the curve, int64 [n].
+
+    After Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707 (2004).
+    """
     n = len(points)
     keys = np.empty(n, np.int64)
     low, extent, dims = np.empty(3), 0.0, 2
@@ -51,7 +54,7 @@ def _hilbert_keys(points):
 
 @kernel
 def _to_transpose(x, dims):
-    """Skilling's AxestoTranspose: coordinates -> the bits of the Hilbert key, interleaved over x[0..dims)."""
+    """Replace coordinates x[:dims] by the bits of the Hilbert key, interleaved, in place (Skilling's AxestoTranspose)."""
     top = 1 << (_BITS - 1)
     q = top
     while q > 1:
@@ -77,15 +80,18 @@ def _to_transpose(x, dims):
 
 
 # ---------------------------------------------------------------- nearest neighbour among the points that are left
-# Points in Hilbert order are compact in runs: a complete binary tree over runs of _LEAF points, each node with the box around
-# its points and the number of them that are left. Nodes are numbered as in a heap, the root 1, leaves m..2m-1.
+# A complete binary tree over runs of _LEAF points in Hilbert order, which are compact. Each node has the bounding box of its
+# points and the number of them that are left. Nodes are numbered as in a heap: the root is 1, leaves are m..2m-1.
 _LEAF = 8
 LiveTree = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]
-"""What `live_tree` returns."""
+"""A tree returned by `live_tree`."""
 
 
 def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree:
-    """(order, place int32 [n], boxes float64 [2 m, 2, 3], left int32 [2 m]) for `nearest_live` and `remove`."""
+    """Return the tree over float64 points [n, 3] in the Hilbert order int32 `order` [n], for `nearest_live` and `remove`.
+
+    Returns (order, place int32 [n]: its inverse, boxes float64 [2 m, 2, 3]: low and high corners, left int32 [2 m]: points left).
+    """
     leaves = 1
     while leaves * _LEAF < len(order):
         leaves *= 2
@@ -94,6 +100,7 @@ def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree
 
 @kernel
 def _build(points: NDArray[np.float64], order: NDArray[np.int32], leaves: int) -> LiveTree:
+    """Return the tree of `live_tree` with this number of leaves, a power of 2."""
     n = len(order)
     place = np.empty(n, np.int32)
     boxes = np.empty((2 * leaves, 2, 3))
@@ -117,7 +124,7 @@ def _build(points: NDArray[np.float64], order: NDArray[np.int32], leaves: int) -
 
 @kernel
 def remove(tree, city):
-    """Take a city that is left out of the tree."""
+    """Remove a city from the tree, in place; it must still be in it."""
     _order, place, _boxes, left = tree
     node = len(left) // 2 + place[city] // _LEAF
     while node > 0:
@@ -127,7 +134,10 @@ def remove(tree, city):
 
 @kernel
 def nearest_live(metric, tree, gone, city, stack):
-    """The nearest point to `city` with gone[point] False, or -1; compares unrounded distances. `stack`: int64 [128]."""
+    """Return the nearest point to `city` whose bool gone[point] is False, by unrounded distance; -1 if there is none.
+
+    `stack` is scratch, int64 [128].
+    """
     order, _place, boxes, left = tree
     leaves = len(left) // 2
     best, best_city = np.inf, -1
@@ -155,9 +165,10 @@ def nearest_live(metric, tree, gone, city, stack):
 
 @kernel
 def nearest_in_quadrant(metric, tree, city, quadrant, stack):
-    """The nearest other point of a quadrant around `city` in the plane, or -1. `stack`: int64 [128].
+    """Return the nearest other point in a quadrant around `city` in the plane; -1 if there is none.
 
-    Quadrant 2 a + b holds the points whose x is at least (a = 1) or under (a = 0) the city's; b says the same of y.
+    Quadrant 2 a + b holds the points whose x is at least (a = 1) or less than (a = 0) the city's; b is the same for y. `stack` is
+    scratch, int64 [128].
     """
     order, _place, boxes, left = tree
     leaves = len(left) // 2
@@ -192,7 +203,7 @@ def nearest_in_quadrant(metric, tree, city, quadrant, stack):
 
 @kernel
 def _box_distance(metric, boxes, node, city):
-    """A lower bound on `_norm_of` from a city to the points in a box."""
+    """Return a lower bound on `_norm_of` from a city to the points in a box."""
     total = 0.0
     for a in range(3):
         x = metric.points[city, a]
@@ -203,7 +214,7 @@ def _box_distance(metric, boxes, node, city):
 
 @kernel
 def _norm_of(metric, i, j):
-    """Grows with the distance between two cities: squared for the Euclidean kinds."""
+    """Return a number that grows with the distance between two cities: its square for Euclidean distances."""
     total = 0.0
     for a in range(3):
         total = _add(metric.kind, total, abs(metric.points[i, a] - metric.points[j, a]))
@@ -212,6 +223,7 @@ def _norm_of(metric, i, j):
 
 @kernel(inline=True)
 def _add(kind, total, d):
+    """Return `total` with the difference d >= 0 in one more coordinate added, for `_norm_of`."""
     if kind == MANHATTAN:
         return total + d
     return max(total, d) if kind == MAXIMUM else total + d * d

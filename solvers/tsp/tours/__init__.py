@@ -1,1 +1,1 @@
-"""What the searches share: a tour as an array, a queue of cities, the double bridge, and cities renumbered along a curve."""
+"""Parts shared by the searches: a tour as an array, a queue of cities, the double bridge, and renumbered cities."""

@@ -1,1 +1,1 @@
-"""Ruin and recreate: slack induction by string removals, in numba."""
+"""Ruin and recreate: slack induction by string removals, in Numba kernels."""

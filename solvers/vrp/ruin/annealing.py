@@ -1,5 +1,7 @@
-"""Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5; exchanges of tails
-and changes of depot are ours."""
+"""Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5.
+
+Exchanges of tails, changes of depots and routes opened at a loss are additions to the paper.
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -12,41 +14,52 @@ from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.depots import change_depots
-from corl.solvers.vrp.ruin.joining import touched_keep
-from corl.solvers.vrp.ruin.pool import gather
-from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
+from corl.solvers.vrp.ruin.pool import store_touched
+from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
+from corl.solvers.vrp.ruin.route_checks import touched_feasible
 from corl.solvers.vrp.ruin.routes import undo
-from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, TOUCHED
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, IMPROVED, TOUCHED, UNSERVED
 from corl.solvers.vrp.ruin.strings import ruin
-from corl.solvers.vrp.ruin.tails import exchange_tails
+from corl.solvers.vrp.ruin.two_opt_star import exchange_tails
 
-__all__ = ["anneal", "begin"]
+__all__ = ["anneal", "save_best"]
 
-_ANY = 1 << 40  # routes: no limit
-_LEAST = 1e-10  # relative gain that is more than rounding
-_NEAR = 1.005  # times the best cost: plans whose routes are kept
-_EXCHANGES = 2  # of tails, tried in an iteration
-_OPENING = 4  # one of so many iterations, where clients are optional, opens routes at a loss and looks what they come to
-_EVERY = 16  # iterations between two looks at the temperature
+_ANY = 1 << 40  # unlimited number of routes
+_LEAST = 1e-10  # smallest relative gain that counts; below it is rounding
+_NEAR = 1.005  # solutions up to this multiple of the best cost have their routes stored
+_EXCHANGES = 2  # exchanges of tails per iteration
+_OPENING = (
+    4  # with optional clients, one in this many iterations may open routes at a loss, and drops unprofitable ones at its end
+)
+_EVERY = 16  # iterations between two updates of the temperature
 
 
 @kernel
-def begin(plan, value):
-    """Make the present plan, worth `value`, the best one."""
-    plan.value[CURRENT] = plan.value[BEST] = value
+def save_best(plan, value):
+    """Copy the current solution, whose cost is `value`, to the best one."""
+    plan.cost[CURRENT] = plan.cost[BEST] = value
     copy(plan.prev, plan.best, len(plan.best))
-    plan.counts[FOUND] += 1
+    plan.counts[IMPROVED] += 1
 
 
 @kernel
 def anneal(data, plan, work, pool, cooling, units):
-    """So many iterations. cooling: float64 [4]: first temperature, last one, iteration at which it begins, iterations.
+    """Make `units` iterations.
 
-    Before each ruin two routes may exchange their tails, and where there are several depots a route may change its own. How
-    much worse a plan may become is drawn before it is made: as no insertion makes a plan cheaper (but for prizes, and for
-    rounding within `slack`), most of those that would be rejected need not be finished, a tenth to a third of the time.
+    Before each ruin two routes may exchange their tails and, if there are several vehicle types, a route may change its depot.
+    The threshold of acceptance is drawn before the candidate is made: as no insertion lowers the cost (except for prizes, and for
+    rounding within `slack`), most candidates that would be rejected need not be completed, which saves a tenth to a third of the
+    time.
+
+    Args:
+        data: RoutingData.
+        plan: The current and the best solution, changed in place.
+        work: Work.
+        pool: Receives routes of good solutions.
+        cooling: float64 [4]: first and last temperature, the iteration at which the cooling begins, its number of iterations.
+        units: The number of iterations.
     """
-    temperature, slack = 0.0, data.slack * max(1.0, data.unit.max())
+    temperature, slack = 0.0, data.slack * max(1.0, data.unit_cost.max())
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _EVERY == 0:
             age = (plan.counts[DONE] // _EVERY * _EVERY - cooling[2]) / cooling[3]
@@ -63,15 +76,15 @@ def anneal(data, plan, work, pool, cooling, units):
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
-        if data.prizes:
+        if data.has_optional:
             opening = below(work.random, _OPENING) == 0
-            change += recreate(data, plan, work, _ANY, True, math.inf, GENEROUS if opening else 1.0)
+            change += recreate(data, plan, work, _ANY, True, math.inf, PRIZE_FACTOR if opening else 1.0)
             if opening:
-                change += drop_unworthy(data, plan, work)
+                change += remove_unprofitable(data, plan, work)
         else:
             change += recreate(data, plan, work, _ANY, True, allowed - change + slack, 1.0)
         plan.counts[DONE] += 1
-        if work.counts[MISSED] > 0 or change >= allowed or not touched_keep(data, plan, work):
+        if work.counts[UNSERVED] > 0 or change >= allowed or not touched_feasible(data, plan, work):
             undo(data, plan, work)
         else:
             _accept(data, plan, work, pool, change)
@@ -79,7 +92,7 @@ def anneal(data, plan, work, pool, cooling, units):
 
 @kernel
 def _accept_before(data, plan, work, pool, change):
-    """As `_accept`, of a change before this iteration's ruin, which may touch the same routes."""
+    """Accept a change that was made before this iteration's ruin, which may touch the same routes."""
     for k in range(work.counts[TOUCHED]):
         pool.stamp[work.touched[k]] = -1
     _accept(data, plan, work, pool, change)
@@ -87,9 +100,9 @@ def _accept_before(data, plan, work, pool, change):
 
 @kernel
 def _accept(data, plan, work, pool, change):
-    """Go on from the changed plan. Routes of plans nearly as good as the best one go into the pool, where it has room."""
-    plan.value[CURRENT] += change
-    if change != 0.0 and len(pool.tag) > 0 and plan.value[CURRENT] <= _NEAR * plan.value[BEST]:
-        gather(data, plan, work, pool)
-    if plan.value[CURRENT] < plan.value[BEST] - _LEAST * abs(plan.value[BEST]):
-        begin(plan, plan.value[CURRENT])
+    """Accept the candidate as the current solution; store its routes if it is nearly as good as the best one."""
+    plan.cost[CURRENT] += change
+    if change != 0.0 and len(pool.tag) > 0 and plan.cost[CURRENT] <= _NEAR * plan.cost[BEST]:
+        store_touched(data, plan, work, pool)
+    if plan.cost[CURRENT] < plan.cost[BEST] - _LEAST * abs(plan.cost[BEST]):
+        save_best(plan, plan.cost[CURRENT])

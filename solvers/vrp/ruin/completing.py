@@ -1,4 +1,4 @@
-"""How ruin and recreate goes on from a partial solution."""
+"""Completion of partial solutions of the environment "savings" by ruin and recreate."""
 
 from __future__ import annotations
 
@@ -15,15 +15,22 @@ from corl.solver import Solver
 
 __all__ = ["completion"]
 
-_FULL = 0.9  # of the fullest route's load: routes as full as that may come next
-_NO_WAY = 10.0  # times the longest distance: to a vehicle that is under way
+_FULL = 0.9  # routes with at least this share of the fullest route's load may be next
+_NO_WAY = 10.0  # multiple of the longest distance that makes a leg to the current client prohibitive
 
 
 def completion(solver: Solver, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
-    """For each step the clients that are right next: in a route one, at its end the ends of all that are about the fullest.
+    """Return the set of right clients for each step of a completion.
 
-    The fullest come first as BQ-NCO has them (Drakulic et al., NeurIPS 2023, appendix). Raises UsageError for an environment
-    other than "savings".
+    Within a route that is the next client; at its end, the ends of all routes whose load is about the largest. The fullest routes
+    come first, as in BQ-NCO (Drakulic et al., NeurIPS 2023, appendix).
+
+    Args:
+        solver: The solver that completes the solution.
+        environment: Raises UsageError unless it is "savings".
+        row: A row of its state.
+        iterations: The iterations of the solver.
+        seed: Its seed.
     """
     if not isinstance(environment, SavingsEnvironment):
         raise UsageError("it completes plans with capacities alone; accepted: the environment 'savings'")
@@ -43,7 +50,7 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
     for route in run.solution:
         visits = route.visits.astype(np.int64)
         at = np.flatnonzero(visits == last) if origin else visits[:0]
-        if len(at):  # a detour to the vehicle's place never pays
+        if len(at):  # a detour to the vehicle's position never pays
             way = nodes[visits[at[0] + 1 :]].tolist()
             visits = visits[: at[0]]
         if len(visits):
@@ -52,7 +59,10 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
 
 
 def _rest(instance: VrpInstance, nodes: NDArray[np.int64], load: float) -> VrpInstance:
-    """The instance of some nodes, the depot first; with a load, the last is where a vehicle is: it came there for nothing."""
+    """Return the instance of some nodes, the depot first.
+
+    With a load, the last node is the position of a vehicle that carries it: the leg from the depot to it costs nothing.
+    """
     lengths = np.stack([instance.distances_from(int(node))[nodes] for node in nodes])
     demand = instance.demand[nodes].copy()
     if load:
@@ -64,7 +74,10 @@ def _rest(instance: VrpInstance, nodes: NDArray[np.int64], load: float) -> VrpIn
 
 
 def _steps(instance: VrpInstance, way: list[int], routes: list[NDArray[np.int64]], fresh: bool) -> list[NDArray[np.int64]]:
-    """The actions that go along `way` and then the routes."""
+    """Return the actions that complete the current route with `way` and then make the other routes.
+
+    fresh: whether a route is under way, so that the first client of the next one begins a new route.
+    """
     away, n = instance.distances_from(0), instance.n
     steps = [np.array([client]) for client in way]
     loads = [float(instance.demand[route].sum()) for route in routes]

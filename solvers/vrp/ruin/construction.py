@@ -1,6 +1,6 @@
-"""Whole plans: everybody inserted greedily, given routes, a plan come back to, and what a plan costs from scratch.
+"""Initial solutions: greedy insertion, given routes, or a restored solution; and the cost of a solution computed from scratch.
 
-Inserting greedily is the recreate of Christiaens & Vanden Berghe (2020), section 5.3, with nobody served before.
+Greedy insertion is the recreate step of Christiaens & Vanden Berghe (2020), section 5.3, applied to an empty solution.
 """
 
 # mypy: allow-untyped-defs
@@ -13,34 +13,36 @@ import math
 import numpy as np
 
 from corl.jit import kernel
-from corl.solvers.vrp.ruin.joining import breaking
-from corl.solvers.vrp.ruin.lasting import time_cost
-from corl.solvers.vrp.ruin.placing import must_serve, waits
-from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
+from corl.solvers.vrp.ruin.constrained_insertion import awaits_insertion, must_serve
+from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
+from corl.solvers.vrp.ruin.route_checks import count_infeasible
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, undo
-from corl.solvers.vrp.ruin.state import LOGGED, MISSED, REMOVED, TOUCHED
+from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED, UNSERVED
+from corl.solvers.vrp.ruin.time_costs import time_cost
 
 __all__ = ["cost_of", "insert_all", "place_route", "restore"]
 
 
 @kernel
 def insert_all(data, plan, work, most):
-    """Insert the clients that have no route; work.counts[MISSED] tells how many must be served and are not.
+    """Insert the unserved clients, in place; return the change in cost.
 
-    Optional clients are inserted too, as far as vehicles go, and those that are not worth it then taken out: a route that pays
-    does not pay for its first client.
+    Optional clients are all inserted, as far as vehicles suffice, and unprofitable ones then removed: a profitable route does not
+    pay for its first client. work.counts[UNSERVED] counts mandatory clients without a feasible position.
+
+    most: no route is opened beyond this number.
     """
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     _without_route(data, plan, work, False)
     change = recreate(data, plan, work, most, False, math.inf, 1.0)
-    if data.prizes:
-        missed, broken = work.counts[MISSED], breaking(data, plan)
+    if data.has_optional:
+        missed, broken = work.counts[UNSERVED], count_infeasible(data, plan)
         work.counts[LOGGED] = work.counts[TOUCHED] = 0
         _without_route(data, plan, work, True)
-        more = recreate(data, plan, work, most, False, math.inf, GENEROUS)
-        more += drop_unworthy(data, plan, work)
-        work.counts[MISSED] = missed
-        if breaking(data, plan) > broken:  # for somebody who was taken out again
+        more = recreate(data, plan, work, most, False, math.inf, PRIZE_FACTOR)
+        more += remove_unprofitable(data, plan, work)
+        work.counts[UNSERVED] = missed
+        if count_infeasible(data, plan) > broken:  # a removal made a route infeasible
             undo(data, plan, work)
         else:
             change += more
@@ -49,19 +51,19 @@ def insert_all(data, plan, work, most):
 
 @kernel
 def _without_route(data, plan, work, optional):
-    """Put the clients without a route that are optional, or those that must be served, into work.removed."""
+    """Write the unserved clients that are optional, or those that are mandatory, to `work.removed`."""
     work.counts[REMOVED] = 0
     for client in range(data.clients):
-        if waits(data, plan, data.rules, client) and must_serve(data, plan, data.rules, client) != optional:
+        if awaits_insertion(data, plan, data.rules, client) and must_serve(data, plan, data.rules, client) != optional:
             work.removed[work.counts[REMOVED]] = client
             work.counts[REMOVED] += 1
 
 
 @kernel
 def place_route(data, plan, work, visits, kind):
-    """Open a route of a type with these clients, int32, in this order."""
+    """Open a route of vehicle type `kind` with the clients `visits`, int32, in this order."""
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
-    after = data.clients + plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+    after = data.clients + plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
     for client in visits:
         insert(data, plan, work, client, after)
         after = client
@@ -69,38 +71,41 @@ def place_route(data, plan, work, visits, kind):
 
 @kernel
 def restore(data, plan, work, before):
-    """Make the plan the one in which client i stands behind node before[i], int32 [n] (-1: it has no route).
+    """Restore a solution, in place; routes may get other slots of their types.
 
-    Routes may get other slots of their types.
+    before: int32 [n], the predecessor of each client, -1 for unserved ones: see `Plan.best`.
     """
-    behind = np.full(len(plan.next), -1, np.int32)
+    successor = np.full(len(plan.next), -1, np.int32)
     for client in range(data.clients):
         if before[client] >= 0:
-            behind[before[client]] = client
+            successor[before[client]] = client
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     for client in range(data.clients):
         if plan.route[client] >= 0:
             remove(data, plan, work, client)
     for slot in range(len(plan.size)):
-        node = behind[data.clients + slot]
+        node = successor[data.clients + slot]
         if node >= 0:
             kind = plan.type[slot]
-            after = data.clients + plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+            after = data.clients + plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
             while node >= 0:
                 insert(data, plan, work, node, after)
-                after, node = node, behind[node]
+                after, node = node, successor[node]
 
 
 @kernel
 def cost_of(data, plan):
-    """What the present plan costs, from scratch: distance, fixed costs, missed prizes; inf if one is missing that must not."""
+    """Return the cost of the current solution from scratch: distances, time, fixed costs, prizes of unserved clients.
+
+    It is inf if a mandatory client is unserved.
+    """
     cost = 0.0
     for slot in range(len(plan.size)):
         if plan.size[slot] > 0:
             kind, node = plan.type[slot], data.clients + slot
-            cost += data.fixed[kind] + time_cost(plan, data.rules, slot)
+            cost += data.fixed_cost[kind] + time_cost(plan, data.rules, slot)
             while True:
-                cost += data.unit[kind] * distance(data, node, plan.next[node])
+                cost += data.unit_cost[kind] * distance(data, node, plan.next[node])
                 node = plan.next[node]
                 if node >= data.clients:
                     break

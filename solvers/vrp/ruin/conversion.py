@@ -1,4 +1,4 @@
-"""From an instance to what the kernels work on, and from a plan back to routes."""
+"""Conversion of an instance to the arrays of the kernels, and of routes between the arrays and the solution."""
 
 from __future__ import annotations
 
@@ -12,81 +12,88 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
 from corl.rng import random_state
 from corl.routing.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS, Metric
+from corl.solvers.vrp.ruin.constraint_tables import constraint_tables, new_segments, reload_nodes
 from corl.solvers.vrp.ruin.costs import nearest_by_cost
 from corl.solvers.vrp.ruin.segments import refresh_all
 from corl.solvers.vrp.ruin.state import OTHER, Plan, RoutingData, Work
-from corl.solvers.vrp.ruin.terms import new_segments, reload_nodes, terms_of
 from corl.tolerance import LIMIT
 
 __all__ = ["load_routes", "new_plan", "new_work", "routes_in", "routing_data", "under_way"]
 
-_SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # of what is cut or rounded up to whole units: 7
-_EASE = 0.25 * LIMIT  # of a limit's size: a quarter of what the judge grants
-_FREE = 1e-300  # the least that a unit of distance costs: 0 times a slack without end is no number
+_SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # other kinds, which truncate or round up to whole units: 7
+_EASE = 0.25 * LIMIT  # relative tolerance of limits: a quarter of the judge's
+_FREE = 1e-300  # smallest cost of a unit of distance: 0 times an infinite slack would be NaN
 
 
 def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> RoutingData:
-    """The kernels' view of an instance: O(n * neighbours) memory beside its own."""
+    """Return the arrays of an instance, in O(n * neighbours) memory besides the instance's own.
+
+    Args:
+        instance: The instance.
+        neighbours: How many clients next to which a client may be inserted every insertion considers.
+        farther: How many more, sampled among clients farther away, only some insertions consider.
+    """
     vehicles, depots, metric = instance.vehicles, instance.depots, metric_of(instance)
-    if metric.kind != EXPLICIT:  # a matrix is read-only; numba would compile all twice were the empty one not so
+    if metric.kind != EXPLICIT:  # as an explicit one: a writable array is another type, and would compile all kernels again
         metric.matrix.flags.writeable = False
     owner = np.repeat(np.arange(vehicles.types), slot_counts(instance))
-    reload, rules = reload_nodes(instance), terms_of(instance, owner)
+    reload, rules = reload_nodes(instance), constraint_tables(instance, owner)
     clients = instance.clients + len(reload)
-    out = None if instance.rules is None else instance.rules.stays_out
-    home = vehicles.end if out is None else np.where(out, -1, vehicles.end)
+    stays_out = None if instance.rules is None else instance.rules.stays_out
+    home = vehicles.end if stays_out is None else np.where(stays_out, -1, vehicles.end)
     first, last = (np.concatenate([np.arange(depots, instance.n), reload, ends[owner]]) for ends in (vehicles.start, home))
     elsewhere = bool((vehicles.start != home).any())
-    near, apart = (_padded(table, len(reload)) for table in nearest_by_cost(instance, metric, neighbours, farther))
+    near, near_distance = (_padded(table, len(reload)) for table in nearest_by_cost(instance, metric, neighbours, farther))
     service = np.zeros(instance.n) if instance.service is None else instance.service
     none = np.zeros(1)
-    timed, fixed = instance.windows and rules is None, vehicles.fixed_cost + instance.route_weight
-    lasting = bool(np.isfinite(vehicles.max_duration).any()) and rules is None
-    limited = lasting or bool(np.isfinite(vehicles.max_distance).any())
-    longest = np.minimum(vehicles.max_distance, vehicles.max_duration) if rules is None else vehicles.max_distance
+    timed, fixed_cost = instance.windows and rules is None, vehicles.fixed_cost + instance.route_weight
+    duration_limited = bool(np.isfinite(vehicles.max_duration).any()) and rules is None
+    limited = duration_limited or bool(np.isfinite(vehicles.max_distance).any())
+    max_length = np.minimum(vehicles.max_distance, vehicles.max_duration) if rules is None else vehicles.max_distance
     latest = np.full(instance.n, np.inf) if instance.latest is None else _eased(instance.latest)
     flat = _flat(metric)
-    by_time = rules is not None and rules.travelled and rules.lasting  # what costs may be less where the way is longer
+    # If so, a detour may take less time, and cost less.
+    time_priced = rules is not None and rules.has_durations and rules.has_time_costs
     required = instance.required.copy()
     for route in under_way(instance):
         required[route.visits] = True
-    optional = ~required if rules is None else ~required & ~_in_needed_group(instance)
+    optional = ~required if rules is None else ~required & ~_in_required_group(instance)
     return RoutingData(
         clients=clients,
         kind=metric.kind if (flat or metric.kind == EXPLICIT) and not elsewhere else OTHER,
-        slack=np.inf if out is not None or by_time else _SLACK.get(metric.kind, 7.0),
+        slack=np.inf if stays_out is not None or time_priced else _SLACK.get(metric.kind, 7.0),
         timed=timed,
         limited=limited,
-        prizes=bool(optional[depots:].any()),
+        has_optional=bool(optional[depots:].any()),
         mixed=bool((vehicles.unit_cost != 1.0).any()),
         symmetric=instance.symmetric,
         metric=metric,
-        place=np.concatenate([first, last[clients:]]).astype(np.int32),
+        metric_node=np.concatenate([first, last[clients:]]).astype(np.int32),
         points=np.ascontiguousarray(metric.points[first, :2]) if flat else np.zeros((0, 2)),
-        close=min(neighbours, near.shape[1]),
+        near_count=min(neighbours, near.shape[1]),
         near=near,
-        apart=apart,
+        near_distance=near_distance,
         demand=_padded(instance.demand[depots:], len(reload)),
         prize=_padded(np.where(required, np.inf, instance.prize)[depots:], len(reload)),
         earliest=none if instance.earliest is None else instance.earliest[first].copy(),
         latest=latest[last] if timed or (rules is not None and instance.windows) else none,
         service=service[first] if timed else none,
-        burden=(service[depots:].copy() if lasting else np.zeros(clients)) if limited else none,
-        fixed=fixed.copy(),
-        unit=np.maximum(vehicles.unit_cost, _FREE),
-        longest=_eased(longest),
+        added_length=(service[depots:].copy() if duration_limited else np.zeros(clients)) if limited else none,
+        fixed_cost=fixed_cost.copy(),
+        unit_cost=np.maximum(vehicles.unit_cost, _FREE),
+        max_length=_eased(max_length),
         windows=instance.windows,
         rules=rules,
     )
 
 
 def _padded(table: NDArray[Any], more: int) -> NDArray[Any]:
-    """Rows of zeros for so many reload nodes."""
+    """Return `table` with `more` rows of zeros appended, for the reload nodes."""
     return np.concatenate([table, np.zeros((more, *table.shape[1:]), table.dtype)])
 
 
-def _in_needed_group(instance: VrpInstance) -> NDArray[np.bool_]:
-    """bool [n]: whether one of the node's group must be served."""
+def _in_required_group(instance: VrpInstance) -> NDArray[np.bool_]:
+    """Return bool [n]: whether the node belongs to a group of which one client must be served."""
     rules = instance.rules
     if rules is None or rules.groups is None or rules.group_required is None:
         return np.zeros(instance.n, bool)
@@ -94,51 +101,51 @@ def _in_needed_group(instance: VrpInstance) -> NDArray[np.bool_]:
 
 
 def _eased(limit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A limit that sums of whole numbers keep exactly, and others to within rounding."""
+    """Return a limit that is exact for sums of integers, and tolerates rounding in other sums."""
     return np.asarray(limit + np.where(np.isfinite(limit), _EASE * np.abs(limit), 0.0))
 
 
 def _flat(metric: Metric) -> bool:
-    """Whether the kernels compute the distance from two coordinates by themselves."""
+    """Return whether the kernels compute the distance from two coordinates themselves."""
     return metric.kind in (EUCLIDEAN, ROUNDED, TENTHS) and not metric.points[:, 2].any()
 
 
 def slot_counts(instance: VrpInstance) -> NDArray[np.int64]:
-    """int64 [types]: how many routes of each type there may be; a client alone is the shortest."""
+    """Return int64 [types]: the number of route slots of each type, its vehicles or, if that is less, the number of clients."""
     count = instance.vehicles.count
     return np.where(count < 0, instance.clients, np.minimum(count, instance.clients))
 
 
 def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
-    """A plan in which nobody is served."""
+    """Return an empty plan: no client is served."""
     n, counts = data.clients, slot_counts(instance)
     slots = int(counts.sum())
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
+    stack_start = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int32)
     kind = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     ring = np.full(n + slots, -1, np.int32)
     ring[n:] = np.arange(n, n + slots)
     route = np.full(n + slots, -1, np.int32)
     route[n:] = np.arange(slots)
     times = n + slots if data.timed else 1
-    begin, last = np.zeros(times), np.zeros(times)
+    earliest_start, latest_start = np.zeros(times), np.zeros(times)
     if data.timed:
-        begin[n:], last[n:] = data.earliest[n:], data.latest[n:]
-    stacks = [np.arange(at, at + count)[::-1] for at, count in zip(first, counts)]
+        earliest_start[n:], latest_start[n:] = data.earliest[n:], data.latest[n:]
+    stacks = [np.arange(at, at + count)[::-1] for at, count in zip(stack_start, counts)]
     plan = Plan(
         next=ring,
         prev=ring.copy(),
         route=route,
         leg=np.zeros(n + slots),
-        begin=begin,
-        last=last,
-        room=_eased(instance.vehicles.capacity)[kind] if data.rules is None else np.full(slots, np.inf),
+        earliest_start=earliest_start,
+        latest_start=latest_start,
+        spare_capacity=_eased(instance.vehicles.capacity)[kind] if data.rules is None else np.full(slots, np.inf),
         length=np.zeros(slots),
         size=np.zeros(slots, np.int32),
         type=kind,
         free=np.concatenate([*stacks, np.zeros(0)]).astype(np.int32),
         free_size=counts.astype(np.int32),
-        first=first,
-        value=np.zeros(2),
+        stack_start=stack_start,
+        cost=np.zeros(2),
         counts=np.zeros(4, np.int64),
         best=np.full(n, -1, np.int32),
         segments=None if data.rules is None else new_segments(data.rules, slots),
@@ -149,7 +156,7 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
 
 
 def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
-    """Room for iterations with random numbers of this seed."""
+    """Return the scratch arrays of iterations, with random numbers from `seed`."""
     n, changes = data.clients, 3 * data.clients
     return Work(
         random=random_state(seed),
@@ -159,7 +166,7 @@ def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
         client=np.zeros(changes, np.int32),
         after=np.zeros(changes, np.int32),
         slot=np.zeros(changes, np.int32),
-        room=np.zeros(changes),
+        spare_capacity=np.zeros(changes),
         length=np.zeros(changes),
         touched=np.zeros(changes, np.int32),
         stamp=np.zeros(len(plan.size), np.int64),
@@ -167,13 +174,19 @@ def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
 
 
 def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> list[Route]:
-    """The routes that `before`, int32 [n] (Plan.prev or Plan.best), stands for, in the instance's nodes, by first client."""
+    """Return the routes that an array of predecessors describes, sorted by vehicle type and first client.
+
+    Args:
+        instance: The instance, whose node numbers the routes have.
+        plan: Its `type` gives the types of the slots.
+        before: int32 [n], the predecessor of each client, -1 for unserved ones: `Plan.prev` or `Plan.best`.
+    """
     n, reload = len(before), np.concatenate([np.arange(instance.depots, instance.n), reload_nodes(instance)])
-    behind = np.full(len(plan.next), -1, np.int32)
+    successor = np.full(len(plan.next), -1, np.int32)
     served = np.flatnonzero(before >= 0)
-    behind[before[served]] = served
-    routes, types, next_of = [], plan.type.tolist(), behind.tolist()  # lists, as single numbers are read
-    for slot in np.flatnonzero(behind[n:] >= 0).tolist():
+    successor[before[served]] = served
+    routes, types, next_of = [], plan.type.tolist(), successor.tolist()  # single numbers are read faster from lists
+    for slot in np.flatnonzero(successor[n:] >= 0).tolist():
         visits, node = [], next_of[n + slot]
         while node >= 0:
             visits.append(int(reload[node]) if node >= instance.clients else node + instance.depots)
@@ -183,7 +196,7 @@ def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> l
 
 
 def load_routes(instance: VrpInstance, data: RoutingData, plan: Plan, work: Work, solution: object) -> None:
-    """Make an empty plan the given solution."""
+    """Insert the routes of `solution` into an empty plan, in place."""
     from corl.solvers.vrp.ruin.construction import place_route
 
     reload, given = reload_nodes(instance), [0] * instance.depots
@@ -197,6 +210,6 @@ def load_routes(instance: VrpInstance, data: RoutingData, plan: Plan, work: Work
 
 
 def under_way(instance: VrpInstance) -> list[Route]:
-    """The fixed beginnings of routes, a route each."""
+    """Return the fixed beginnings of routes, one route each."""
     begun = () if instance.rules is None or instance.rules.begun is None else instance.rules.begun
     return [Route(kind, nodes.astype(np.int32)) for kind, nodes in enumerate(begun) if len(nodes)]

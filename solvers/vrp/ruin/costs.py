@@ -1,4 +1,4 @@
-"""What ways cost: which clients are near by it, and the scale of all costs, by which temperatures are told."""
+"""Neighbours by cost rather than distance, and the scale of costs, in which temperatures are given."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from corl.solvers.vrp.ruin.pairs import pair_distances
 
 __all__ = ["nearest_by_cost", "scale_of"]
 
-_NEAREST = 10  # neighbours, the mean way to which is the scale
-_FLOOR = 1e-4  # of the mean way from the depot: clients at one place tell nothing
-_RARE = 0.05  # of a fixed cost or a prize, where ways cost nothing
-_LEAST = 1e-9  # where nothing costs anything
+_NEAREST = 10  # neighbours; the mean cost of going to them is the scale
+_FLOOR = 1e-4  # of the mean distance from the depot: least scale if clients lie at the same place
+_RARE = 0.05  # of a fixed cost or a prize, if distance and time cost nothing
+_LEAST = 1e-9  # if nothing costs anything
 
 
 def nearest_by_cost(
     instance: VrpInstance, metric: Metric, count: int, farther: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """As `nearest`; where time costs and ways take another time than their length, it is both that make clients near."""
+    """Return the neighbours and their distances, as `nearest` does.
+
+    If time costs something and travel times differ from distances, neighbours are those of the least weighted sum of both.
+    """
     rules = instance.rules
     unit, rate = float(instance.vehicles.unit_cost.mean()), _rate(instance)
     if rules is None or rules.durations is None or rate == 0.0:
@@ -36,8 +39,15 @@ def nearest_by_cost(
 
 
 def scale_of(instance: VrpInstance, near: NDArray[np.int32], apart: NDArray[np.float64]) -> float:
-    """The mean cost of the way to one of the ten nearest clients, in distance and in time; where that is nothing, a share of
-    what fixed costs or prizes are. near, apart: [clients, K] each, the neighbours and the distances to them."""
+    """Return the mean cost, in distance and time, of going to one of the ten nearest clients.
+
+    If that is 0, a share of the fixed costs or the prizes is returned.
+
+    Args:
+        instance: The instance.
+        near: int32 [clients, K], the neighbours.
+        apart: float64 [clients, K], the distances to them.
+    """
     depots, rules = instance.depots, instance.rules
     close = apart[: instance.clients, :_NEAREST]
     length = _mean_way(close, instance.distances_from(0)[depots:])
@@ -57,12 +67,12 @@ def scale_of(instance: VrpInstance, near: NDArray[np.int32], apart: NDArray[np.f
 
 
 def _mean_way(close: NDArray[np.float64], home: NDArray[np.float64]) -> float:
-    """The mean of some ways, or what is left of the mean way home where these are next to nothing."""
+    """Return the mean of `close`; at least a small share of the mean of `home`, the distances from the depot."""
     return max(float(close.mean()) if close.size else float(home.mean()), _FLOOR * float(home.mean()))
 
 
 def _rate(instance: VrpInstance) -> float:
-    """What a unit of time costs, in the mean of the types; where that is nothing, of overtime."""
+    """Return the cost of a unit of time, the mean over the types; if it is 0, that of overtime."""
     rules, none = instance.rules, np.zeros(1)
     if rules is None:
         return 0.0

@@ -1,7 +1,6 @@
-"""Routes change depots: one goes, as it is, to a free vehicle that starts elsewhere, or two exchange their vehicles.
+"""Changes of depot: a route is given, as it is, to a free vehicle that starts elsewhere, or two routes exchange their vehicles.
 
-Ruin and recreate moves a few clients at a time; on the way to another depot all of them must go. Between vehicles of one depot
-that differ in size and cost the same move brought nothing (X270-FSMD -0.1 %, X513-HVRP +0.3).
+Ruin and recreate moves a few clients at a time, and cannot move a whole route to another depot.
 """
 
 # mypy: allow-untyped-defs
@@ -13,9 +12,9 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
-from corl.solvers.vrp.ruin.joining import extra_cost
-from corl.solvers.vrp.ruin.placing import movable, real_clients
+from corl.solvers.vrp.ruin.constrained_insertion import real_clients, removable
 from corl.solvers.vrp.ruin.recreate import fits
+from corl.solvers.vrp.ruin.route_checks import extra_cost
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED
 
@@ -24,35 +23,43 @@ __all__ = ["change_depots"]
 
 @kernel(borrow=True)
 def change_depots(data, plan, work, allowed):
-    """Give a random client's route a vehicle that starts elsewhere: a free one, or in exchange that of a route near by.
+    """Give a random client's route a vehicle that starts elsewhere, a free one or, in exchange, that of a neighbour's route.
 
-    Returns the change of cost, with the slots in work.touched; or inf where it would not be less than `allowed`, or break a
-    limit: what is logged is then to be undone. Routes with reloads, shipments or a fixed beginning keep their vehicles.
+    Routes with reloads, shipments or a fixed beginning keep their vehicles.
+
+    Args:
+        data: RoutingData.
+        plan: Plan, changed in place.
+        work: Work; both slots are in `work.touched`, the changes are logged.
+        allowed: Upper limit of the change in cost.
+
+    Returns:
+        The change in cost; inf if it is not less than `allowed`, or a limit is violated: the caller then undoes what is logged.
     """
     work.counts[LOGGED] = work.counts[TOUCHED] = work.counts[REMOVED] = 0
     client = below(work.random, real_clients(data, data.rules))
     slot = plan.route[client]
-    if slot < 0 or data.close == 0:
+    if slot < 0 or data.near_count == 0:
         return math.inf
     if below(work.random, 2) == 0:
-        to = below(work.random, len(plan.free_size))
-        if plan.free_size[to] == 0:
+        kind = below(work.random, len(plan.free_size))
+        if plan.free_size[kind] == 0:
             return math.inf
-        another = plan.free[plan.first[to] + plan.free_size[to] - 1]
+        other_slot = plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
     else:
-        another = plan.route[data.near[client, below(work.random, data.close)]]
-        if another < 0:
+        other_slot = plan.route[data.near[client, below(work.random, data.near_count)]]
+        if other_slot < 0:
             return math.inf
-    if data.place[data.clients + another] == data.place[data.clients + slot]:
+    if data.metric_node[data.clients + other_slot] == data.metric_node[data.clients + slot]:
         return math.inf
-    if not _worth_trying(data, plan, data.rules, slot, another, allowed) or not _taken(data, plan, work, slot):
+    if not _is_promising(data, plan, data.rules, slot, other_slot, allowed) or not _list_clients(data, plan, work, slot):
         return math.inf
     size = work.counts[REMOVED]
-    if not _taken(data, plan, work, another):
+    if not _list_clients(data, plan, work, other_slot):
         return math.inf
-    change = _emptied(data, plan, work)
+    change = _remove_listed(data, plan, work)
     for k in range(work.counts[REMOVED]):
-        cost = _appended(data, plan, work, work.removed[k], another if k < size else slot)
+        cost = _append(data, plan, work, work.removed[k], other_slot if k < size else slot)
         if cost == math.inf:
             return math.inf
         change += cost
@@ -60,29 +67,31 @@ def change_depots(data, plan, work, allowed):
 
 
 @kernel(borrow=True)
-def _worth_trying(data, plan, terms, slot, another, allowed):
-    """Whether the new distances and vehicles alone cost less than `allowed`; always, where rules have time cost something."""
-    change = _moved(data, plan, slot, another)
-    if plan.size[another] > 0:
-        change += _moved(data, plan, another, slot)
+def _is_promising(data, plan, rules, slot, other_slot, allowed):
+    """Return whether distances and fixed costs change by less than `allowed`; with costs of time always True."""
+    change = _relocation_change(data, plan, slot, other_slot)
+    if plan.size[other_slot] > 0:
+        change += _relocation_change(data, plan, other_slot, slot)
     else:
-        change += data.fixed[plan.type[another]]
-    if plan.size[another] == 0:
-        change -= data.fixed[plan.type[slot]]
-    return change < allowed or _time_costs(terms)
+        change += data.fixed_cost[plan.type[other_slot]]
+    if plan.size[other_slot] == 0:
+        change -= data.fixed_cost[plan.type[slot]]
+    return change < allowed or _has_time_costs(rules)
 
 
 @kernel(inline=True, borrow=True)
-def _time_costs(terms):
-    if terms is None:
+def _has_time_costs(rules):
+    """Return whether the duration of a route costs something."""
+    if rules is None:
         return False
-    return terms.lasting
+    return rules.has_time_costs
 
 
 @kernel(borrow=True)
-def _moved(data, plan, slot, another):
-    """What the distance of a route costs more from the depot of another slot, with its vehicle; inf for too much load."""
-    depot, elsewhere, kind, to = data.clients + slot, data.clients + another, plan.type[slot], plan.type[another]
+def _relocation_change(data, plan, slot, other_slot):
+    """Return the change in the cost of distance if a route gets another slot's depot and vehicle; inf if it is overloaded."""
+    depot, other_depot = data.clients + slot, data.clients + other_slot
+    kind, other_kind = plan.type[slot], plan.type[other_slot]
     first, last, inner, load = plan.next[depot], plan.prev[depot], 0.0, 0.0
     node = first
     while node < data.clients:
@@ -90,22 +99,22 @@ def _moved(data, plan, slot, another):
         if node != last:
             inner += plan.leg[node]
         node = plan.next[node]
-    node, capacity = plan.next[elsewhere], plan.room[another]
+    node, capacity = plan.next[other_depot], plan.spare_capacity[other_slot]
     while node < data.clients:
         capacity += data.demand[node]
         node = plan.next[node]
     if load > capacity:
         return math.inf
-    now = data.unit[kind] * (plan.leg[depot] + inner + plan.leg[last])
-    return data.unit[to] * (distance(data, elsewhere, first) + inner + distance(data, last, elsewhere)) - now
+    now = data.unit_cost[kind] * (plan.leg[depot] + inner + plan.leg[last])
+    return data.unit_cost[other_kind] * (distance(data, other_depot, first) + inner + distance(data, last, other_depot)) - now
 
 
 @kernel(borrow=True)
-def _taken(data, plan, work, slot):
-    """Put the clients of a route into work.removed, in their order; False where one must stay."""
+def _list_clients(data, plan, work, slot):
+    """Append the clients of a route to `work.removed`, in their order; return False if one must stay."""
     node = plan.next[data.clients + slot]
     while node < data.clients:
-        if not movable(data.rules, node):
+        if not removable(data.rules, node):
             return False
         work.removed[work.counts[REMOVED]] = node
         work.counts[REMOVED] += 1
@@ -114,8 +123,8 @@ def _taken(data, plan, work, slot):
 
 
 @kernel(borrow=True)
-def _emptied(data, plan, work):
-    """Take out the clients in work.removed, which are whole routes; returns the change of cost."""
+def _remove_listed(data, plan, work):
+    """Remove the clients in `work.removed`, which are whole routes; return the change in cost."""
     change = 0.0
     for k in range(work.counts[REMOVED]):
         change += remove(data, plan, work, work.removed[k])
@@ -123,12 +132,12 @@ def _emptied(data, plan, work):
 
 
 @kernel(borrow=True)
-def _appended(data, plan, work, client, slot):
-    """Put a client at the end of a route; returns the change of cost, or inf where a limit forbids it."""
+def _append(data, plan, work, client, slot):
+    """Append a client to a route; return the change in cost, or inf if a limit forbids it."""
     depot = data.clients + slot
     node = plan.prev[depot]
     to, fro = distance(data, node, client), distance(data, client, depot)
-    if data.demand[client] > plan.room[slot] or not fits(data, plan, client, node, depot, to, fro, slot):
+    if data.demand[client] > plan.spare_capacity[slot] or not fits(data, plan, client, node, depot, to, fro, slot):
         return math.inf
     if extra_cost(data, plan, data.rules, client, node, depot, to, fro, slot) == math.inf:
         return math.inf

@@ -1,4 +1,4 @@
-"""Beside which clients a client may be inserted."""
+"""The clients next to which a client may be inserted."""
 
 from __future__ import annotations
 
@@ -11,19 +11,27 @@ from corl.solvers.vrp.ruin.pairs import fill_keys, pair_distances
 
 __all__ = ["nearest"]
 
-_ROWS = 4096  # clients looked at together
-_SAMPLE = 512  # clients among which those farther away are chosen
-_WIDER = 3  # so many times the neighbours are looked at where time windows choose among them
-_WAIT, _LATE = 0.2, 1.0  # what a unit of waiting and of lateness counts beside one of distance (Vidal et al. 2013)
+_ROWS = 4096  # clients per block
+_SAMPLE = 512  # size of the sample from which farther neighbours are taken
+_WIDER = 3  # with time windows, neighbours are chosen among this multiple of the nearest clients
+_WAIT, _LATE = 0.2, 1.0  # weights of waiting and lateness, relative to distance (Vidal et al. 2013)
 
 
 def nearest(instance: VrpInstance, metric: Metric, count: int, farther: int = 0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """near int32 [n, K], apart float64 [n, K]: for each client others, the most promising first, and the distance to them.
+    """Return each client's neighbours, the most promising first, and the distances to them.
 
-    K is `count + farther`, or n - 1 where that is less. By distance (the shorter of both directions), and with time windows
-    by distance, waiting and lateness where one follows the other directly (the better of both orders). The last `farther`
-    come from a sample of all others, the closer ones more densely: in a cluster of more than `count` clients, those alone
-    would never name a route that only passes by.
+    Neighbours are sorted by distance (the shorter direction); with time windows by distance, waiting and lateness if one client
+    directly follows the other (the better order). The last `farther` come from a sample of all others, the closer ones more
+    densely: in a cluster of more than `count` clients, the nearest would never include one on a route that only passes by.
+
+    Args:
+        instance: The instance.
+        metric: Its distances, by which clients are near.
+        count: The number of nearest neighbours.
+        farther: The number of farther ones; K is `count + farther`, or n - 1 if that is less.
+
+    Returns:
+        near, int32 [n, K], and apart, float64 [n, K].
     """
     n = instance.clients
     count = min(count, n - 1)
@@ -55,7 +63,16 @@ def _farther(
     sample: NDArray[np.int64],
     count: int,
 ) -> NDArray[np.int64]:
-    """int [rows, count]: clients of the sample that are not found yet, at ranks that grow geometrically."""
+    """Return int [rows, count]: clients of the sample that are not in `found`, at ranks that grow geometrically.
+
+    Args:
+        instance: The instance.
+        metric: Its distances.
+        block: int [rows], clients.
+        found: int [rows, k], their nearest neighbours.
+        sample: int [S], sorted clients.
+        count: How many to return for each client.
+    """
     others = np.broadcast_to(sample, (len(block), len(sample)))
     if instance.windows:
         apart = _proximity(instance, metric, block, others)
@@ -68,15 +85,16 @@ def _farther(
     apart[rows, known[rows, columns]] = np.inf
     left = len(sample) - int((known >= 0).sum(axis=1).max())
     ranks = np.geomspace(1, left, count).astype(np.int64)
-    for k in range(1, count):  # each once
+    for k in range(1, count):  # strictly increasing
         ranks[k] = max(ranks[k], ranks[k - 1] + 1)
     return np.take_along_axis(others, _at_ranks(apart, np.minimum(ranks, left) - 1), axis=1)
 
 
 def _at_ranks(apart: NDArray[np.float64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int [rows, len(ranks)]: in which column the number of each rank is, of two alike the left one first."""
+    """Return int [rows, len(ranks)]: the column of the number of each rank; of equal numbers the leftmost is first."""
     columns = apart.shape[1]
-    for kind, bits in ((np.int32, 30), (np.int64, 61)):  # sorting integers that hold their column is three to five times faster
+    # Sorting integers that include their column is three to five times faster than argsort.
+    for kind, bits in ((np.int32, 30), (np.int64, 61)):
         keys = np.empty(apart.shape, kind)
         if fill_keys(apart, keys, 2.0**bits // columns):
             keys.sort(axis=1)
@@ -85,7 +103,7 @@ def _at_ranks(apart: NDArray[np.float64], ranks: NDArray[np.int64]) -> NDArray[n
 
 
 def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """int [rows, count]: the closest other clients of those in `block`, closest first."""
+    """Return int [rows, count]: the closest other clients of those in `block`, closest first."""
     depots = instance.depots
     if metric.kind == EXPLICIT:
         matrix = metric.matrix[depots:, depots:]
@@ -95,16 +113,20 @@ def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], co
     from scipy.spatial import cKDTree
 
     points = metric.points[depots:]
-    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # distances are monotone in these, on the globe too
+    # Distances grow monotonically with these norms, on the globe too.
+    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)
     assert metric.kind != GEO or np.allclose((points**2).sum(axis=1), 1.0)
     _, found = cKDTree(points).query(points[block], count + 1, p=norm)
     others = found != block[:, None]
-    others[others.all(axis=1), -1] = False  # among many clients at one place, one may not find itself
+    others[others.all(axis=1), -1] = False  # among many clients at one place, a client may not be in its own result
     return np.asarray(found[others].reshape(len(block), count))
 
 
 def _proximity(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], found: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 [rows, count]: how well two clients follow each other directly, in the better of both orders."""
+    """Return float64 [rows, count]: how well two clients follow each other directly, in the better order; small is good.
+
+    It is the distance plus weighted waiting and lateness.
+    """
     assert instance.earliest is not None and instance.latest is not None
     nodes, others = block[:, None] + instance.depots, found + instance.depots
     service = np.zeros(instance.n) if instance.service is None else instance.service

@@ -1,4 +1,4 @@
-"""Distances of many pairs at once, and integers to sort them by."""
+"""Distances of many pairs of nodes at once, and integer sort keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["fill_keys", "pair_distances"]
 
 @kernel
 def pair_distances(metric: Metric, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
-    """float64 [R, K]: distances from node rows[i] to node others[i, k]; 0 from a node to itself."""
+    """Return float64 [R, K]: the distance from node rows[i] to node others[i, k]; 0 from a node to itself."""
     out = np.zeros(others.shape)
     for i in range(len(rows)):
         for k in range(others.shape[1]):
@@ -26,9 +26,9 @@ def pair_distances(metric: Metric, rows: NDArray[np.int64], others: NDArray[np.i
 
 @kernel
 def fill_keys(apart: NDArray[np.float64], keys: NDArray[Any], most: float) -> bool:
-    """Set keys [R, K] to apart * K + column, of an infinite distance to `most` * K + column.
+    """Write apart * K + column to `keys` [R, K], in place; for an infinite distance `most` * K + column.
 
-    False: a finite distance is not whole, or `most` or longer, and `keys` are of no use.
+    Returns False if a finite distance is no integer, or `most` or larger: `keys` are then of no use.
     """
     columns = apart.shape[1]
     for i in range(len(apart)):

@@ -1,7 +1,7 @@
-"""Recreate: clients go back one by one to the cheapest position found, a few positions overlooked ("blinks").
+"""Recreate: the removed clients are inserted one by one at the cheapest position, of which a few are skipped ("blinks").
 
-Christiaens & Vanden Berghe (2020), section 5.3. Only positions beside a client's nearest others are looked at,
-and now and then some farther away, so that an iteration costs the same in a large instance as in a small one.
+Christiaens & Vanden Berghe (2020), section 5.3. Only positions next to a client's nearest neighbours are considered, and
+sometimes next to some farther away, so that an iteration costs the same in a large instance as in a small one.
 """
 
 # mypy: allow-untyped-defs
@@ -15,133 +15,154 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.rng import below, uniform
-from corl.solvers.vrp.ruin.joining import extra_cost
-from corl.solvers.vrp.ruin.lasting import spared, time_cost, timed_anew
-from corl.solvers.vrp.ruin.placing import mended, must_serve, place_pair, place_trip, real_clients, worth_of
+from corl.solvers.vrp.ruin.constrained_insertion import (
+    avoided_penalty,
+    insert_shipment,
+    insert_trip,
+    must_serve,
+    real_clients,
+)
+from corl.solvers.vrp.ruin.repair import repair_route
+from corl.solvers.vrp.ruin.route_checks import extra_cost
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, retime_backward, retime_forward
-from corl.solvers.vrp.ruin.state import BLINK, MISSED, REMOVED, TOUCHED, USED
+from corl.solvers.vrp.ruin.state import BLINK, REMOVED, TOUCHED, UNSERVED, USED
+from corl.solvers.vrp.ruin.time_costs import refresh_time_cost, removal_saving, time_cost
 
-__all__ = ["GENEROUS", "cheapest", "drop_unworthy", "fits", "order", "recreate"]
+__all__ = ["PRIZE_FACTOR", "best_position", "fits", "recreate", "remove_unprofitable", "sort_removed"]
 
-GENEROUS = 1e12
-"""Times its prize a client is worth where a route may be opened at a loss, for the clients that are still to come."""
+PRIZE_FACTOR = 1e12
+"""Multiplier of prizes when routes may be opened at a loss, as an allowance for clients that are inserted later."""
 
 _BLINK = 0.01  # the paper's gamma
-_LAST = 1e12  # above all other keys
-_MEMBER = 4  # in one of so many insertions of a group one client of it, at random, stands for all
-_FARTHER = 4  # in one of so many iterations the neighbours farther away are looked at too
+_LAST = 1e12  # above all other sort keys
+_MEMBER = 4  # in one of this many insertions of a group, only one random client of it is considered
+_FARTHER = 4  # in one of this many iterations the farther neighbours are considered too
 
 
 @kernel(borrow=True)
-def recreate(data, plan, work, most, strict, allowed, worth):
-    """Insert the clients in work.removed, in a random one of the orders; returns the change of cost.
+def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
+    """Insert the clients in `work.removed`, sorted by one of several keys at random; return the change in cost.
 
-    most: no route is opened beyond so many. work.counts[MISSED] counts clients that must be served and found no position;
-    strict: stop at the first. allowed: a position that costs more, with those taken before it, is none; inf for any.
-    worth: times its prize an optional client may cost; with more than 1 `drop_unworthy` comes after it.
+    Args:
+        data: RoutingData.
+        plan: Plan, changed in place.
+        work: Work; insertions are logged, and work.counts[UNSERVED] counts mandatory clients without a feasible position.
+        max_routes: No route is opened beyond this number.
+        strict: Stop at the first such client.
+        allowed: Upper limit of the change in cost: positions that exceed it are not taken. inf: none.
+        prize_factor: An optional client may cost this multiple of its prize; if it is above 1, call `remove_unprofitable`
+            afterwards.
     """
-    if len(plan.size) > 0:  # otherwise there is no depot, and no place either
-        order(data, work)
-    work.counts[MISSED] = 0
-    reach = data.near.shape[1] if below(work.random, _FARTHER) == 0 else data.close
+    if len(plan.size) > 0:  # otherwise there is no depot, and no position
+        sort_removed(data, work)
+    work.counts[UNSERVED] = 0
+    reach = data.near.shape[1] if below(work.random, _FARTHER) == 0 else data.near_count
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
-        cost = _place(data, plan, work, data.rules, client, reach, most, worth, allowed - change)
+        cost = _insert_best(data, plan, work, data.rules, client, reach, max_routes, prize_factor, allowed - change)
         if cost < math.inf:
             change += cost
         elif must_serve(data, plan, data.rules, client):
-            work.counts[MISSED] += 1
+            work.counts[UNSERVED] += 1
             if strict:
                 break
     return change
 
 
 @kernel(inline=True, borrow=True)
-def _place(data, plan, work, terms, client, reach, most, worth, allowed):
-    """Insert a client at the cheapest place found, if it costs less than `allowed`; returns the change of cost, or inf."""
-    if terms is None:
-        after = cheapest(data, plan, work, client, reach, most, min(worth * data.prize[client], allowed))
+def _insert_best(data, plan, work, rules, client, reach, max_routes, prize_factor, allowed):
+    """Insert a client at the cheapest position, if it costs less than `allowed`; return the change in cost, or inf."""
+    if rules is None:
+        after = best_position(data, plan, work, client, reach, max_routes, min(prize_factor * data.prize[client], allowed))
         return insert(data, plan, work, client, after) if after >= 0 else math.inf
-    return _place_by_rules(data, plan, work, terms, client, reach, most, worth, allowed)
+    return _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_factor, allowed)
 
 
 @kernel(borrow=True)
-def _place_by_rules(data, plan, work, terms, client, reach, most, worth, allowed):
-    """As `_place`: a shipment with its other node, of a group the cheapest client, maybe on a trip of its own."""
+def _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_factor, allowed):
+    """Insert a client as `_insert_best` does, with side constraints.
+
+    A shipment is inserted with both nodes; of a group the cheapest client is inserted; a new trip is considered too.
+    """
     if plan.route[client] >= 0:
         return 0.0
-    if terms.paired and terms.partner[client] >= 0:
-        return place_pair(data, plan, work, terms, client, reach, most, allowed)
+    if rules.has_shipments and rules.partner[client] >= 0:
+        return insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed)
     first, last, group = np.int64(0), np.int64(1), -1
-    if terms.grouped and terms.group[client] >= 0:
-        group = terms.group[client]
+    if rules.has_groups and rules.group[client] >= 0:
+        group = rules.group[client]
         if plan.segments.served[group] > 0:
             return 0.0
-        first, last = terms.member_from[group], terms.member_from[group + 1]
-        if below(work.random, _MEMBER) == 0:  # the cheapest one alone is not so beside those that are still to come
+        first, last = rules.member_start[group], rules.member_start[group + 1]
+        if below(work.random, _MEMBER) == 0:  # the cheapest one now need not be the cheapest after later insertions
             first += below(work.random, last - first)
             last = first + 1
     after, chosen, least = -1, client, allowed
     for k in range(first, last):
-        member = client if group < 0 else terms.members[k]
-        prize = worth * worth_of(data, terms, member)
-        found = cheapest(data, plan, work, member, reach, most, min(prize, least))
+        member = client if group < 0 else rules.members[k]
+        prize = prize_factor * avoided_penalty(data, rules, member)
+        found = best_position(data, plan, work, member, reach, max_routes, min(prize, least))
         if found >= 0:
             after, chosen, least = found, member, work.key[len(work.key) - 1]
-    if terms.trips:
+    if rules.multi_trip:
         for k in range(first, last):
-            member = client if group < 0 else terms.members[k]
+            member = client if group < 0 else rules.members[k]
             if after >= 0 and member != chosen:
                 continue
-            bound = min(worth * worth_of(data, terms, member), allowed) if after < 0 else least
-            cost = place_trip(data, plan, work, terms, member, bound)
+            bound = min(prize_factor * avoided_penalty(data, rules, member), allowed) if after < 0 else least
+            cost = insert_trip(data, plan, work, rules, member, bound)
             if cost < math.inf:
                 return cost
     return insert(data, plan, work, chosen, after) if after >= 0 else math.inf
 
 
 @kernel(borrow=True)
-def drop_unworthy(data, plan, work):
-    """Of the routes touched, take out those that cost more than their prizes, and of the others optional clients that do;
-    returns the change of cost."""
+def remove_unprofitable(data, plan, work):
+    """Remove, from the routes touched, what costs more than its prizes; return the change in cost.
+
+    That is the whole route, if it is unprofitable; otherwise optional clients.
+    """
     change = 0.0
     for k in range(work.counts[TOUCHED]):
         slot = work.touched[k]
-        pays = _pays(data, plan, slot)
+        pays = _is_profitable(data, plan, slot)
         node = plan.next[data.clients + slot]
         while node < data.clients:
-            before, behind = plan.prev[node], plan.next[node]
-            direct = distance(data, before, behind)
-            saved = data.unit[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - direct)
-            saved += spared(data, plan, data.rules, before, behind, direct, slot)
-            lone = node < real_clients(data, data.rules) and saved > worth_of(data, data.rules, node)  # no reload, that is
+            before, successor = plan.prev[node], plan.next[node]
+            direct = distance(data, before, successor)
+            saved = data.unit_cost[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - direct)
+            saved += removal_saving(data, plan, data.rules, before, successor, direct, slot)
+            lone = node < real_clients(data, data.rules) and saved > avoided_penalty(data, data.rules, node)  # not a reload node
             if not pays or lone:
-                change += remove(data, plan, work, node) + timed_anew(data, plan, data.rules, slot)
+                change += remove(data, plan, work, node) + refresh_time_cost(data, plan, data.rules, slot)
                 if data.timed and plan.size[slot] > 0:
-                    retime_forward(data, plan, behind, behind)
+                    retime_forward(data, plan, successor, successor)
                     retime_backward(data, plan, before, before)
-            node = behind
-        change += mended(data, plan, work, data.rules, slot, work.counts[REMOVED])
+            node = successor
+        change += repair_route(data, plan, work, data.rules, slot, work.counts[REMOVED])
     return change
 
 
 @kernel(borrow=True)
-def _pays(data, plan, slot):
-    """Whether a route costs no more than its prizes, or serves a client that must be served."""
+def _is_profitable(data, plan, slot):
+    """Return whether a route costs no more than its prizes, or serves a mandatory client."""
     node, length, prizes = data.clients + slot, plan.leg[data.clients + slot], 0.0
     while plan.next[node] < data.clients:
         node = plan.next[node]
         length += plan.leg[node]
-        prizes += worth_of(data, data.rules, node)
+        prizes += avoided_penalty(data, data.rules, node)
     time = time_cost(plan, data.rules, slot)
-    return data.fixed[plan.type[slot]] + data.unit[plan.type[slot]] * length + time <= prizes
+    return data.fixed_cost[plan.type[slot]] + data.unit_cost[plan.type[slot]] * length + time <= prizes
 
 
 @kernel(inline=True, borrow=True)
-def order(data, work):
-    """Sort work.removed: at random, by demand, far or close first (4 : 4 : 2 : 1); with windows also narrow, early or late
-    first (2 each). Where a trip delivers first, deliveries come first here too."""
+def sort_removed(data, work):
+    """Sort `work.removed` in place: at random, by demand, farthest or closest first (4 : 4 : 2 : 1).
+
+    With time windows also by their width, and by earliest or latest start (2 each). If trips deliver first, deliveries come
+    first.
+    """
     random, count = work.random, work.counts[REMOVED]
     kind = below(random, 17 if data.windows else 11)
     depot = data.clients
@@ -170,62 +191,73 @@ def order(data, work):
 
 
 @kernel(inline=True, borrow=True)
-def _after_deliveries(terms, client):
-    """What is added to the key of a client that is only collected from, where a trip delivers first."""
-    if terms is None:
+def _after_deliveries(rules, client):
+    """Return the addition to the sort key of a client without a delivery, if trips deliver first."""
+    if rules is None:
         return 0.0
-    return _LAST if terms.ordered and terms.collects[client] else 0.0
+    return _LAST if rules.linehaul_first and rules.pickup_only[client] else 0.0
 
 
 @kernel(inline=True, borrow=True)
-def cheapest(data, plan, work, client, reach, most, allowed):
-    """The node behind which a client goes best, beside its first `reach` neighbours or in a new route.
+def best_position(data, plan, work, client, reach, max_routes, allowed):
+    """Find the cheapest position of a client, next to its neighbours or in a new route.
 
-    -1 where there is no place, or none that costs less than `allowed`.
+    Args:
+        data: RoutingData.
+        plan: Plan.
+        work: Work; with side constraints its last `key` receives the cost, in place.
+        client: The client.
+        reach: The number of neighbours that are considered.
+        max_routes: No route is opened beyond this number.
+        allowed: Upper limit of the cost.
+
+    Returns:
+        The node after which to insert it; -1 if no position costs less than `allowed`.
     """
     best, found = allowed, -1
     demand, blink, rate = data.demand[client], work.counts[BLINK], 1.0
     for a in range(reach):
         other = data.near[client, a]
         slot = plan.route[other]
-        if slot < 0 or plan.room[slot] < demand:
+        if slot < 0 or plan.spare_capacity[slot] < demand:
             continue
         blink -= 2
-        if blink < 0:  # both sides of one neighbour at a time
+        if blink < 0:  # skips both sides of one neighbour
             blink = _next_blink(work)
             continue
         if data.mixed:
-            rate = data.unit[plan.type[slot]]
-        apart, leg = data.apart[client, a], plan.leg[other]
-        if rate * (2.0 * (apart - leg) - data.slack) < best:  # the triangle inequality; behind the other
-            behind = plan.next[other]
-            to = apart if data.symmetric else distance(data, other, client)
-            if _in_time(data, plan, client, other, behind, to):
-                fro = distance(data, client, behind)
+            rate = data.unit_cost[plan.type[slot]]
+        near_distance, leg = data.near_distance[client, a], plan.leg[other]
+        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # triangle inequality; after the neighbour
+            successor = plan.next[other]
+            to = near_distance if data.symmetric else distance(data, other, client)
+            if _in_time(data, plan, client, other, successor, to):
+                fro = distance(data, client, successor)
                 cost = rate * (to + fro - leg)
-                if cost < best and fits(data, plan, client, other, behind, to, fro, slot):
-                    cost += extra_cost(data, plan, data.rules, client, other, behind, to, fro, slot)
+                if cost < best and fits(data, plan, client, other, successor, to, fro, slot):
+                    cost += extra_cost(data, plan, data.rules, client, other, successor, to, fro, slot)
                     if cost < best:
                         best, found = cost, other
         before = plan.prev[other]
         leg = plan.leg[before]
-        if rate * (2.0 * (apart - leg) - data.slack) < best:  # before the other
+        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # before the neighbour
             to = distance(data, before, client)
-            cost = rate * (to + apart - leg)
-            if cost < best and fits(data, plan, client, before, other, to, apart, slot):
-                cost += extra_cost(data, plan, data.rules, client, before, other, to, apart, slot)
+            cost = rate * (to + near_distance - leg)
+            if cost < best and fits(data, plan, client, before, other, to, near_distance, slot):
+                cost += extra_cost(data, plan, data.rules, client, before, other, to, near_distance, slot)
                 if cost < best:
                     best, found = cost, before
-    if plan.counts[USED] < most:
+    if plan.counts[USED] < max_routes:
         types = len(plan.free_size)
-        only = below(work.random, 2 * types) if types > 1 else types  # the cheapest type for one client is not so for all
+        # Every other time only one random type is considered: the cheapest for one client need not be the cheapest for the route.
+        only_kind = below(work.random, 2 * types) if types > 1 else types
         for kind in range(types):
-            if plan.free_size[kind] > 0 and (only >= types or only == kind):
-                slot = plan.free[plan.first[kind] + plan.free_size[kind] - 1]
+            if plan.free_size[kind] > 0 and (only_kind >= types or only_kind == kind):
+                slot = plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
                 node = data.clients + slot
                 to, fro = distance(data, node, client), distance(data, client, node)
-                cost = data.unit[kind] * (to + fro) + data.fixed[kind]
-                if cost < best and demand <= plan.room[slot] and fits(data, plan, client, node, node, to, fro, slot):
+                cost = data.unit_cost[kind] * (to + fro) + data.fixed_cost[kind]
+                if cost < best and demand <= plan.spare_capacity[slot] and fits(data, plan, client, node, node, to, fro, slot):
                     cost += extra_cost(data, plan, data.rules, client, node, node, to, fro, slot)
                     if cost < best:
                         best, found = cost, node
@@ -236,28 +268,31 @@ def cheapest(data, plan, work, client, reach, most, allowed):
 
 
 @kernel(inline=True, borrow=True)
-def _in_time(data, plan, client, node, behind, to):
-    """False where windows would not let a client in behind a node though the next one were at the same place."""
+def _in_time(data, plan, client, node, successor, to):
+    """Return False if time windows forbid the client after `node` even if it were at the same place as `successor`."""
     if not data.timed:
         return True
-    start = max(data.earliest[client], plan.begin[node] + data.service[node] + to)
-    return start <= data.latest[client] and start + data.service[client] <= plan.last[behind]
+    start = max(data.earliest[client], plan.earliest_start[node] + data.service[node] + to)
+    return start <= data.latest[client] and start + data.service[client] <= plan.latest_start[successor]
 
 
 @kernel(inline=True, borrow=True)
-def fits(data, plan, client, node, behind, to, fro, slot):
-    """Whether time windows and the route's longest length let a client in between two nodes, in constant time."""
+def fits(data, plan, client, node, successor, to, fro, slot):
+    """Return whether time windows and the maximum length allow a client between two nodes, in constant time.
+
+    to, fro: the distances from `node` and to `successor`.
+    """
     if data.limited:
-        longest = data.longest[plan.type[slot]]
-        if plan.length[slot] + to + fro - plan.leg[node] + data.burden[client] > longest:
+        longest = data.max_length[plan.type[slot]]
+        if plan.length[slot] + to + fro - plan.leg[node] + data.added_length[client] > longest:
             return False
     if not data.timed:
         return True
-    start = max(data.earliest[client], plan.begin[node] + data.service[node] + to)
-    return start <= data.latest[client] and start + data.service[client] + fro <= plan.last[behind]
+    start = max(data.earliest[client], plan.earliest_start[node] + data.service[node] + to)
+    return start <= data.latest[client] and start + data.service[client] + fro <= plan.latest_start[successor]
 
 
 @kernel(borrow=True)
 def _next_blink(work):
-    """How many positions are looked at before the next ones are overlooked: geometric, one draw for each blink."""
+    """Return how many positions to consider before the next blink: a geometric random number, one draw per blink."""
     return int(math.log(1.0 - uniform(work.random)) / math.log(1.0 - _BLINK))

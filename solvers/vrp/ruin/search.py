@@ -1,4 +1,4 @@
-"""The state of a run: the plan, what was reported of it, and the phases before annealing."""
+"""The state of a run of ruin and recreate, the phases before annealing, and its coolings."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.solvers.vrp.enumeration import NO_PLAN, countable, least_plan
-from corl.solvers.vrp.ruin.absence import drop_route, missing, seek
-from corl.solvers.vrp.ruin.annealing import anneal, begin
-from corl.solvers.vrp.ruin.choice import choose
+from corl.solvers.vrp.ruin.annealing import anneal, save_best
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data, under_way
 from corl.solvers.vrp.ruin.costs import scale_of
-from corl.solvers.vrp.ruin.joining import breaking
 from corl.solvers.vrp.ruin.pairs import fill_keys
-from corl.solvers.vrp.ruin.pool import gather_all, new_pool
+from corl.solvers.vrp.ruin.pool import new_pool, store_all
+from corl.solvers.vrp.ruin.route_checks import count_infeasible
+from corl.solvers.vrp.ruin.route_selection import select_routes
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
-from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, FOUND, MISSED, USED
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, IMPROVED, UNSERVED, USED
+from corl.solvers.vrp.ruin.unserved_clients import drop_route, insert_unserved, list_unserved
 
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Search", "compile_rest"]
 
-_ANY = 1 << 40  # routes: no limit
-_POOLED, _LENGTH = 1200, 20  # routes are chosen by integer programming up to so many clients, and so many in a route
-_PLACES = 1 << 15  # in the pool of routes
-_LEVELS = 50  # of how much prizes count,
-_GENEROUS = 0.5  # in this part of a cooling more than they are
-_COLUMNS = 10  # routes a client that the first choice is from
+_ANY = 1 << 40  # unlimited number of routes
+_POOLED, _LENGTH = 1200, 20  # greatest numbers of clients, in all and per route, for route selection
+_PLACES = 1 << 15  # size of the pool of routes
+_LEVELS = 50  # steps in which the factor of prizes falls to 1,
+_PRIZE_PHASE = 0.5  # during this share of a cooling
+_COLUMNS = 10  # routes per client in the first selection
 
 
 class Search:
-    """A plan of an instance and the run that it is made for."""
+    """The current and the best solution of an instance, and the run that they belong to."""
 
     def __init__(self, instance: VrpInstance, neighbours: int, farther: int, run: Run) -> None:
         self.instance, self.run = instance, run
         self.data = routing_data(instance, neighbours, farther)
         self.plan = new_plan(instance, self.data)
         self.work = new_work(self.data, self.plan, run.seed)
-        self.unit = scale_of(instance, self.data.near, self.data.apart)
+        self.unit = scale_of(instance, self.data.near, self.data.near_distance)
         self.pool = new_pool(self.data, self.plan, 0, 1)
-        self._most = 0
-        self._reported, self._reporting = 0, 0.0  # times that a best had been found, seconds that its report took
-        self._idle = run.fraction  # share of the run in which no iterations were made
-        self._spare = 0
+        self._columns = 0
+        self._reported, self._report_seconds = 0, 0.0  # improvements of the best solution at the last report, seconds it took
+        self._idle = run.fraction  # share of the run spent without iterations
+        self._unused = 0
 
     @property
     def done(self) -> int:
-        """Iterations made so far."""
+        """The number of iterations made so far."""
         return int(self.plan.counts[DONE])
 
-    def planned(self, since: float, share: float) -> float:
-        """How many iterations there will be from iteration `since` to that share of the run, by the present speed."""
+    def expected_iterations(self, since: float, share: float) -> float:
+        """Return the expected number of iterations from iteration `since` to the given share of the run, at the current speed."""
         run = self.run
         if run.iterations is not None:
             return max(1.0, int(share * run.iterations) - since)
@@ -65,37 +65,37 @@ class Search:
             return 1e18
         return max(1.0, self.done * (share - self._idle) / busy - since)
 
-    def grant(self, share: float = 1.0) -> int:
-        """How many iterations to make now; 0 where that share of the run, or the run, is over. See `give_back`."""
+    def next_batch(self, share: float = 1.0) -> int:
+        """Return how many iterations to make next; 0 if the run, or the given share of it, is over. See `return_unused`."""
         run, most = self.run, None
-        if run.remaining <= self._reporting:  # thousands of clients: the last report takes tens of milliseconds
+        if run.remaining <= self._report_seconds:  # with thousands of clients a report takes tens of milliseconds
             run.stop("time_limit")
         if share < 1.0:
             if run.iterations is not None:
                 most = int(share * run.iterations) - self.done
             if (most is not None and most <= 0) or (most is None and run.fraction >= share):
                 return 0
-        if self._spare:
-            units = self._spare if most is None else min(self._spare, most)
-            self._spare -= units
+        if self._unused:
+            units = self._unused if most is None else min(self._unused, most)
+            self._unused -= units
             return 0 if run.should_stop else units
         return run.budget(most)
 
-    def give_back(self, units: int) -> None:
-        """Return iterations that were granted and not made; the next grant is of these, so that grants choose no path."""
-        self._spare += units
+    def return_unused(self, units: int) -> None:
+        """Return iterations that were not made to the next batch, so that the result does not depend on the sizes of batches."""
+        self._unused += units
 
     def report(self) -> None:
-        """Report the best plan, if it is new."""
-        if self.plan.counts[FOUND] > self._reported:
-            self._reported, began = int(self.plan.counts[FOUND]), self.run.elapsed
+        """Report the best solution, if it was not reported yet."""
+        if self.plan.counts[IMPROVED] > self._reported:
+            self._reported, began = int(self.plan.counts[IMPROVED]), self.run.elapsed
             self.run.report(routes_in(self.instance, self.plan, self.plan.best))
-            self._reporting = self.run.elapsed - began
+            self._report_seconds = self.run.elapsed - began
 
     def serve_all(self, heat: float) -> bool:
-        """Begin with the user's solution, by savings or greedily, and then look until all are served that must be.
+        """Begin with the warm start, savings or greedy insertion, and then search until all mandatory clients are served.
 
-        False: no place was found for somebody.
+        Returns whether they are.
         """
         if self.run.warm_start is not None and self.run.solution is not None:
             load_routes(self.instance, self.data, self.plan, self.work, self.run.solution)
@@ -105,15 +105,15 @@ class Search:
             if applies(self.instance, self.data):
                 restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
             insert_all(self.data, self.plan, self.work, _ANY)
-            if self.work.counts[MISSED] > 0 or self._broken:
+            if self.work.counts[UNSERVED] > 0 or self._infeasible:
                 self._enumerate()
-                if not self._seek(_ANY, heat, 1.0):
+                if not self._insert_unserved(_ANY, heat, 1.0):
                     return False
-        begin(self.plan, cost_of(self.data, self.plan))
+        save_best(self.plan, cost_of(self.data, self.plan))
         return True
 
     def _enumerate(self) -> None:
-        """Where there are few routes, the cheapest plan of all becomes the present one; where there is none, the run says so."""
+        """Make the cheapest solution the current one, if there are few possible routes; report infeasibility if there is none."""
         if not countable(self.instance):
             return
         if (plan := least_plan(self.instance, lambda: self.run.should_stop)) is not None:
@@ -123,101 +123,109 @@ class Search:
             self.run.report_infeasible(NO_PLAN.format(self.instance.clients))
 
     @property
-    def _broken(self) -> bool:
-        """Whether a route breaks a limit: a fixed beginning alone, that is, before others are served behind it."""
+    def _infeasible(self) -> bool:
+        """Whether a route violates a limit, as a fixed beginning may until other clients are served after it."""
         rules = self.data.rules
-        return rules is not None and bool(rules.locked.any()) and breaking(self.data, self.plan) > 0
+        return rules is not None and bool(rules.locked.any()) and count_infeasible(self.data, self.plan) > 0
 
     @property
     def routes(self) -> int:
-        """How many routes the present plan has."""
+        """The number of routes of the current solution."""
         return int(self.plan.counts[USED])
 
     def drop_routes(self, share: float, heat: float) -> None:
-        """Look for plans of fewer routes until that share of the run is over; the plan is then the best one."""
-        absences = np.zeros(self.data.clients, np.int64)
+        """Search for solutions with fewer routes until the given share of the run is over, and return to the best one."""
+        unserved_counts = np.zeros(self.data.clients, np.int64)
         while self.plan.counts[USED] > 1 and not self.run.should_stop:
-            absent, used = np.zeros(self.data.clients + 1, np.int32), self.routes
-            most = drop_route(self.data, self.plan, self.work, absent, absences)
-            if self.routes == used or not self._seek(int(most), heat, share, absent, absences):  # all are under way, or no place
+            unserved, used = np.zeros(self.data.clients + 1, np.int32), self.routes
+            most = drop_route(self.data, self.plan, self.work, unserved, unserved_counts)
+            if self.routes == used:  # every route has a fixed beginning
                 break
-            if (value := cost_of(self.data, self.plan)) >= self.plan.value[BEST]:  # prizes above what a route counts
+            if not self._insert_unserved(int(most), heat, share, unserved, unserved_counts):
                 break
-            begin(self.plan, value)
+            if (value := cost_of(self.data, self.plan)) >= self.plan.cost[BEST]:  # prizes outweigh the cost of a route
+                break
+            save_best(self.plan, value)
             self.report()
         self.return_to_best()
 
     def cool(self, heat: float, cold: float, share: float, prizes: float = 1.0) -> None:
-        """Anneal between these temperatures, in units of `unit`, until that share of the run is over.
+        """Anneal until the given share of the run is over.
 
-        prizes: times what they are that prizes count at first, where clients are optional; over the first part of the cooling
-        this falls to 1. A route does not pay for its first client, so that few of them would ever be opened.
+        Args:
+            heat: First temperature, in units of `self.unit`.
+            cold: Last temperature, in the same units.
+            share: The share of the run at which the cooling ends.
+            prizes: With optional clients, the factor of prizes at the beginning, which falls to 1 during the first part of the
+                cooling: the first client of a route does not pay for it, so that few routes would be opened otherwise.
         """
         cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
-        data, level = self.data, _LEVELS if prizes == 1.0 or not self.data.prizes else -1
-        while units := self.grant(share):
-            cooling[3] = self.planned(cooling[2], share)
+        data, level = self.data, _LEVELS if prizes == 1.0 or not self.data.has_optional else -1
+        while units := self.next_batch(share):
+            cooling[3] = self.expected_iterations(cooling[2], share)
             if level < _LEVELS:
-                each = max(1.0, _GENEROUS * cooling[3] / _LEVELS)
+                each = max(1.0, _PRIZE_PHASE * cooling[3] / _LEVELS)
                 if (now := min(_LEVELS, int((self.done - cooling[2]) / each))) > level:
-                    data, level = self._counted(prizes ** (1.0 - now / _LEVELS), level < 0), now
-                if level < _LEVELS:  # no grant goes on into the next level: grants choose no path
+                    data, level = self._scale_prizes(prizes ** (1.0 - now / _LEVELS), level < 0), now
+                if level < _LEVELS:  # a batch ends with its level: results do not depend on batches
                     made = max(1, min(units, int(np.ceil(cooling[2] + (level + 1) * each)) - self.done))
-                    self.give_back(units - made)
+                    self.return_unused(units - made)
                     units = made
             anneal(data, self.plan, self.work, self.pool, cooling, units)
             if self.run.report_due:
                 self.report()
         if data is not self.data:
-            self._counted(1.0, False)
+            self._scale_prizes(1.0, False)
 
-    def _counted(self, times: float, first: bool) -> RoutingData:
-        """What the kernels work on where prizes count so many times what they are; the plan's value is told in these, after it
-        was compared with the best one in true ones. first: everybody is inserted who then pays."""
-        if (value := cost_of(self.data, self.plan)) < self.plan.value[BEST]:
-            begin(self.plan, value)
+    def _scale_prizes(self, times: float, first: bool) -> RoutingData:
+        """Return the data with prizes times `times`, and express the current cost in them, after comparing it with the best one.
+
+        first: insert all clients that pay with these prizes.
+        """
+        if (value := cost_of(self.data, self.plan)) < self.plan.cost[BEST]:
+            save_best(self.plan, value)
         data = self.data if times == 1.0 else self.data._replace(prize=times * self.data.prize)
         if first:
             insert_all(data, self.plan, self.work, _ANY)
-        self.plan.value[CURRENT] = cost_of(data, self.plan)
+        self.plan.cost[CURRENT] = cost_of(data, self.plan)
         return data
 
     def keep_routes(self) -> bool:
-        """Let annealing keep the routes that it sees, where choosing among them pays; whether it does."""
+        """Store the routes of good solutions from now on, if selection among them is worthwhile; return whether it is."""
         n, used = self.data.clients, max(1, int(self.plan.counts[USED]))
         rules = self.data.rules
-        other = rules is not None and (rules.trips or rules.grouped or rules.lasting or bool(rules.locked.any()))
+        other = rules is not None and (rules.multi_trip or rules.has_groups or rules.has_time_costs or bool(rules.locked.any()))
         if other or n > _POOLED or n > _LENGTH * used:
             return False
         self.pool = new_pool(self.data, self.plan, _PLACES, min(n, 2 * n // used + 8))
-        self._most = max(_COLUMNS * n, 500)
+        self._columns = max(_COLUMNS * n, 500)
         return True
 
     def choose_routes(self, seconds: float) -> None:
-        """The cheapest plan of routes that were seen, if that is better, and otherwise the best plan, becomes the present one.
+        """Make the cheapest selection of stored routes the current solution, if it is better than the best one.
 
-        seconds: inf for a limit on steps instead.
+        Otherwise the best one becomes the current one. seconds: time limit; inf for limits on steps.
         """
         self.return_to_best()
-        gather_all(self.data, self.plan, self.pool)
+        store_all(self.data, self.plan, self.pool)
         run, counts, before = self.run, self.instance.vehicles.count, self.run.elapsed
-        idle, best = run.fraction, float(self.plan.value[BEST])
+        idle, best = run.fraction, float(self.plan.cost[BEST])
         places = run.call_interruptible(
-            lambda: choose(self.data, self.pool, counts, best, self._most, seconds), stop=lambda: None
+            lambda: select_routes(self.data, self.pool, counts, best, self._columns, seconds), stop=lambda: None
         )
-        if seconds < np.inf:  # as many columns as there is time for
+        if seconds < np.inf:  # adapt the number of columns to the time
             share = (run.elapsed - before) / seconds
-            self._most = int(self._most * (0.6 if share > 0.6 else 1.5 if share < 0.2 else 1.0))
+            self._columns = int(self._columns * (0.6 if share > 0.6 else 1.5 if share < 0.2 else 1.0))
             self._idle += run.fraction - idle
         if places is not None:
             restore(self.data, self.plan, self.work, self._chosen(places))
-            begin(self.plan, cost_of(self.data, self.plan))
+            save_best(self.plan, cost_of(self.data, self.plan))
             self.report()
 
     def _chosen(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
-        """int32 [n]: before which client which node comes (see `restore`) where routes of the pool make up the plan."""
+        """Return int32 [n]: the predecessor of each client, see `restore`, in the solution of these routes of the pool."""
         before = np.full(self.data.clients, -1, np.int32)
-        slots = self.plan.first.copy()
+        slots = self.plan.stack_start.copy()
         for place in places:
             kind = self.pool.kind[place]
             visits = self.pool.visits[place, : self.pool.length[place]]
@@ -226,31 +234,35 @@ class Search:
         return before
 
     def return_to_best(self) -> None:
-        """Make the best plan the present one."""
+        """Make the best solution the current one."""
         restore(self.data, self.plan, self.work, self.plan.best.copy())
         self.plan.best[:] = self.plan.prev[: self.data.clients]
-        self.plan.value[:] = cost_of(self.data, self.plan)
+        self.plan.cost[:] = cost_of(self.data, self.plan)
 
-    def _seek(
-        self, most: int, heat: float, share: float, absent: np.ndarray | None = None, absences: np.ndarray | None = None
+    def _insert_unserved(
+        self, most: int, heat: float, share: float, unserved: np.ndarray | None = None, unserved_counts: np.ndarray | None = None
     ) -> bool:
-        """Iterate until nobody is absent, or that share of the run is over; whether nobody is."""
-        if absent is None:
-            absent = np.zeros(self.data.clients + 1, np.int32)
-            missing(self.data, self.plan, absent)
-        if absences is None:
-            absences = np.zeros(self.data.clients, np.int64)
+        """Make iterations until no mandatory client is unserved, or the given share of the run is over.
+
+        Returns whether none is unserved. most: no route is opened beyond this number; unserved, unserved_counts: see
+        `insert_unserved`.
+        """
+        if unserved is None:
+            unserved = np.zeros(self.data.clients + 1, np.int32)
+            list_unserved(self.data, self.plan, unserved)
+        if unserved_counts is None:
+            unserved_counts = np.zeros(self.data.clients, np.int64)
         heat = heat * self.unit
-        while (absent[0] or self._broken) and (units := self.grant(share)):
-            made = seek(self.data, self.plan, self.work, absent, absences, heat, most, units)
-            self.give_back(units - int(made))
-        return not absent[0] and not self._broken
+        while (unserved[0] or self._infeasible) and (units := self.next_batch(share)):
+            made = insert_unserved(self.data, self.plan, self.work, unserved, unserved_counts, heat, most, units)
+            self.return_unused(units - int(made))
+        return not unserved[0] and not self._infeasible
 
 
 def compile_rest(instance: VrpInstance, scarce: bool) -> None:
-    """Call once, on a tiny instance, what only warm starts, savings, several coolings and many clients need.
+    """Call once, on a warm-up instance, the kernels that only warm starts, savings, later coolings and large instances need.
 
-    scarce: also what looks for places for clients that no route has.
+    scarce: also those that search for positions for unserved clients.
     """
     data = routing_data(instance, 2)
     plan = new_plan(instance, data)
@@ -262,8 +274,8 @@ def compile_rest(instance: VrpInstance, scarce: bool) -> None:
     if not data.timed:
         savings_plan(instance, data)
     if scarce:
-        absent, absences = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
-        most = drop_route(data, plan, work, absent, absences)
-        seek(data, plan, work, absent, absences, 1.0, int(most), 3)
-        missing(data, plan, absent)
-        breaking(data, plan)
+        unserved, unserved_counts = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
+        most = drop_route(data, plan, work, unserved, unserved_counts)
+        insert_unserved(data, plan, work, unserved, unserved_counts, 1.0, int(most), 3)
+        list_unserved(data, plan, unserved)
+        count_infeasible(data, plan)

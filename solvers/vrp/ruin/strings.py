@@ -1,5 +1,8 @@
-"""Ruin: strings of clients are taken out of routes near a seed. Christiaens & Vanden Berghe, Slack Induction by String
-Removals for Vehicle Routing Problems, Transportation Science 54 (2020), section 5.2."""
+"""Ruin: strings of clients are removed from routes near a random client, the seed.
+
+Christiaens & Vanden Berghe, Slack Induction by String Removals for Vehicle Routing Problems, Transportation Science 54 (2020),
+section 5.2.
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -10,25 +13,26 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below, uniform
-from corl.solvers.vrp.ruin.placing import mended, movable, must_serve, real_clients, waits
+from corl.solvers.vrp.ruin.constrained_insertion import awaits_insertion, must_serve, real_clients, removable
+from corl.solvers.vrp.ruin.repair import repair_route
 from corl.solvers.vrp.ruin.routes import remove, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.state import DONE, LOGGED, REMOVED, SERVED, TOUCHED, USED
 
 __all__ = ["ruin"]
 
-_LONGEST = 10.0  # the paper's L max, clients in a string
-_MEAN = 10.0  # the paper's c bar, clients taken out in an iteration
-_SPLIT = 0.5  # the paper's alpha: how often a stretch inside the string stays
-_TRY = 0.5  # how often a client near the seed that is left out is tried again
-_GROW = 0.01  # the paper's beta: how often that stretch is one longer
+_LONGEST = 10.0  # the paper's L max: greatest number of clients in a string
+_MEAN = 10.0  # the paper's c bar: mean number of clients removed in an iteration
+_SPLIT = 0.5  # the paper's alpha: probability that a substring inside the string is kept
+_TRY = 0.5  # probability that an unserved client near the seed is tried again
+_GROW = 0.01  # the paper's beta: probability that the kept substring grows by one
 
 
 @kernel(borrow=True)
 def ruin(data, plan, work):
-    """Take out strings; the clients are then in work.removed. Returns the change of cost."""
+    """Remove strings; their clients are then in `work.removed`. Return the change in cost."""
     work.counts[REMOVED] = work.counts[LOGGED] = work.counts[TOUCHED] = 0
     change = 0.0
-    if plan.counts[SERVED] == 0 and not data.prizes:
+    if plan.counts[SERVED] == 0 and not data.has_optional:
         return change
     random, now = work.random, plan.counts[DONE] + 1
     seed = below(random, real_clients(data, data.rules))
@@ -38,28 +42,28 @@ def ruin(data, plan, work):
         client = seed if a < 0 else data.near[seed, a]
         slot = plan.route[client]
         if slot < 0:
-            optional = data.prizes and data.prize[client] < math.inf and uniform(random) < _TRY
-            optional = optional and _untouched(work, client) and waits(data, plan, data.rules, client)
+            optional = data.has_optional and data.prize[client] < math.inf and uniform(random) < _TRY
+            optional = optional and _untouched(work, client) and awaits_insertion(data, plan, data.rules, client)
             if optional and not must_serve(data, plan, data.rules, client):
                 work.removed[work.counts[REMOVED]] = client
                 work.counts[REMOVED] += 1
             continue
         if strings == 0:
-            if not data.prizes:
+            if not data.has_optional:
                 break
             continue
         if work.stamp[slot] != now:
             work.stamp[slot] = now
             since = work.counts[REMOVED]
             change += _take_string(data, plan, work, client, slot, longest)
-            change += mended(data, plan, work, data.rules, slot, since)
+            change += repair_route(data, plan, work, data.rules, slot, since)
             strings -= 1
     return change
 
 
 @kernel(borrow=True)
 def _untouched(work, client):
-    """Whether a client without a route had none before this iteration."""
+    """Return whether an unserved client was unserved before this iteration, too."""
     logged = False
     for k in range(work.counts[LOGGED]):
         logged |= work.client[k] == client
@@ -68,7 +72,10 @@ def _untouched(work, client):
 
 @kernel(inline=True, borrow=True)
 def _take_string(data, plan, work, client, slot, longest):
-    """Take a random string around `client` out of its route; returns the change of cost."""
+    """Remove a random string that includes `client` from its route; return the change in cost.
+
+    longest: the greatest length of the string, as a float.
+    """
     random, size = work.random, plan.size[slot]
     length = min(size, int(uniform(random) * min(float(size), longest) + 1.0))
     kept = 0
@@ -93,12 +100,12 @@ def _take_string(data, plan, work, client, slot, longest):
     keep_from = span if kept == 0 else 1 + below(random, length - 1)
     before, change = plan.prev[node], 0.0
     for position in range(span):
-        behind = plan.next[node]
-        if (position < keep_from or position >= keep_from + kept) and movable(data.rules, node):
+        successor = plan.next[node]
+        if (position < keep_from or position >= keep_from + kept) and removable(data.rules, node):
             work.removed[work.counts[REMOVED]] = node
             work.counts[REMOVED] += 1
             change += remove(data, plan, work, node)
-        node = behind
+        node = successor
     if data.timed and plan.size[slot] > 0:
         retime_forward(data, plan, plan.next[before], node)
         retime_backward(data, plan, plan.prev[node], before)

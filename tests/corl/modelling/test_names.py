@@ -100,14 +100,14 @@ def test_messages_name_clients(day):
     model.add_depot("hub", x=0, y=0, window=(0, 10))
     model.add_client("Cid", x=20, y=0)
     model.add_vehicle("van")
-    assert VRP.infeasible(model.instance()).startswith("no vehicle can serve client 'Cid': in the way")
+    assert VRP.infeasible(model.instance()).startswith("no vehicle can serve client 'Cid' because of")
 
 
 def test_the_true_reason_of_a_client_left_out(day):
     """One that no vehicle can reach or carry is reported as that, whatever route was tried last; one of a group, by the other."""
     told = VRP.explain(day, ROUTES)
-    assert told["client 'Far'"] == "no vehicle can serve it: in the way is the hours of depots and vehicles"
-    assert told["client 'Big'"] == "no vehicle can serve it: in the way is what it is to be brought or hands over"
+    assert told["client 'Far'"] == "no vehicle can serve it because of the hours of depots and vehicles"
+    assert told["client 'Big'"] == "no vehicle can serve it because of its demand, pickup or shipment"
     model = RoutingModel("group")
     model.add_depot("hub", x=0, y=0)
     model.add_client("a", x=1, y=0)

@@ -84,13 +84,13 @@ def test_judge_and_oracle_against_everything(kind, seed):
     chosen = random.choice(len(actions), 12, replace=False)
     assert [allowed_by_definition(constraint, actions[i]) for i in chosen] == allowed[chosen].tolist()
     assert np.array_equal(constraint.fits(actions), allowed)
-    levels = constraint.given(actions)
+    levels = constraint.levels_of(actions)
     worth = np.round(random.normal(size=(3, levels.shape[1], int(levels.max()) + 1 if kind == "interventions" else 2)), 2)
     found = constraint.oracle(worth)
     for row, action in zip(worth, found):
         totals = row[np.arange(levels.shape[1])[None, :], levels].sum(axis=1)
         assert feasible(constraint, action)
-        got = row[np.arange(levels.shape[1]), constraint.given(action[None])[0]].sum()
+        got = row[np.arange(levels.shape[1]), constraint.levels_of(action[None])[0]].sum()
         assert got == pytest.approx(totals[allowed].max(), abs=1e-9)
 
 
@@ -103,7 +103,7 @@ def test_relaxation_holds_every_action(kind, seed):
     constraint = make(kind, random)
     relaxation = constraint.relaxation()
     for action in constraint.random(random, 3):
-        levels = constraint.given(action[None])[0]
+        levels = constraint.levels_of(action[None])[0]
         width = relaxation.chance.shape[0] // len(levels)
         chances = (levels[:, None] == np.arange(1, width + 1)).astype(float).ravel()
         size = relaxation.above.shape[1]

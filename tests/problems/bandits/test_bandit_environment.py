@@ -14,7 +14,7 @@ from corl.policy import RulePolicy
 from corl.problems.bandits.constraints import KINDS, routing
 from corl.problems.bandits.environment import BanditEnvironment
 from corl.problems.bandits.evaluation import episode_keys, simulate
-from corl.problems.bandits.facts import facts
+from corl.problems.bandits.precomputed import precompute
 from corl.problems.bandits.recorded import RecordedPolicy
 from corl.search.gumbel import Gumbel
 from corl.search.models import SimulatorModel, rows_needed
@@ -45,7 +45,7 @@ def test_rooms_hold_the_feasible_actions(kind, some):
             levels = np.zeros(instance.arms, np.int64)
             for arm, more in itertools.chain.from_iterable(touched[pick] for pick in np.flatnonzero(action)):
                 levels[arm] += more
-            assert levels.tolist() == constraint.given(action[None])[0].tolist()
+            assert levels.tolist() == constraint.levels_of(action[None])[0].tolist()
 
 
 @EACH
@@ -90,7 +90,7 @@ def test_the_episodes_that_judge_are_never_played(some):
 def test_a_record_is_no_policy_for_several_episodes():
     """It would have to know which one it plays; and it has an action for every step."""
     instance = registry.problem("bandits").generators["budget"](arms=3, pulls=1, horizon=2, episodes=2)
-    with pytest.raises(Infeasible, match="what was done in one episode is no policy for 2"):
+    with pytest.raises(Infeasible, match="actions recorded in one episode are no policy for 2"):
         registry.problem("bandits").evaluate(instance, RecordedPolicy(instance, np.zeros((2, 3), np.int8)))
     with pytest.raises(Infeasible, match="an action of 3 entries for each of 2 steps"):
         RecordedPolicy(instance, np.zeros((1, 3), np.int8))
@@ -122,15 +122,15 @@ def test_rows_placed_in_the_middle(some):
 
 
 @EACH
-def test_the_outlook_of_arms_left_alone(kind, some):
+def test_the_lookahead_of_arms_left_alone(kind, some):
     """By powers of the transition matrices; that of arms cared for is never less."""
     for seed in range(5):
         instance = some(kind, 3, seed)
-        outlook, gamma = facts(instance).outlook, instance.discount
+        lookahead, gamma = precompute(instance).lookahead, instance.discount
         expected, ahead = instance.rewards.copy(), instance.transitions.copy()
         for h in range(instance.horizon):
-            assert outlook[h, 0] == pytest.approx(expected, abs=1e-12)
-            assert (outlook[h, 1] >= outlook[h, 0] - 1e-12)[instance.there].all()
+            assert lookahead[h, 0] == pytest.approx(expected, abs=1e-12)
+            assert (lookahead[h, 1] >= lookahead[h, 0] - 1e-12)[instance.exists].all()
             expected += gamma ** (h + 1) * np.einsum("jasn,jn->jas", ahead, instance.rewards[:, 0])
             ahead = np.einsum("jasn,jnm->jasm", ahead, instance.transitions[:, 0])
 
@@ -157,14 +157,14 @@ def test_a_search_does_not_see_the_future(rollouts, simulations):
     environment = BanditEnvironment([instance], trees * planning.rows)
     rows = np.arange(trees)
     environment.reset(rows, 0, rows)
-    luck = environment.state.key[rows].copy()
-    assert len(set(luck.tolist())) == trees
+    keys = environment.state.key[rows].copy()
+    assert len(set(keys.tolist())) == trees
     choose = planning.chooser(CountedEvaluator(environment, _Listed()), trees)
     for _ in range(8):
         listed = environment.actions(rows)
         slots, likely = choose(rows, listed, np.full(trees, 5, np.uint64))
         assert len(set(slots.tolist())) == len(set(likely.tolist())) == 1
-        assert (environment.state.key[rows] == luck).all()
+        assert (environment.state.key[rows] == keys).all()
         if not rollouts:
             model = SimulatorModel(environment, _Listed().on(environment), first=trees)
             values = [search.search(model, rows, np.full(trees, key, np.uint64)).value for key in (5, 6)]

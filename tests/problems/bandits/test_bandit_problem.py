@@ -173,7 +173,7 @@ def test_episodes_do_not_depend_on_each_other(kind):
         states, total, earned = instance.initial[2:3].copy(), 0.0, np.empty(1)
         for time, weight in enumerate(instance.weights):
             actions = policy.actions(states.copy(), time, keys[2:3])
-            advance(bounds, instance.rewards, states, instance.constraint.given(actions), keys[2:3], time, earned)
+            advance(bounds, instance.rewards, states, instance.constraint.levels_of(actions), keys[2:3], time, earned)
             total += weight * earned[0]
         assert total == together[2]
 

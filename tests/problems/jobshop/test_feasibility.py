@@ -8,7 +8,7 @@ import pytest
 import corl
 from corl.problems.jobshop.feasibility import impossible
 from corl.problems.jobshop.instance import from_jobs
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 TWO = [[[(0, 3)], [(1, 2)]], [[(0, 2)], [(1, 2)]]]
 ONE = [[[(0, 2)], [(1, 1), (2, 3)], [(0, 2)]]]
@@ -24,7 +24,9 @@ def made(jobs, fixed, rules):
         start[i], machine[i] = at, m
     kinds = {"no_wait": bool}
     arrays = {name: value if name == "now" else np.array(value, kinds.get(name, np.int64)) for name, value in rules.items()}
-    return from_jobs(jobs, machines, release=[1] * len(jobs), rules=Rules(fixed_start=start, fixed_machine=machine, **arrays))
+    return from_jobs(
+        jobs, machines, release=[1] * len(jobs), rules=SideConstraints(fixed_start=start, fixed_machine=machine, **arrays)
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,18 +36,18 @@ def made(jobs, fixed, rules):
         (TWO, {1: (1, 5)}, {"earliest": [0, 6, 0, 0]}, "operation 1 of job 0 is fixed at 5; it may start from 6"),
         (TWO, {0: (0, 2)}, {"unavailable": [[0, 4, FOREVER]]}, "and its machine is not available until it ends at 5"),
         (TWO, {0: (0, 2), 2: (0, 4)}, {}, "operation 0 of job 0 and operation 0 of job 1 are fixed at the same time"),
-        (TWO, {0: (0, 2), 1: (1, 4)}, {}, "operation 1 of job 0 is fixed at 4; what comes before it ends at 5"),
-        (TWO, {1: (1, 3)}, {}, "operation 1 of job 0 is fixed at 3; what comes before it ends at 4"),
-        (TWO, {1: (1, 5)}, {"now": 3}, "operation 1 of job 0 is fixed at 5; what comes before it ends at 6"),
-        (TWO, {1: (1, 5)}, {"unavailable": [[0, 3, 4]]}, "is fixed at 5; what comes before it ends at 7"),
-        (TWO, {1: (1, 5), 2: (0, 2)}, {}, "is fixed at 5; what comes before it ends at 7"),
-        (TWO, {0: (0, 1)}, {"unavailable": [[1, 5, FOREVER]]}, "operation 1 of job 0 fits into no time"),
+        (TWO, {0: (0, 2), 1: (1, 4)}, {}, "operation 1 of job 0 is fixed at 4; the operations before it end at 5"),
+        (TWO, {1: (1, 3)}, {}, "operation 1 of job 0 is fixed at 3; the operations before it end at 4"),
+        (TWO, {1: (1, 5)}, {"now": 3}, "operation 1 of job 0 is fixed at 5; the operations before it end at 6"),
+        (TWO, {1: (1, 5)}, {"unavailable": [[0, 3, 4]]}, "is fixed at 5; the operations before it end at 7"),
+        (TWO, {1: (1, 5), 2: (0, 2)}, {}, "is fixed at 5; the operations before it end at 7"),
+        (TWO, {0: (0, 1)}, {"unavailable": [[1, 5, FOREVER]]}, "operation 1 of job 0 does not fit into any time"),
         (TWO, {0: (0, 1), 2: (0, 5)}, SET_UP, "operation 0 of job 1 is fixed at 5; its machine is set up for it at 6"),
         (TWO, {2: (0, 1), 0: (0, 6)}, SET_UP | {"unavailable": [[0, 4, 5]]}, "is fixed at 6; its machine is set up for it at 7"),
         (TWO, {0: (0, 1)}, SET_UP | {"first_setups": [[2, 2], [0, 0]]}, "is fixed at 1; its machine is set up for it at 2"),
         (ONE, {0: (0, 1), 2: (0, 5)}, NO_WAIT, "operation 2 of job 0 is fixed at 5; without waiting it starts at 4 or 6"),
         (ONE, {0: (0, 1), 1: (1, 4)}, NO_WAIT, "operation 1 of job 0 is fixed at 4; without waiting it starts at 3"),
-        (ONE, {1: (1, 2)}, NO_WAIT, "operation 1 of job 0 is fixed at 2; what comes before it ends"),
+        (ONE, {1: (1, 2)}, NO_WAIT, "operation 1 of job 0 is fixed at 2; the operations before it end"),
         (ONE, {0: (0, 1)}, NO_WAIT | {"unavailable": [[1, 3, 9], [2, 5, 9]]}, "operation 1 of job 0 cannot follow"),
     ],
 )  # fmt: skip
@@ -79,7 +81,7 @@ def test_what_has_a_schedule_is_solved(jobs, fixed, rules, best):
         assert corl.solve(instance, solver=solver, **limit).objective == best
 
 
-BREAK = Rules(unavailable=np.array([[0, 0, 5]]))
+BREAK = SideConstraints(unavailable=np.array([[0, 0, 5]]))
 
 
 @pytest.mark.parametrize(
@@ -87,8 +89,8 @@ BREAK = Rules(unavailable=np.array([[0, 0, 5]]))
     [({"objective": "earliness_tardiness", "due": [3]}, "earliness"), ({"rules": BREAK}, "machine calendars")],
 )
 def test_tabu_refuses_rules_by_name(arguments, word):
-    """As every solver that knows none."""
+    """As every solver without side constraints."""
     instance = from_jobs([[[(0, 1)]]], 1, **arguments)
     for solver in ("tabu", "slim", "cp-agent"):
-        with pytest.raises(corl.UsageError, match=f"it knows no {word}"):
+        with pytest.raises(corl.UsageError, match=f"it does not support {word}"):
             corl.solve(instance, solver=solver, iterations=10)

@@ -13,7 +13,7 @@ from corl.errors import InputError, UsageError
 from corl.problems.jobshop.formats import read_instance, write_instance
 from corl.problems.jobshop.generators_rules import _RULES, workshop
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from support.families import jobshop_rules as cases
 
 TOGETHER = ("setups,calendars,nowait,running,windows,choices,breakdown,releases", "families,tardiness,calendars,running")
@@ -23,8 +23,8 @@ def same(one, other):
     """Field by field, rules too."""
     for field in dataclasses.fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if isinstance(a, Rules):
-            assert isinstance(b, Rules) and same(a, b), field.name
+        if isinstance(a, SideConstraints):
+            assert isinstance(b, SideConstraints) and same(a, b), field.name
         elif isinstance(a, np.ndarray):
             assert a.dtype == b.dtype and np.array_equal(a, b), field.name
         else:
@@ -154,14 +154,14 @@ def test_faults(tmp_path, change, field, message):
 def test_arrays_are_checked(rules, field):
     """Shapes, values, and what does not go together, by the field."""
     with pytest.raises(InputError) as told:
-        from_jobs([[[(0, 3)], [(0, 2)]]], 1, rules=Rules(**rules))
+        from_jobs([[[(0, 3)], [(0, 2)]]], 1, rules=SideConstraints(**rules))
     assert told.value.field == field
 
 
 def test_rules_are_read_only():
     """What an instance holds does not change behind its back."""
     given = np.zeros(2, np.int64)
-    instance: JobShopInstance = from_jobs([[[(0, 3)], [(0, 2)]]], 1, rules=Rules(earliest=given))
+    instance: JobShopInstance = from_jobs([[[(0, 3)], [(0, 2)]]], 1, rules=SideConstraints(earliest=given))
     given[0] = 5
     assert instance.rules.earliest.tolist() == [0, 0]
     with pytest.raises(ValueError, match="read-only"):

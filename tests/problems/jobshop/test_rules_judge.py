@@ -10,7 +10,7 @@ import pytest
 from corl.errors import Infeasible
 from corl.problems.jobshop.evaluation import objective
 from corl.problems.jobshop.instance import from_jobs
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from support.families import jobshop_rules as cases
 
 _END = 60  # by when everything has ended
@@ -147,7 +147,7 @@ def test_faults_are_named(rules, start, message):
     """Each broken rule is named with its operation and what is accepted."""
     flags = {"no_wait": bool}
     made = {name: value if name == "now" else np.array(value, flags.get(name, np.int64)) for name, value in rules.items()}
-    instance = from_jobs(TWO, 2, rules=Rules(**made))
+    instance = from_jobs(TWO, 2, rules=SideConstraints(**made))
     with pytest.raises(Infeasible, match=message):
         objective(instance, (np.array(start), np.array([0, 1, 0, 1])))
 
@@ -155,9 +155,9 @@ def test_faults_are_named(rules, start, message):
 def test_set_ups_need_no_job_and_no_break_between():
     """A machine is set up before its job comes; in one piece, before a break or after it."""
     setups = np.array([[[0, 9], [9, 0]], [[0, 3], [3, 0]]])
-    instance = from_jobs(TWO, 2, rules=Rules(setups=setups, unavailable=np.array([[1, 9, 20]])))
+    instance = from_jobs(TWO, 2, rules=SideConstraints(setups=setups, unavailable=np.array([[1, 9, 20]])))
     machine = np.array([0, 1, 0, 1])
     assert objective(instance, (np.array([0, 3, 12, 20]), machine)) == 22  # set up from 5 to 8, while job 1 is still elsewhere
-    short = from_jobs(TWO, 2, rules=Rules(setups=setups, unavailable=np.array([[1, 7, 20]])))
+    short = from_jobs(TWO, 2, rules=SideConstraints(setups=setups, unavailable=np.array([[1, 7, 20]])))
     with pytest.raises(Infeasible, match="takes 3, until 23"):
         objective(short, (np.array([0, 3, 12, 20]), machine))

@@ -171,7 +171,7 @@ def test_symbolic_dimensions(save):
     for wrong in ("length=3,width=4", "length", "length=0"):
         with pytest.raises(UsageError, match="accepted"):
             trace_model(model=str(path), dimensions=wrong)
-    with pytest.raises(UsageError, match="an ONNX file has types of its own"):
+    with pytest.raises(UsageError, match="an ONNX file fixes its types"):
         trace_model(model=str(path), dtype="float16")
     with pytest.raises(UsageError, match="with an ONNX file"):
         trace_model(model="alexnet", dimensions="n=1")

@@ -105,7 +105,7 @@ FAULTS = {
     "bytes of another program": (GOOD.replace("in,x,8", "in,x,9"), "6: bytes", "accepted: 8"),
     "another operation": (GOOD.replace("2,add", "2,mul"), "4: from_op", "accepted: 'add'"),
     "an operation after the end": (GOOD.replace("2,add,", "2,add,add"), "4: to_op", "accepted: ''"),
-    "seconds of another plan": (GOOD.replace("add,add,,", "add,add,,1e9"), "6: end", "when the copy engine is there"),
+    "seconds of another plan": (GOOD.replace("add,add,,", "add,add,,1e9"), "6: end", "as simulated, or nothing"),
     "an offset of a copy": (GOOD.replace("in,x,8,", "in,x,8,4"), "6: offset", "accepted: an empty cell"),
     "a place without an offset": (GOOD.replace("8,0,0,2", "8,,0,2"), "4: offset", "an integer"),
     "no integer": (GOOD.replace("8,0,0,2", "8,0,0,two"), "4: to", "'two' is not accepted"),
@@ -113,7 +113,7 @@ FAULTS = {
     "an unknown kind of row": (GOOD.replace("in,x", "up,x"), "6: what", "accepted: place, in, out"),
     "a row that is too short": (GOOD.replace("add,,,", "add"), "4", "7 cells"),
     "an unknown column": (GOOD.replace("bytes", "size"), "3: header", "'size'"),
-    "a missing column": (GOOD.replace("offset", "bytes", 1), "3: header", "'offset' is not there"),
+    "a missing column": (GOOD.replace("offset", "bytes", 1), "3: header", "one column 'offset'"),
     "an open quotation mark": (GOOD.replace("place,x", 'place,"x'), "", "accepted: CSV"),
 }
 

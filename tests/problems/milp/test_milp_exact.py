@@ -14,7 +14,7 @@ from corl.errors import Infeasible
 from corl.problems.milp.evaluation import check, objective
 from corl.problems.milp.exact import beyond_side, total
 from corl.problems.milp.instance import from_triplets
-from corl.problems.milp.scaling import doubt, scaled
+from corl.problems.milp.scaling import scaled, unreliable
 
 _NUMBERS = st.floats(-1e19, 1e19).filter(lambda v: v == 0.0 or abs(v) > 1e-100)
 _TERMS = st.lists(st.tuples(_NUMBERS, _NUMBERS), min_size=1, max_size=8)
@@ -110,10 +110,10 @@ def test_scaled_programs_are_the_same(seed):
     instance = from_triplets("t", "max", cost, rows, columns, dense[rows, columns], -side, side, lower=-5, upper=5,
                              integer=random.random(4) < 0.7, offset=2.0)  # fmt: skip
     found = scaled(instance)
-    for seen in (found, found.about(random.integers(-2, 3, 4).astype(float))):
+    for seen in (found, found.shifted_to(random.integers(-2, 3, 4).astype(float))):
         x = random.integers(-2, 3, 4).astype(float)
-        own = seen.own(x)
-        assert np.array_equal(seen.values(own), x)
+        own = seen.to_program(x)
+        assert np.array_equal(seen.to_instance(own), x)
         assert _feasible(instance, x) == _feasible(seen.program, own)
         worth = float(seen.program.c @ own + seen.program.offset)
         assert seen.bound(worth) == pytest.approx(float(cost @ x + 2.0), rel=1e-12, abs=1e-12 * float(np.abs(cost).max()))
@@ -126,7 +126,7 @@ def test_denormal_numbers_overflow_nothing():
     """A row of them has a unit that lifts its side to infinity: still a program, without a warning, and not to be believed."""
     instance = _rows([[5e-324, 1e-323]], [-_INF], [1.0], upper=5.0, lower=0.0)
     found = scaled(instance).program
-    assert found.row_upper[0] == 1e19 and "the side of constraint c1" in doubt(found) and _feasible(instance, [5.0, 5.0])
+    assert found.row_upper[0] == 1e19 and "the side of constraint c1" in unreliable(found) and _feasible(instance, [5.0, 5.0])
 
 
 @pytest.mark.chance

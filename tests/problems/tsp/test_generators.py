@@ -138,7 +138,7 @@ def test_portgen_is_knuth_s_generator(seed):
 
 def test_first_numbers_of_the_challenge():
     """What the generator's own documentation prints for seed 1."""
-    state = dimacs._begun(1)
+    state = dimacs._initial_state(1)
     assert [dimacs._next(state) for _ in range(3)] == [921674862, 250065336, 377506581]
 
 

@@ -74,7 +74,7 @@ def test_what_the_process_does_not_know(random_vrp):
     with pytest.raises(UsageError, match="2 depots; the decision process knows one"):
         VRP.environment([two], 1)
     far = replace(plain, vehicles=Vehicles(np.array([30.0]), max_distance=0.1))
-    with pytest.raises(UsageError, match=r"client \d cannot be served by a vehicle of its own"):
+    with pytest.raises(UsageError, match=r"client \d cannot be served by a separate vehicle"):
         VRP.environment([plain, far], 1)
     with pytest.raises(UsageError, match="3 vehicles"):
         VRP.decisions(replace(plain, vehicles=Vehicles(np.array([30.0]), 3)), [])

@@ -78,7 +78,7 @@ def test_a_vehicle_leaves_late():
         ([[1, 2]], r"client 3 must be visited and is not \(1 such\)"),
         ([[1, 2, 3], [1]], "client 1 is visited twice, in routes 1 and 2"),
         ([[1, 2, 1], [3]], "client 1 is visited twice, in routes 1 and 1"),
-        ([[1, 2, 3], []], "route 2 visits nobody"),
+        ([[1, 2, 3], []], "route 2 visits no client"),
         ([[0, 1, 2, 3]], "route 1 visits node index 0; clients are 1 to 3"),
         ([[1, 2, 4]], "route 1 visits node index 4"),
         ([[1.0, 2, 3]], "a list of integers, not of float64"),

@@ -15,7 +15,7 @@ from corl.problems.vrp.feasibility import unservable
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.routes import Route
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from support.families import vrp_rules as cases
 
 
@@ -98,16 +98,16 @@ def test_only_limits_that_are_needed_are_named(line):
         return unservable(replace(line, **changes))
 
     assert reason() == ""
-    heavy = Rules(pickups=np.array([[0.0], [9], [0], [0]]))
-    assert reason(rules=heavy) == "no vehicle can serve client 2: in the way is what it is to be brought or hands over (1 such)"
+    heavy = SideConstraints(pickups=np.array([[0.0], [9], [0], [0]]))
+    assert reason(rules=heavy) == "no vehicle can serve client 2 because of its demand, pickup or shipment (1 such)"
     zero, late = np.zeros(4), np.array([100.0, 5, 100, 100])
-    assert "in the way is its window (1" in reason(earliest=zero, latest=late)
+    assert "because of its window (1" in reason(earliest=zero, latest=late)
     hours = np.array([15.0, 90, 90, 90])
-    assert "in the way is the hours of depots and vehicles (1" in reason(earliest=zero, latest=hours)
+    assert "because of the hours of depots and vehicles (1" in reason(earliest=zero, latest=hours)
     both = reason(earliest=np.array([0.0, 50, 0, 0]), latest=np.array([55.0, 60, 60, 60]))
-    assert "in the way are its window and the hours of depots and vehicles, together (1" in both
-    barred = Rules(allowed=np.array([[True, False, True, True]]))
-    assert "in the way is the vehicles that may serve it (1" in reason(rules=barred)
-    released = Rules(release=np.array([0.0, 40, 0, 0]))
+    assert "because of its window and the hours of depots and vehicles together (1" in both
+    barred = SideConstraints(allowed=np.array([[True, False, True, True]]))
+    assert "because of the vehicles that may serve it (1" in reason(rules=barred)
+    released = SideConstraints(release=np.array([0.0, 40, 0, 0]))
     late = np.array([200.0, 45, 9, 9])
-    assert "its window and its release time, together" in reason(earliest=zero, latest=late, rules=released)
+    assert "its window and its release time together" in reason(earliest=zero, latest=late, rules=released)

@@ -28,7 +28,7 @@ def late_break(closes):
 TIGHT = {
     "longest durations": (
         lambda limit: instance_of([{"service": 50}] * 3, [{"count": 1, "max_duration": limit}]),
-        173, 174, "3 clients must be served (1, 2, 3): their time is 156 at the least",
+        173, 174, "3 clients must be served (1, 2, 3): their time is at least 156",
     ),
     "two vehicles for five": (
         lambda limit: instance_of(
@@ -41,7 +41,7 @@ TIGHT = {
         lambda limit: instance_of(
             [{"service": 5}, {"service": 50}, {"service": 50}], [{"count": 2, "max_duration": limit}],
         ),
-        73, 77, "their time is 111 at the least; the 2 vehicles that can serve them have 110",
+        73, 77, "their time is at least 111; the 2 vehicles that can serve them have 110",
     ),
     "a vehicle's own clients": (
         lambda limit: instance_of(
@@ -51,10 +51,10 @@ TIGHT = {
     ),
     "a break before or after a service": (
         lambda closes: instance_of([{"service": 40}], [late_break(closes)]),
-        49, 50, "client 1: in the way are the hours of depots and vehicles and breaks",
+        49, 50, "client 1 because of the hours of depots and vehicles and breaks",
     ),
     "a break before a service": (
-        lambda service: instance_of([{"service": service}], [late_break(30)]), 31, 30, "breaks and rests from driving, together",
+        lambda service: instance_of([{"service": service}], [late_break(30)]), 31, 30, "breaks and rests from driving together",
     ),
     "a leg longer than may be driven": (
         lambda most: instance_of([{}], [{"max_driving": most, "rest": 5}]), 9, 10, "breaks and rests from driving (1 such)",
@@ -63,25 +63,25 @@ TIGHT = {
         lambda closes: instance_of(
             [{"release": 30}], [{"depot": 0, "end_depot": 1}], ({"id": 0, "window": [0, closes]}, {"id": 1}),
         ),
-        29, 30, "its release time and the hours of depots and vehicles, together",
+        29, 30, "its release time and the hours of depots and vehicles together",
     ),
     "leaving after the depot has closed: shift": (
         lambda closes: instance_of(
             [{}], [{"shift": [30, 90], "depot": 0, "end_depot": 1}], ({"id": 0, "window": [0, closes]}, {"id": 1}),
         ),
-        29, 30, "client 2: in the way is the hours of depots and vehicles",
+        29, 30, "client 2 because of the hours of depots and vehicles",
     ),
     "waiting makes a route longer": (
         lambda limit: instance_of(
             [{"window": [90, 95]}], [{"max_duration": limit, "end_depot": 1}], ({"id": 0, "window": [0, 60]}, {"id": 1}),
         ),
-        31, 32, "its window and the hours of depots and vehicles and the longest duration, together",
+        31, 32, "its window and the hours of depots and vehicles and the longest duration together",
     ),
     "a group": (
         lambda closes: instance_of(
             [{"window": [0, 5]}, {"window": [0, closes]}, {}], [{}], groups=[{"clients": [1, 2], "required": True}],
         ),
-        9, 10, "no vehicle can serve any of the group 1, 2: in the way is its window",
+        9, 10, "no vehicle can serve any of the group 1, 2 because of its window",
     ),
     "the ends of a shipment": (
         lambda end: instance_of(
@@ -91,11 +91,11 @@ TIGHT = {
     ),
     "nothing to bring first": (
         lambda demand: instance_of([{"pickup": 2}, {"demand": demand}], [{"capacity": 5}], backhauls_last=True),
-        0, 1, "no vehicle can serve client 1: it hands something over, and nobody can be brought anything before",
+        0, 1, "no vehicle can serve client 1: it has a pickup, and no delivery can precede it",
     ),
     "too little to bring first": (
         lambda room: instance_of([{"pickup": 3}, {"pickup": 3}, {"demand": 1}], [{"capacity": room}], backhauls_last=True),
-        5, 6, "6 is to be collected; 1 clients are brought something before",
+        5, 6, "6 is to be collected; 1 clients have deliveries before",
     ),
     "under way and allowed": (
         lambda own: instance_of([{}, {}], [{"count": 1, "begun": [1], "allowed": [own]}, {}]),
@@ -115,19 +115,19 @@ TIGHT = {
     ),
     "under way and backhauls": (
         lambda first: instance_of([{"pickup": 2}, {"demand": 3}], [{"count": 1, "begun": [first]}, {}], backhauls_last=True),
-        1, 2, "its route collects and brings nothing",
+        1, 2, "its route collects without delivering anything",
     ),
     "under way and shipments": (
         lambda first: instance_of([{}, {}], [{"count": 1, "begun": [first]}, {}], shipments=[{"from": 1, "to": 2, "amount": 1}]),
-        2, 1, "a vehicle is under way to client 2 without what it brings there from client 1",
+        2, 1, "a vehicle is under way to client 2 without its shipment from client 1",
     ),
     "under way and windows": (
         lambda closes: instance_of([{"service": 7}, {"window": [0, closes]}], [{"count": 1, "begun": [1, 2]}, {}]),
-        18, 19, "under way to 1, 2: it does not come to client 2 in time",
+        18, 19, "under way to 1, 2: it does not reach client 2 in time",
     ),
     "under way and the longest distance": (
         lambda most: instance_of([{}, {}], [{"count": 1, "begun": [1, 2], "max_distance": most}, {}]),
-        21, 22, "its route is 22 long at the least; the limit is 21",
+        21, 22, "its route is at least 22 long; the limit is 21",
     ),
     "under way and hours": (
         lambda end: instance_of([{"service": 7}, {}], [{"count": 1, "begun": [1], "shift": [0, end]}, {}]),

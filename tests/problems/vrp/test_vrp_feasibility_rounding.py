@@ -9,7 +9,7 @@ import pytest
 
 import corl
 from corl.errors import Infeasible
-from corl.problems.vrp import alone
+from corl.problems.vrp import single_client
 from corl.problems.vrp.evaluation import Route, objective, schedule
 from corl.problems.vrp.feasibility import unservable
 from corl.problems.vrp.instance import VrpInstance
@@ -134,14 +134,14 @@ _TINY = {"problem": "vrp", "matrix": [[0, 1], [1, 0]], "depots": [{"id": 0}], "c
 def test_shortest_ways_in_large_instances_are_cut_short(kind, proven, monkeypatch):
     """After few steps a proof is found where it is cheap, and none where a way over many stops is (rounded legs of 0.4 are 0)."""
     asked = []
-    monkeypatch.setattr(alone, "_MOST_LENGTHS", (400 * 20, 400 * 20))
-    row = alone.Ways.row
-    monkeypatch.setattr(alone.Ways, "row", lambda *given: asked.append(given) or row(*given))
+    monkeypatch.setattr(single_client, "_MOST_LENGTHS", (400 * 20, 400 * 20))
+    row = single_client.VehicleTravel.row
+    monkeypatch.setattr(single_client.VehicleTravel, "row", lambda *given: asked.append(given) or row(*given))
     for closes in proven:
         if kind == "EUC_2D":
             assert unservable(large(kind, closes)) == ""
         else:
-            assert unservable(large(kind, closes)).startswith("no vehicle can serve client 400: in the way is its window")
+            assert unservable(large(kind, closes)).startswith("no vehicle can serve client 400 because of its window")
     assert 0 < len(asked) < 300 * len(proven)
 
 
@@ -151,9 +151,12 @@ def test_shortest_ways_that_are_cut_short_are_never_longer(monkeypatch):
     for kind in ("EXPLICIT", "EXACT_2D", "EUC_2D"):
         given = {"matrix": draw.random((30, 30))} if kind == "EXPLICIT" else {"points": draw.random((30, 2)) * 5}
         made = VrpInstance("s", kind, np.zeros(30), corl.problem("vrp").adapt(_TINY).vehicles, **given)
-        whole = [alone.Ways(made, 0).to(0, False, True), alone.Ways(made, 0).back(False, True)]
+        whole = [single_client.VehicleTravel(made, 0).to(0, False, True), single_client.VehicleTravel(made, 0).back(False, True)]
         for steps in (0, 1, 5, 20):
-            monkeypatch.setattr(alone, "_MOST_LENGTHS", (30 * steps, 30 * steps))
-            short = [alone.Ways(made, 0).to(0, False, True), alone.Ways(made, 0).back(False, True)]
+            monkeypatch.setattr(single_client, "_MOST_LENGTHS", (30 * steps, 30 * steps))
+            short = [
+                single_client.VehicleTravel(made, 0).to(0, False, True),
+                single_client.VehicleTravel(made, 0).back(False, True),
+            ]
             assert all((a <= b).all() for a, b in zip(short, whole))
         monkeypatch.undo()

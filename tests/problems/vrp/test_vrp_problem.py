@@ -68,7 +68,7 @@ def test_drawings(tmp_path, made):
     drawing.save(VRP, made, routes, tmp_path / "b.svg")
     alone, drawn = ((tmp_path / name).read_text() for name in ("a.svg", "b.svg"))
     assert f"{len(routes)} routes, cost" in drawn and "cost" not in alone
-    assert ("left out" in drawn) == (len(routes) < made.clients) and "depot" in alone
+    assert ("unserved" in drawn) == (len(routes) < made.clients) and "depot" in alone
 
 
 def test_the_page_of_formats_shows_an_instance():

@@ -44,7 +44,7 @@ def test_every_published_solution_of_the_sets_with_rules(data):
     ("name", "rules"),
     [
         ("C201R0.25.vrp", ["release times", "reloads"]),
-        ("PR01.vrp", ["vehicles with clients of their own"]),
+        ("PR01.vrp", ["clients restricted to some vehicles"]),
         ("lrc206.vrp", ["shipments"]),
     ],
 )

@@ -86,9 +86,9 @@ def test_backhauls_and_pick_ups(tmp_path):
     for word, last in (("VRPB", True), ("VRPSPD", False)):
         instance = read(tmp_path, word, linehauls, backhauls)
         assert instance.rules.pickups[:, 0].tolist() == [0, 0, 4, 0, 0] and instance.rules.backhauls_last is last
-    with pytest.raises(InputError, match="hands something over"):
+    with pytest.raises(InputError, match="has a pickup"):
         read(tmp_path, "VRPB", linehauls, backhauls.replace("1 0", "1 2"))
-    with pytest.raises(InputError, match="client 3 has both"):
+    with pytest.raises(InputError, match="client 3 has a demand too"):
         read(tmp_path, "VRPB", DEMANDS, backhauls)
 
 
@@ -99,7 +99,7 @@ def test_pick_up_and_delivery(tmp_path):
     assert instance.latest.tolist() == [100, 90, 90, 90, 90] and instance.service.tolist() == [0, 3, 3, 3, 3]
     assert instance.edge_weight_type == "EUC_2D"  # ROUNDING says so
     faults = [
-        ("4 -5", "4 -6", "line 2 picks up"), ("2 5 0 90 3 0 4", "2 5 0 90 3 0 9", "line 2 picks up"),
+        ("4 -5", "4 -6", "pickup in line 2"), ("2 5 0 90 3 0 4", "2 5 0 90 3 0 9", "pickup in line 2"),
         ("5 -4 0 90 3 3 0\n", "", "4 lines for 5 nodes"), ("4 0 90", "4 -1 90", "times from 0"),
     ]  # fmt: skip
     for old, new, message in faults:

@@ -126,7 +126,7 @@ def test_a_policy_itself_is_refused(solver, network):
         corl.solve(instance_of("budget"), problem="bandits", solver=solver, policy=given)
     assert str(caught.value) == (
         f"option policy is of type {type(given).__name__}; accepted: the name or the file of a checkpoint, not a policy itself: "
-        "whoever checks a solution of bandits loads it again"
+        "the judge of bandits loads it again"
     )
 
 

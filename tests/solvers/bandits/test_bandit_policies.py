@@ -37,7 +37,7 @@ def some_policies(instance: BanditInstance) -> list[BanditPolicy]:
     return [
         IterativePolicy(instance, instance.rewards[None]),
         ResolvingPolicy(instance, fluid.value, 2),
-        RolloutPolicy(instance, fluid.worth, fluid.value, 3, 3, 2, 5),
+        RolloutPolicy(instance, fluid.level_values, fluid.value, 3, 3, 2, 5),
     ]
 
 
@@ -73,7 +73,7 @@ def test_a_pick_adds_most_of_all_that_fit(kind):
             more = action.copy()
             more[extra] = 1
             if instance.constraint.fits(more[None])[0]:
-                levels = instance.constraint.given(np.array([action, more]))
+                levels = instance.constraint.levels_of(np.array([action, more]))
                 earned = instance.rewards[arms, levels, state].sum(axis=1)
                 assert earned[1] <= earned[0]
 
@@ -84,11 +84,11 @@ def test_solving_anew_to_the_end_is_the_first_program_in_the_first_step():
     one = BanditInstance("one", instance.transitions, instance.rewards, instance.constraint, instance.initial[:1], 4)
     fluid = solve_fluid(one)
     policy = ResolvingPolicy(one, fluid.value, 4)
-    assert np.array_equal(policy.act(one.initial[0]), TablePolicy(one, fluid.worth).act(one.initial[0]))
+    assert np.array_equal(policy.act(one.initial[0]), TablePolicy(one, fluid.level_values).act(one.initial[0]))
     late = solve_fluid(one, start=2, after=np.ones((7, 4)))
     nothing = solve_fluid(one, start=2)
     assert late.bound == pytest.approx(nothing.bound + 7.0)  # what comes after is worth 1 for every arm
-    assert len(late.worth) == 2 and late.value.shape == (3, 7, 4)
+    assert len(late.level_values) == 2 and late.value.shape == (3, 7, 4)
 
 
 def test_rollouts_never_see_the_episode():

@@ -59,9 +59,9 @@ def test_listing_is_every_feasible_action(kind):
 def test_program_and_listing_agree(kind, based):
     """The mixed-integer program and the look at every action find the same value to 1e-6, and it is that of their actions."""
     instance = small(kind, 3)
-    worth = 3.0 * solve_fluid(instance).worth if based else None
+    level_values = 3.0 * solve_fluid(instance).level_values if based else None
     network = a_network(instance, 5, based)
-    listed, solved = NetworkPolicy(instance, network, worth), NetworkPolicy(instance, network, worth, "highs")
+    listed, solved = NetworkPolicy(instance, network, level_values), NetworkPolicy(instance, network, level_values, "highs")
     for k, state in enumerate(np.random.default_rng(0).integers(0, 4, (1, 6)).astype(np.int32)):
         value, action = listed.best(state, k)
         assert value == pytest.approx(listed.value(state, every_action(instance.constraint), k).max(), abs=1e-9)
@@ -155,13 +155,15 @@ def test_learned_policies_are_repeatable(name, options):
 def test_a_residual_begins_as_the_table():
     """Over fluid worths, before any episode the network adds nothing: its actions are the fluid policy's."""
     instance = small("routing", 2)
-    worth = solve_fluid(instance).worth
-    learner = Learner(instance, LearningSettings(0, 1, 1, 1e-3, 20, 0.0), 0, "list", worth)
+    level_values = solve_fluid(instance).level_values
+    learner = Learner(instance, LearningSettings(0, 1, 1, 1e-3, 20, 0.0), 0, "list", level_values)
     keys = np.zeros(3, np.uint64)
     for time in range(4):
-        ours, table = (policy.actions(instance.initial, time, keys) for policy in (learner.policy, TablePolicy(instance, worth)))
+        ours, table = (
+            policy.actions(instance.initial, time, keys) for policy in (learner.policy, TablePolicy(instance, level_values))
+        )
         arms = np.arange(instance.arms)
-        totals = [worth[time][arms, actions, instance.initial].sum(axis=1) for actions in (ours, table)]
+        totals = [level_values[time][arms, actions, instance.initial].sum(axis=1) for actions in (ours, table)]
         assert totals[0] == pytest.approx(totals[1], abs=1e-9)
 
 

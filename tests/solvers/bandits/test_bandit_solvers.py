@@ -85,7 +85,7 @@ def exact_value(instance: BanditInstance) -> float:
         for state in joint:
             best = -np.inf
             for action in actions:
-                levels = instance.constraint.given(action[None])[0]
+                levels = instance.constraint.levels_of(action[None])[0]
                 rows = [instance.transitions[j, levels[j], state[j]] for j in range(arms)]
                 reward = sum(instance.rewards[j, levels[j], state[j]] for j in range(arms))
                 chance = rows[0]
@@ -199,4 +199,4 @@ def test_programs_in_a_process_find_the_same(monkeypatch):
     monkeypatch.setattr(deadline, "_LARGE", 0)
     with time_limited(lambda: math.inf):
         there = solve_fluid(instance)
-    assert here.bound == there.bound and np.array_equal(here.worth, there.worth)
+    assert here.bound == there.bound and np.array_equal(here.level_values, there.level_values)

@@ -57,8 +57,8 @@ def test_a_search_does_not_depend_on_how_it_is_cut(objective):
     search(whole, 2000, 2, 3.0, True, True)
     for _ in range(200):
         search(cut, 10, 2, 3.0, True, True)
-    assert sequence(whole).tolist() == sequence(cut).tolist() and whole.at.tolist() == cut.at.tolist()
-    assert FlowShop().evaluate(instance, sequence(whole)) == whole.at[BEST]
+    assert sequence(whole).tolist() == sequence(cut).tolist() and whole.counts.tolist() == cut.counts.tolist()
+    assert FlowShop().evaluate(instance, sequence(whole)) == whole.counts[BEST]
 
 
 def test_neh():

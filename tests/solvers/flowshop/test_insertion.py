@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corl.solvers.flowshop.iterated.insertion import makespans, quietest, totals
+from corl.solvers.flowshop.iterated.insertion import least_idle_place, makespans, totals
 from corl.solvers.flowshop.iterated.search import begin, insert, remove
 
 KINDS = ("makespan", "total", "makespan setups", "total setups", "makespan first", "total zeros")
@@ -22,9 +22,9 @@ def placed(instance, sequence):
 def evaluated(state, length, job):
     """What the sequence is worth with the job at each place."""
     if state.total:
-        totals(state.front, length, job, state.room, state.ends, state.values)
+        totals(state.front, length, job, state.scratch, state.ends, state.values)
         return state.values[: length + 1].tolist()
-    makespans(state.front, state.back, length, job, state.room, state.makespans)
+    makespans(state.front, state.back, length, job, state.scratch, state.makespans)
     return state.makespans[: length + 1].tolist()
 
 
@@ -59,7 +59,7 @@ def test_ties_go_where_machines_wait_least(random_instance):
         instance = random_instance("makespan", 7, 3, seed, 3)
         state = placed(instance, range(6))
         values = evaluated(state, 6, 6)
-        chosen = quietest(state.front, 6, 6, np.array(values), min(values))
+        chosen = least_idle_place(state.front, 6, 6, np.array(values), min(values))
         idle = {place: _idle(instance, place) for place in range(7) if values[place] == min(values)}
         assert idle[chosen] == min(idle.values())
         ties += len(set(idle.values())) > 1

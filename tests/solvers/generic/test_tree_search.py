@@ -9,7 +9,7 @@ import corl
 from corl.problems.tsp.generators import uniform
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
-from corl.solvers.generic.tree_search import VALUE_SCALE, TreeSearch, made_search
+from corl.solvers.generic.tree_search import VALUE_SCALE, TreeSearch, round_search
 
 TSP = Tsp()
 
@@ -47,14 +47,14 @@ def test_same_bits(nearness):
 def test_later_rounds_have_noise(method):
     """The first round searches without noise, later ones, which would otherwise repeat it with more simulations, with it."""
     options = TreeSearch(method=method, leaves=3)
-    first, second = (made_search(options, 8, number) for number in (0, 1))
+    first, second = (round_search(options, 8, number) for number in (0, 1))
     assert first.noise == 0.0 < second.noise and (first.simulations, first.leaves) == (8, 3)
 
 
 def test_the_scale_of_values_is_an_option():
     """The search that is made has the scale of the option."""
-    assert [made_search(TreeSearch(value_scale=scale), 8, 0).value_scale for scale in (0.0, 0.01)] == [0.0, 0.01]
-    assert made_search(TreeSearch(), 8, 0).value_scale == VALUE_SCALE
+    assert [round_search(TreeSearch(value_scale=scale), 8, 0).value_scale for scale in (0.0, 0.01)] == [0.0, 0.01]
+    assert round_search(TreeSearch(), 8, 0).value_scale == VALUE_SCALE
 
 
 def test_leaves_share_calls(nearness):

@@ -13,7 +13,7 @@ from corl.problems.jobshop.generators import flexible, taillard, tardiness
 from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
-from corl.problems.jobshop.rules import Rules
+from corl.problems.jobshop.rules import SideConstraints
 from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.jobshop.auto import choose
@@ -66,11 +66,11 @@ def test_what_is_built_is_feasible_and_worth_what_is_claimed(name):
                 if value < np.inf:
                     built += 1
                     assert JobShop().evaluate(instance, placer.schedule()) == value
-                    again = decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.word, placer.greedy)
+                    again = decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.sequence, placer.greedy)
                     assert again == value
         for _ in range(10):
-            word = random.permutation(placer.word)
-            value = decode(placer.shop, placer.base, placer.plan, placer.fixed, word, placer.greedy)
+            sequence = random.permutation(placer.sequence)
+            value = decode(placer.shop, placer.base, placer.plan, placer.fixed, sequence, placer.greedy)
             if value < MISSING:
                 built += 1
                 assert JobShop().evaluate(instance, placer.schedule()) == value
@@ -103,7 +103,7 @@ def test_setups_choose_the_machine_before_what_is_fixed():
     """Without waiting, the machine that is named first leaves no time for a set-up: the other one is taken."""
     setups = np.zeros((2, 2, 2), int)
     setups[0, 0, 1] = 2
-    rules = Rules(
+    rules = SideConstraints(
         no_wait=np.array([False, True]), family=np.array([0, 1]), setups=setups,
         fixed_start=np.array([-1, 5]), fixed_machine=np.array([-1, 0]),
     )  # fmt: skip
@@ -116,9 +116,9 @@ def test_a_warm_start_is_followed():
     instance = workshop(jobs=10, machines=5, ask="families,choices,tardiness", seed=3)
     first = solved(instance, 4000, seed=1)
     placer = Placer(instance)
-    wanted = placer.follow(first.solution)
-    assert (placer.shop.machine[wanted] == first.solution.machine).all()
-    assert decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.word, wanted) <= 1.2 * first.objective
+    requested = placer.adopt_order(first.solution)
+    assert (placer.shop.machine[requested] == first.solution.machine).all()
+    assert decode(placer.shop, placer.base, placer.plan, placer.fixed, placer.sequence, requested) <= 1.2 * first.objective
     again = corl.solve(instance, solver="annealing", iterations=10, warm_start=first.solution)
     assert again.objective <= first.objective
 
@@ -141,10 +141,10 @@ def test_who_takes_rules(ask):
     assert choose(middling, 5.0, None) == "annealing"
     assert choose(middling, 10.0, None) == ("annealing" if ask == "setups" else "cp-sat")
     for solver in ("slim", "cp-agent"):
-        with pytest.raises(UsageError, match="it knows no"):
+        with pytest.raises(UsageError, match="it does not support"):
             corl.solve(small, solver=solver, iterations=10)
     for name in JobShop.environments:
-        with pytest.raises(UsageError, match="the decision process knows no"):
+        with pytest.raises(UsageError, match="the decision process does not support"):
             JobShop().environment([small], 1, name=name)
 
 
@@ -153,7 +153,7 @@ def test_grants_do_not_change_annealing():
     instance, found = workshop(jobs=6, machines=3, ask="setups,choices", seed=3), []
     for grants in ([1] * 300, [7, 93, 150, 50], [300]):
         made = Placer(instance)
-        made.by_heads()
+        made.order_by_heads()
         search = Annealing(made, made.greedy, 5)
         for units in grants:
             search.step(units)
@@ -162,10 +162,10 @@ def test_grants_do_not_change_annealing():
 
 
 def test_dispatching_stops(monkeypatch):
-    """What was begun is left where the run is over; else nothing changes, however many are placed between two looks."""
+    """Dispatching ends unfinished when the run is over; otherwise the number of units placed between two checks has no effect."""
     instance = workshop(jobs=40, machines=12, ask="setups")
-    looks = []
-    assert Placer(instance).dispatch(0, 0.0, False, random_state(0), lambda: looks.append(0) or True) == math.inf
+    checks = []
+    assert Placer(instance).dispatch(0, 0.0, False, random_state(0), lambda: checks.append(0) or True) == math.inf
     whole = Placer(instance).dispatch(0, 0.0, False, random_state(0))
-    monkeypatch.setattr(placer, "_TOGETHER", 7)
-    assert len(looks) == 1 and Placer(instance).dispatch(0, 0.0, False, random_state(0)) == whole < math.inf
+    monkeypatch.setattr(placer, "_UNITS_PER_CHECK", 7)
+    assert len(checks) == 1 and Placer(instance).dispatch(0, 0.0, False, random_state(0)) == whole < math.inf

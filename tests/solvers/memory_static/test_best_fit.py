@@ -11,7 +11,7 @@ import corl
 from corl.problems.memory_static.generators import large, peaks
 from corl.problems.memory_static.instance import make_instance, sections
 from corl.problems.memory_static.problem import StaticAllocation
-from corl.solvers.memory_static.niches import LEFT, TOP, advance, new_niches
+from corl.solvers.memory_static.best_fit_kernels import LEFT, TOP, advance, new_niches
 
 STATIC = StaticAllocation()
 

@@ -58,13 +58,13 @@ def test_sections_are_the_largest_sets():
         sets = [frozenset(tree.member[a:b].tolist()) for a, b in itertools.pairwise(tree.start)]
         assert len(sets) == len(largest) and set(sets) == largest
         for b in range(n):
-            beside = tree.beside[tree.beside_start[b] : tree.beside_start[b + 1]].tolist()
+            neighbours = tree.neighbours[tree.neighbours_start[b] : tree.neighbours_start[b + 1]].tolist()
             together = (lower < upper[b]) & (lower[b] < upper)
-            assert sorted(beside) == [q for q in np.flatnonzero(together) if q != b]
+            assert sorted(neighbours) == [q for q in np.flatnonzero(together) if q != b]
 
 
-def test_what_is_alike():
-    """What is alike is told from what is not: by sections, size, alignment, and whether it is fixed."""
+def test_twins():
+    """Identical buffers are distinguished from others by sections, size, alignment, and whether it is fixed."""
     instance = make_instance(
         "",
         [0, 0, 0, 0, 0, 1, 0],
@@ -74,7 +74,7 @@ def test_what_is_alike():
         fixed=[-1, -1, -1, -1, 8, -1, -1],
     )
     tree = new_tree(instance, np.arange(7))
-    assert tree.alike.tolist() == [-1, 0, -1, -1, -1, 1, 5]
+    assert tree.twin.tolist() == [-1, 0, -1, -1, -1, 1, 5]
     set_ranks(tree, np.array([6, 2, 0, 1, 3, 4, 5]))
     assert tree.rank.tolist() == [2, 4, 0, 1, 3, 5, 6]
 

@@ -12,7 +12,7 @@ import corl
 from corl.errors import UsageError
 from corl.problems.memory_static.generators import large, network, peaks
 from corl.problems.memory_static.instance import make_instance, sections
-from corl.solvers.memory_static.first_fit.fitting import most_loads, orders
+from corl.solvers.memory_static.first_fit.kernels import most_loads, orders
 from corl.solvers.memory_static.first_fit.solver import FirstFit
 
 

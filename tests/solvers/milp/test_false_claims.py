@@ -138,7 +138,7 @@ def false_claim(result, instance):
 def test_claims_that_were_false(instance, best, solver):
     """Each was called optimal at another value, or infeasible: now solved, but for a row that an engine cannot hold."""
     if solver == "cp-sat" and instance.name == "smaller costs":
-        with pytest.raises(corl.UsageError, match="6e-10 stands in the objective"):
+        with pytest.raises(corl.UsageError, match="6e-10 in the objective"):
             corl.solve(instance, solver=solver, time_limit=60)
         return
     result = corl.solve(instance, solver=solver, time_limit=60, **OPTIONS.get(solver, {}))

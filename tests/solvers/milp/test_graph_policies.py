@@ -137,7 +137,7 @@ def test_trees_under_graph_policies_become_episodes():
         told.append(policy.scores(node))
         return policy(node)
 
-    episodes = record(instance, run, recorder.watching(chosen), recorder)
+    episodes = record(instance, run, recorder.recording(chosen), recorder)
     logits = network(batch_of([episodes], network).states)[0].detach()
     assert len(told) >= 5 and episodes.moves["slot"].tolist() == [int(scores.argmax()) for scores in told]
     for line, scores in zip(logits, told):

@@ -111,7 +111,7 @@ def test_features_of_a_node():
             assert found[:, Feature[name]] == pytest.approx(values, abs=1e-9), name
         for name in ("DUAL_SHARE", "FRACTION_SHARE", "ROWS_SHARE", "TIGHT_SHARE"):
             assert (found[:, Feature[name]] >= -1e-9).all() and (found[:, Feature[name]] <= 1.0 + 1e-9).all()
-        assert found[:, Feature.GAINS_BEHIND].max() == 0.0
+        assert found[:, Feature.GAINS_BELOW_BEST].max() == 0.0
 
 
 def test_nodes_without_lp_are_left_to_scip():
@@ -217,7 +217,7 @@ def test_a_tree_becomes_an_episode(policy):
         plain.append(grower(node))
         return plain[-1]
 
-    episode = recorded(recorder.watching(chosen), recorder, 60)
+    episode = recorded(recorder.recording(chosen), recorder, 60)
     assert not recorded(counted, Recorder(BranchingNetwork()), 60).lengths.any()
     best, taken, depth, nodes = np.array(slots).T
     count, moves, seen = len(slots), episode.moves, episode.seen
@@ -253,7 +253,7 @@ def test_a_policy_of_ones_own(policy):
 def test_programs_of_no_family_are_refused(policy):
     """Without a policy's name; and `auto` is then SCIP."""
     instance = multiple_knapsack(items=10, knapsacks=2, seed=2)
-    with pytest.raises(UsageError, match="no policy was trained on programs like it"):
+    with pytest.raises(UsageError, match="no policy was trained on such programs"):
         corl.solve(instance, solver="learned-branching", time_limit=600)
     assert corl.solve(instance, time_limit=600).solver == "scip"
 

@@ -95,7 +95,7 @@ def test_an_exception_within_scip_reaches_the_user_as_itself(monkeypatch):
     """Of an event handler: not SCIP's `unspecified error`."""
     from corl.solvers.milp.scip import model as scip_model
 
-    monkeypatch.setattr(scip_model._News, "_keep", lambda self, kind: {}["lost"])
+    monkeypatch.setattr(scip_model._Improvements, "_keep", lambda self, kind: {}["lost"])
     with pytest.raises(corl.SolverError, match="KeyError: 'lost'") as error:
         solve(multiple_knapsack(items=20, knapsacks=2), "scip")
     assert isinstance(error.value.__cause__, KeyError)

@@ -75,7 +75,7 @@ def test_cp_sat_scales_fractions():
     [
         ([1.0, 2.0, 3.0], {"integer": [True, False, True]}, "variable x2 is continuous"),
         ([1.0, 2.0, 3.0], {"upper": [1.0, 1.0, np.inf]}, "variable x3 has no limits"),
-        ([1.0, 2.0**0.5, 3.0], {}, r"1.4142135623730951 stands in constraint c1"),
+        ([1.0, 2.0**0.5, 3.0], {}, r"1.4142135623730951 in constraint c1"),
         ([1 / 997, 1 / 991, 1 / 983], {}, "no common denominator in constraint c1"),
         ([1.0, 2.0, 2e17], {"upper": 1e9}, "constraint c1 may reach"),
     ],

@@ -133,7 +133,7 @@ def test_a_policy_looks_at_the_best_few(most):
         wanted = np.full(len(lines), -np.inf)
         wanted[best] = network.score(torch.from_numpy(lines[best])).detach().numpy()
         assert policy.scores(node) == pytest.approx(wanted, rel=1e-4, abs=1e-4)
-        assert network.see(node, best[:1])["lines"] == pytest.approx(lines[best[:1]], rel=1e-5, abs=1e-6)
+        assert network.observe(node, best[:1])["lines"] == pytest.approx(lines[best[:1]], rel=1e-5, abs=1e-6)
         count.append(len(lines))
         slot = policy(node)
         assert slot == wanted.argmax()

@@ -89,12 +89,12 @@ def test_chunks_do_not_change_the_search():
     for chunk in (1001, 7):
         space = Space(instance)
         search = new_search(new_path(space.metric, space.scores, 200), space.neighbours(10), random_state(5))
-        search.plan[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02, space.limit
+        search.schedule[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02, space.limit
         for _ in range(1001 // chunk):
             advance(search, chunk)
         path = space.path(search.best)
-        assert path_length(instance, check(instance, path)) == pytest.approx(search.record[LENGTH])
-        ends.append((search.record.tolist(), search.path.after.tolist()))
+        assert path_length(instance, check(instance, path)) == pytest.approx(search.best_sums[LENGTH])
+        ends.append((search.best_sums.tolist(), search.path.after.tolist()))
     assert ends[0] == ends[1]
 
 

@@ -18,7 +18,7 @@ from corl.learning.training import train
 from corl.learning.validation import greedy
 from corl.networks.checkpoints import load_policy
 from corl.policy import RulePolicy
-from corl.problems.tsp.assignment_outlook import least_estimate
+from corl.problems.tsp.assignment_lookahead import least_estimate
 from corl.problems.tsp.environment import TspEnvironment
 from corl.problems.tsp.generators import asymmetric, uniform
 from corl.solvers.tsp.bq import AtspBq, Bq

@@ -55,5 +55,5 @@ def test_what_cannot_be_completed():
         Eax().complete(environment, 0, 10, 0)
     sacks = registry.problem("knapsack")
     other = sacks.environment([sacks.generators["uniform"](size=5)], 1)
-    with pytest.raises(UsageError, match=r"^solvers of the tsp complete tours of its own environment$"):
+    with pytest.raises(UsageError, match=r"^solvers of the tsp complete tours; accepted: an environment of the problem tsp$"):
         Ils().complete(other, 0, 10, 0)

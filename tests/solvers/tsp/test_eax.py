@@ -98,7 +98,7 @@ def test_ab_cycles_partition_the_edges_that_differ(n, seed):
             seen[i % 2].append(frozenset((cities[i], cities[(i + 1) % len(cities)])))
     for mine, other, found in zip(edges, edges[::-1], seen):
         assert len(found) == len(set(found)) and set(found) == mine - other
-    assert (cycles.seen == -1).all()
+    assert (cycles.reached == -1).all()
 
 
 @pytest.mark.parametrize("kind", ["EXACT_2D", "EXPLICIT"])

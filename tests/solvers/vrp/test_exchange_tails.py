@@ -12,9 +12,9 @@ from corl.solvers.vrp.ruin.conversion import new_plan, new_work, routes_in, rout
 from corl.solvers.vrp.ruin.depots import change_depots
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.routes import undo
-from corl.solvers.vrp.ruin.state import DONE, MISSED, SERVED, TOUCHED, USED
+from corl.solvers.vrp.ruin.state import DONE, SERVED, TOUCHED, UNSERVED, USED
 from corl.solvers.vrp.ruin.strings import ruin
-from corl.solvers.vrp.ruin.tails import exchange_tails
+from corl.solvers.vrp.ruin.two_opt_star import exchange_tails
 
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all", "ends")
 ANY = 1 << 40
@@ -36,15 +36,17 @@ def consistent(data, plan):
         assert (plan.prev[nodes[1:] + [depot]] == nodes).all()
         if data.timed:
             for k, client in enumerate(nodes[1:]):
-                arrival = plan.begin[nodes[k]] + data.service[nodes[k]] + plan.leg[nodes[k]]
-                behind = plan.next[client]
-                assert plan.begin[client] == max(data.earliest[client], arrival) <= plan.last[client]
-                assert plan.last[client] == min(data.latest[client], plan.last[behind] - plan.leg[client] - data.service[client])
+                arrival = plan.earliest_start[nodes[k]] + data.service[nodes[k]] + plan.leg[nodes[k]]
+                successor = plan.next[client]
+                assert plan.earliest_start[client] == max(data.earliest[client], arrival) <= plan.latest_start[client]
+                assert plan.latest_start[client] == min(
+                    data.latest[client], plan.latest_start[successor] - plan.leg[client] - data.service[client]
+                )
         if data.limited and len(inside):
-            assert plan.length[slot] == pytest.approx(plan.leg[nodes].sum() + data.burden[inside].sum(), rel=1e-9)
+            assert plan.length[slot] == pytest.approx(plan.leg[nodes].sum() + data.added_length[inside].sum(), rel=1e-9)
     free = sum(plan.free_size)
     assert (used, served) == (plan.counts[USED], plan.counts[SERVED]) and used + free == len(plan.size)
-    for kind, (at, size) in enumerate(zip(plan.first, plan.free_size)):
+    for kind, (at, size) in enumerate(zip(plan.stack_start, plan.free_size)):
         stack = plan.free[at : at + size]
         assert len(set(stack.tolist())) == size and (plan.size[stack] == 0).all() and (plan.type[stack] == kind).all()
 
@@ -72,7 +74,7 @@ def test_changes_add_up(make, feature, turns):
             Vrp().evaluate(instance, routes_in(instance, plan, plan.prev[: data.clients]))
             cost += ruin(data, plan, work) + recreate(data, plan, work, ANY, True, np.inf, 1.0)
             plan.counts[DONE] += 1
-            if work.counts[MISSED]:
+            if work.counts[UNSERVED]:
                 undo(data, plan, work)
             cost = cost_of(data, plan)
     assert exchanged > turns / 40
@@ -88,7 +90,7 @@ def test_changes_of_depot_add_up(make, feature):
     insert_all(data, plan, work, ANY)
     cost, changed, refused = cost_of(data, plan), 0, 0
     for _ in range(600):
-        before, start = plan.next.copy(), data.place[data.clients :]
+        before, start = plan.next.copy(), data.metric_node[data.clients :]
         change = change_depots(data, plan, work, 0.2 * cost)
         if np.isfinite(change):
             changed += 1

@@ -7,7 +7,7 @@ import pytest
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.run import Run
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 from support.families.vrp_rules import least_cost as least_with_rules
@@ -34,7 +34,7 @@ def _random(seed: int, timed: bool, clients: int = 4) -> VrpInstance:
         f"free-{seed}", "EXPLICIT", np.append(0.0, random.integers(1, 6, clients)), vehicles, None, matrix,
         service=np.append(0.0, random.integers(0, 9, clients)) if timed else None,
         prize=np.where(optional, random.integers(0, 50, n), 0.0), required=(np.arange(n) > 0) & ~optional,
-        rules=Rules(**rules) if timed else None,
+        rules=SideConstraints(**rules) if timed else None,
     )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_a_working_day_is_as_short_as_with_a_price_on_distance():
     random = np.random.default_rng(5)
     points = random.random((41, 2)) * 100.0
     matrix = np.rint(np.linalg.norm(points[:, None] - points, axis=2))
-    demand, rules = np.append(0.0, random.integers(1, 10, 40)), Rules(duration_cost=np.ones(1))
+    demand, rules = np.append(0.0, random.integers(1, 10, 40)), SideConstraints(duration_cost=np.ones(1))
     found = []
     for unit in (0.0, 1e-6):
         vehicles = Vehicles(np.array([40.0]), unit_cost=unit)
@@ -85,7 +85,7 @@ def test_the_scale_is_that_of_the_objective():
 
     def scale(unit: float, rate: float, fixed: float = 0.0) -> float:
         vehicles = Vehicles(np.array([9.0]), unit_cost=unit, fixed_cost=fixed)
-        rules = Rules(duration_cost=np.array([rate])) if rate else None
+        rules = SideConstraints(duration_cost=np.array([rate])) if rate else None
         instance = VrpInstance("x", "EXPLICIT", np.append(0.0, np.ones(8)), vehicles, None, matrix, rules=rules)
         return Search(instance, 8, 0, Run(Vrp(), instance, iterations=1)).unit
 

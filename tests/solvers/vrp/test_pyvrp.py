@@ -13,7 +13,7 @@ from corl.errors import UsageError
 from corl.problems.vrp.generators import x
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.run import Run
 from corl.solvers.vrp.pyvrp import PyVrp
 from support.families import vrp_rules as cases
@@ -119,7 +119,9 @@ def test_what_no_vehicle_can_do_is_left_out(name):
     instance = LEFT_OUT[name]()
     run = solve(instance, 200)
     assert not run.discarded
-    assert run.objective == pytest.approx(cases.least_cost(instance if instance.rules else replace(instance, rules=Rules())))
+    assert run.objective == pytest.approx(
+        cases.least_cost(instance if instance.rules else replace(instance, rules=SideConstraints()))
+    )
 
 
 def test_release_times_of_shipments_are_refused():

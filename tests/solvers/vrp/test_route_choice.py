@@ -8,14 +8,14 @@ import pytest
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.run import Run
-from corl.solvers.vrp.ruin.choice import choose
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, place_route, restore
 from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data
-from corl.solvers.vrp.ruin.pool import gather, gather_all, new_pool
+from corl.solvers.vrp.ruin.pool import new_pool, store_all, store_touched
 from corl.solvers.vrp.ruin.recreate import recreate
+from corl.solvers.vrp.ruin.route_selection import select_routes
 from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
-from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, MISSED
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, UNSERVED
 from corl.solvers.vrp.ruin.strings import ruin
 
 FEATURES = ("plain", "matrix", "windows", "prizes", "depots", "fleet", "all", "ends")
@@ -36,7 +36,7 @@ def walk(data, plan, work, pool, iterations):
         plan.counts[DONE] += 1
         ruin(data, plan, work)
         recreate(data, plan, work, ANY, False, np.inf, 1.0)
-        gather(data, plan, work, pool)
+        store_touched(data, plan, work, pool)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -64,7 +64,7 @@ def test_the_cheaper_order_is_kept(make):
         for order in orders[turn:] + orders[:turn]:
             plan = new_plan(instance, data)
             place_route(data, plan, work, order, 0)
-            gather_all(data, plan, pool)
+            store_all(data, plan, pool)
             costs.append(cost_of(data._replace(prize=np.zeros(data.clients)), plan))
         held = np.flatnonzero(pool.tag)
         assert pool.cost[held].tolist() == [min(costs)] and len(set(costs)) > 1
@@ -77,8 +77,8 @@ def test_the_oldest_is_forgotten(make):
     walk(data, plan, work, pool, 2000)
     assert np.count_nonzero(pool.tag) == 64
     plan.counts[DONE] += 1
-    gather_all(data, plan, pool)
-    assert np.count_nonzero(pool.seen == plan.counts[DONE]) == np.count_nonzero(plan.size)
+    store_all(data, plan, pool)
+    assert np.count_nonzero(pool.last_iteration == plan.counts[DONE]) == np.count_nonzero(plan.size)
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -94,7 +94,7 @@ def test_restore_makes_the_same_plan(make, feature):
     assert sorted((route.vehicle, route.visits.tolist()) for route in again) == routes
     assert cost_of(data, plan) == pytest.approx(cost, rel=1e-12)
     walk(data, plan, work, pool, 30)
-    assert work.counts[MISSED] == 0 or feature != "plain"
+    assert work.counts[UNSERVED] == 0 or feature != "plain"
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -108,7 +108,7 @@ def test_the_choice_is_optimal(make, feature, seconds):
     if feature in ("fleet", "all"):  # vehicles of the first type are scarce
         counts = np.array([2, *counts[1:]])
     optimum = cheapest(data, pool, counts)
-    places = choose(data, pool, counts, optimum * 1.01 + 1.0, 10_000, seconds)
+    places = select_routes(data, pool, counts, optimum * 1.01 + 1.0, 10_000, seconds)
     assert places is not None
     visits = np.concatenate([pool.visits[place, : pool.length[place]] for place in places])
     assert len(set(visits.tolist())) == len(visits)
@@ -116,7 +116,7 @@ def test_the_choice_is_optimal(make, feature, seconds):
     assert pool.cost[places].sum() + data.prize[missed].sum() == pytest.approx(optimum, rel=1e-9)
     for kind in np.flatnonzero(counts >= 0):
         assert np.count_nonzero(pool.kind[places] == kind) <= counts[kind]
-    assert choose(data, pool, counts, optimum, 10_000, seconds) is None
+    assert select_routes(data, pool, counts, optimum, 10_000, seconds) is None
 
 
 def hot(instance, neighbours=10):
@@ -138,14 +138,14 @@ def test_the_search_goes_on_from_the_chosen_plan(make, feature):
     good.start()
     RuinRecreate().solve(instance, good)
     search, kept = hot(instance)
-    assert kept and search.plan.value[BEST] > good.objective * instance.scale * 1.001
+    assert kept and search.plan.cost[BEST] > good.objective * instance.scale * 1.001
     plan = new_plan(instance, search.data)
     load_routes(instance, search.data, plan, search.work, good.solution)
     plan.counts[DONE] = search.done
-    gather_all(search.data, plan, search.pool)
+    store_all(search.data, plan, search.pool)
     search.choose_routes(float("inf"))
     assert search.run.objective <= good.objective * (1 + 1e-9)
-    assert search.plan.value[CURRENT] == search.plan.value[BEST] == pytest.approx(cost_of(search.data, search.plan), rel=1e-12)
+    assert search.plan.cost[CURRENT] == search.plan.cost[BEST] == pytest.approx(cost_of(search.data, search.plan), rel=1e-12)
     search.cool(1.0, 0.1, 1.0)
     search.report()
     assert search.done == 600 and search.run.objective <= good.objective * (1 + 1e-9)
@@ -155,9 +155,9 @@ def test_without_better_routes_the_best_plan_is_kept(make):
     """A choice that finds nothing better goes on from the best plan."""
     search, _ = hot(make("plain", 30, 8))
     search.pool.tag[:] = 0
-    best = float(search.plan.value[BEST])
+    best = float(search.plan.cost[BEST])
     search.choose_routes(float("inf"))
-    assert search.plan.value[CURRENT] == search.plan.value[BEST] == pytest.approx(best, rel=1e-12)
+    assert search.plan.cost[CURRENT] == search.plan.cost[BEST] == pytest.approx(best, rel=1e-12)
 
 
 def test_long_routes_are_not_kept():
@@ -191,16 +191,16 @@ def cheapest(data, pool, counts):
 
 def test_branch_and_bound_gets_the_columns_that_there_is_time_for(make, monkeypatch):
     """A quarter of the time, a quarter of the columns; with next to none it is not begun, as no clock would end it in time."""
-    from corl.solvers.vrp.ruin import choice
+    from corl.solvers.vrp.ruin import route_selection
 
     instance, given = make("plain", 60, 2), []
     data, plan, work, pool = begun(instance, 4096)
     walk(data, plan, work, pool, 400)
-    monkeypatch.setattr(choice, "perf_counter", lambda: 0.0)
-    monkeypatch.setattr(choice, "_branch", lambda cost, *_: given.append(len(cost)))
+    monkeypatch.setattr(route_selection, "perf_counter", lambda: 0.0)
+    monkeypatch.setattr(route_selection, "_branch", lambda cost, *_: given.append(len(cost)))
     best = 10.0 * cost_of(data, plan)
     for seconds in (0.2, 0.05, 0.02):
-        assert choice.choose(data, pool, instance.vehicles.count, best, 5000, seconds) is None
+        assert route_selection.select_routes(data, pool, instance.vehicles.count, best, 5000, seconds) is None
     assert given == [500, 125]
 
 
@@ -220,8 +220,8 @@ def test_coolings_are_as_many_as_there_is_time_for(make, speed, count):
     solver = RuinRecreate()
     search = Search(instance, 10, 0, run)
     assert search.serve_all(5.0)
-    planned = solver._planned(search, run)
-    seen.append(solver._count(instance.clients, planned, long=False))
+    planned = solver._expected_iterations(search, run)
+    seen.append(solver._cooling_count(instance.clients, planned, long=False))
     assert planned == pytest.approx(speed * run.time_limit, rel=0.05)
     assert seen == [count]
-    assert solver._heat(3000, planned) == pytest.approx(5.0 * np.sqrt(planned / 6e6), rel=1e-9)
+    assert solver._first_temperature(3000, planned) == pytest.approx(5.0 * np.sqrt(planned / 6e6), rel=1e-9)

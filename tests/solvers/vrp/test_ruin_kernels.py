@@ -7,9 +7,9 @@ import pytest
 
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all
 from corl.solvers.vrp.ruin.conversion import new_plan, new_work, routes_in, routing_data
-from corl.solvers.vrp.ruin.recreate import GENEROUS, drop_unworthy, recreate
+from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
 from corl.solvers.vrp.ruin.routes import insert, remove, undo
-from corl.solvers.vrp.ruin.state import BLINK, LOGGED, MISSED, TOUCHED
+from corl.solvers.vrp.ruin.state import BLINK, LOGGED, TOUCHED, UNSERVED
 from corl.solvers.vrp.ruin.strings import ruin
 
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "all", "ends")
@@ -27,10 +27,19 @@ def begun(instance, seed=0):
 def picture(data, plan):
     """All of a plan that has a meaning: rings, legs, times of clients that are served, loads, and the stacks of free slots."""
     served = np.flatnonzero(plan.route >= 0)
-    stacks = [plan.free[at : at + size].tolist() for at, size in zip(plan.first, plan.free_size)]
-    parts = [plan.next[served], plan.prev[served], plan.route, plan.leg[served], plan.room, plan.length, plan.size, plan.counts]
+    stacks = [plan.free[at : at + size].tolist() for at, size in zip(plan.stack_start, plan.free_size)]
+    parts = [
+        plan.next[served],
+        plan.prev[served],
+        plan.route,
+        plan.leg[served],
+        plan.spare_capacity,
+        plan.length,
+        plan.size,
+        plan.counts,
+    ]
     if data.timed:
-        parts += [plan.begin[served], plan.last[served]]
+        parts += [plan.earliest_start[served], plan.latest_start[served]]
     return [part.tolist() for part in parts] + stacks
 
 
@@ -38,8 +47,8 @@ def iterate(data, plan, work, turn):
     """The change of cost of one ruin and recreate; every third opens routes at a loss and takes out what does not pay."""
     change = ruin(data, plan, work)
     opening = turn % 3 == 0
-    change += recreate(data, plan, work, ANY, True, np.inf, GENEROUS if opening else 1.0)
-    return change + drop_unworthy(data, plan, work) if opening else change
+    change += recreate(data, plan, work, ANY, True, np.inf, PRIZE_FACTOR if opening else 1.0)
+    return change + remove_unprofitable(data, plan, work) if opening else change
 
 
 @pytest.mark.parametrize("turns", [60, pytest.param(200, marks=pytest.mark.long)])
@@ -55,7 +64,7 @@ def test_undo_restores_everything(make, feature, turns):
         assert picture(data, plan) == before
         if changed:
             iterate(data, plan, work, turn)
-            if work.counts[MISSED]:
+            if work.counts[UNSERVED]:
                 undo(data, plan, work)
 
 
@@ -66,7 +75,7 @@ def test_changes_add_up(make, feature):
     cost = cost_of(data, plan)
     for turn in range(200):
         change = iterate(data, plan, work, turn)
-        if work.counts[MISSED]:
+        if work.counts[UNSERVED]:
             undo(data, plan, work)
         else:
             assert cost_of(data, plan) == pytest.approx(cost + change, rel=1e-9)
@@ -80,14 +89,16 @@ def test_times_are_those_of_the_whole_route(make, feature):
     data, plan, work = begun(instance)
     for turn in range(100):
         iterate(data, plan, work, turn)
-        if work.counts[MISSED]:
+        if work.counts[UNSERVED]:
             undo(data, plan, work)
         for node in np.flatnonzero(plan.route[: data.clients] >= 0):
-            before, behind = plan.prev[node], plan.next[node]
-            arrival = plan.begin[before] + data.service[before] + plan.leg[before]
-            assert plan.begin[node] == max(data.earliest[node], arrival)
-            assert plan.last[node] == min(data.latest[node], plan.last[behind] - plan.leg[node] - data.service[node])
-            assert plan.begin[node] <= plan.last[node]
+            before, successor = plan.prev[node], plan.next[node]
+            arrival = plan.earliest_start[before] + data.service[before] + plan.leg[before]
+            assert plan.earliest_start[node] == max(data.earliest[node], arrival)
+            assert plan.latest_start[node] == min(
+                data.latest[node], plan.latest_start[successor] - plan.leg[node] - data.service[node]
+            )
+            assert plan.earliest_start[node] <= plan.latest_start[node]
 
 
 def test_one_client_out_and_in(make):
@@ -121,8 +132,10 @@ def test_neighbours(make, feature):
         row = near.near[client].tolist()
         assert len(set(row)) == 20 and client not in row
     if feature == "plain":
-        assert (near.apart[:, 8:].min(axis=1) >= near.apart[:, 7]).all() and (np.diff(near.apart, axis=1) >= 0).all()
-        assert near.apart[:, -1].mean() > 2 * near.apart[:, 8].mean()
+        assert (near.near_distance[:, 8:].min(axis=1) >= near.near_distance[:, 7]).all() and (
+            np.diff(near.near_distance, axis=1) >= 0
+        ).all()
+        assert near.near_distance[:, -1].mean() > 2 * near.near_distance[:, 8].mean()
     assert routing_data(instance, 50, 30).near.shape == (60, 59)
 
 
@@ -135,15 +148,15 @@ def test_an_allowance_only_rejects(make, feature):
         state, blink, work.stamp[:] = work.random.copy(), work.counts[BLINK], 0
         change = ruin(data, plan, work)
         change += recreate(data, plan, work, ANY, True, np.inf, 1.0)
-        missed, made = work.counts[MISSED], picture(data, plan)
+        missed, made = work.counts[UNSERVED], picture(data, plan)
         undo(data, plan, work)
         allowed = (turn % 20 - 5) * 2.0
         work.random[:], work.counts[BLINK], work.stamp[:] = state, blink, 0
         freed = ruin(data, plan, work)
         again = freed + recreate(data, plan, work, ANY, True, allowed - freed + data.slack, 1.0)
         if missed == 0 and change < allowed:
-            assert work.counts[MISSED] == 0 and again == pytest.approx(change) and picture(data, plan) == made
+            assert work.counts[UNSERVED] == 0 and again == pytest.approx(change) and picture(data, plan) == made
         else:
-            rejected += work.counts[MISSED] > 0
+            rejected += work.counts[UNSERVED] > 0
             undo(data, plan, work)
     assert rejected > 10

@@ -13,7 +13,7 @@ import corl
 from corl.errors import UsageError
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from corl.run import Run
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 
@@ -126,7 +126,7 @@ def test_fewest_counts_routes(make):
 def test_refusals(make):
     """What it cannot do is refused by name; options out of range too."""
     instance = make("matrix", 5, 0)
-    own = replace(instance, rules=Rules(distances=np.stack([instance.matrix, instance.matrix])))
+    own = replace(instance, rules=SideConstraints(distances=np.stack([instance.matrix, instance.matrix])))
     assert "matrix" in RuinRecreate().accepts(own)
     for options in ({"neighbours": 1}, {"heat": 0.0}, {"cold": float("inf")}, {"coolings": -1}, {"reheat": 0.0}):
         with pytest.raises(UsageError, match="accepted"):

@@ -49,7 +49,7 @@ def test_few_neighbours_still_serve_everybody(make):
     data = routing_data(instance, 3)
     plan = new_plan(instance, data)
     restore(data, plan, new_work(data, plan, 0), savings_plan(instance, data))
-    assert (plan.route[:80] >= 0).all() and (plan.room >= 0).all() and (plan.size > 0).sum() < 80
+    assert (plan.route[:80] >= 0).all() and (plan.spare_capacity >= 0).all() and (plan.size > 0).sum() < 80
 
 
 @pytest.mark.parametrize("feature", ["matrix", "windows", "prizes", "depots", "fleet", "length", "all"])

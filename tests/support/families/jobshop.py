@@ -11,7 +11,7 @@ import numpy as np
 
 from corl import registry
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
-from corl.problems.jobshop.rules import Rules
+from corl.problems.jobshop.rules import SideConstraints
 from support.families import jobshop_rules
 
 CHEAP = "dispatch"
@@ -144,11 +144,12 @@ def kinds() -> dict[str, Callable[[], Any]]:
 
 def smallest() -> list[Any]:
     """One operation; no durations; all of one machine; a job alone; everything fixed; nothing to hurry for."""
-    fixed = Rules(fixed_start=np.array([0, 2, 4]), fixed_machine=np.array([0, 0, 0]))
+    fixed = SideConstraints(fixed_start=np.array([0, 2, 4]), fixed_machine=np.array([0, 0, 0]))
     one = [[(0, 2)]]
     return [
         from_jobs([one], 1), from_jobs([[[(0, 0)]], [[(0, 0)], [(1, 0)]]], 2), from_jobs([one] * 4, 1), from_jobs([one * 3], 1),
-        from_jobs([one] * 3, 1, rules=fixed), from_jobs([one * 2, one], 1, rules=Rules(no_wait=np.array([False, True, False]))),
+        from_jobs([one] * 3, 1, rules=fixed),
+        from_jobs([one * 2, one], 1, rules=SideConstraints(no_wait=np.array([False, True, False]))),
         from_jobs([one] * 3, 1, due=[90] * 3, objective="weighted_tardiness"),
         from_jobs([one] * 3, 1, due=[0] * 3, weight=[0] * 3, objective="weighted_tardiness"),
         from_jobs([one, [[(0, 3), (1, 3)]]], 2),

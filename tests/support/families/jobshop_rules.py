@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from support.mixes.jobshop import least_cost
 
 __all__ = ["RULES", "least_cost", "make_rules"]
@@ -39,7 +39,7 @@ def make_rules(name: str, seed: int, jobs: int = 3, machines: int = 2, longest: 
         rows, machines, name=f"{name}-{seed}", due=aims + random.integers(0, 3, jobs) if dated else None,
         weight=random.integers(1, 4, jobs) if dated else None, release=random.integers(0, 3, jobs),
         objective="earliness_tardiness" if early else "weighted_tardiness" if dated else "makespan",
-        rules=Rules(**_rules(plain, has, aims, longest, random)),
+        rules=SideConstraints(**_rules(plain, has, aims, longest, random)),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 from support.mixes.vrp_routes import least_cost
 
 __all__ = ["MIXES", "RULES", "least_cost", "make_rules"]
@@ -133,4 +133,4 @@ def _with_rules(instance: VrpInstance, has: set[str], random: np.random.Generato
         instance = replace(instance, vehicles=replace(instance.vehicles, count=np.array([-1, 1])))
     if "aboard" in has:
         rules |= {"aboard": np.array([[0.0], [6.0]]), "pickups": of_clients(random.integers(0, 7, (len(clients), 1)))}
-    return replace(instance, rules=Rules(**rules))
+    return replace(instance, rules=SideConstraints(**rules))

@@ -24,9 +24,12 @@ Value = str | float | Decimal
 
 @cache
 def _file(name: str) -> list[Row]:
+    """Return the rows of a file, a repeated column as "low 2"."""
     family, _, stem = name.partition("/")
     with (ROOT / "instances" / family / "results" / f"{stem}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+        names, *lines = csv.reader(line for line in file if not line.startswith("#"))
+    unique = [f"{name} {names[:k].count(name) + 1}" if name in names[:k] else name for k, name in enumerate(names)]
+    return [dict(zip(unique, line, strict=True)) for line in lines]
 
 
 def rows(name: str, **wanted: str | float) -> list[Row]:

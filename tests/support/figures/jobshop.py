@@ -59,20 +59,18 @@ def flexible_tardiness() -> str:
 
 
 def rules() -> str:
-    """Objectives of workshops with rules; the least of a row in bold, if only one solver has it."""
+    """Objectives of workshops with rules; the least in bold, unless both annealing and CP-SAT have it."""
     cells = recorded("jobshop", "objectives with rules")
     solvers = ("annealing", "CP-SAT", "CP-SAT with 8 threads")
-    lines = []
-    for name in dict.fromkeys(key[0] for key in cells):
-        texts = [cells[name, solver] for solver in solvers]
-        values = [float(text.partition(", proven")[0].replace(",", "")) for text in texts]
-        lines.append([name, *(_winner(text, value, values) for text, value in zip(texts, values, strict=True))])
+    lines, size = [], ""
+    for name in dict.fromkeys(name for name, _ in cells):
+        texts = [cells[name, solver].partition(", proven") for solver in solvers]
+        values = [float(text.replace(",", "")) for text, _, _ in texts]
+        first = values.index(min(values))
+        best = -1 if first == 0 and values.count(values[0]) > 1 else first
+        lines.append([name.removeprefix(size), *(bold(text, k == best) + proven for k, (text, proven, _) in enumerate(texts))])
+        size = name.partition(": ")[0] + ": " if ": " in name else size
     return table(["rules", "`annealing`", "CP-SAT", "with 8 threads"], lines)
-
-
-def _winner(text: str, value: float, values: list[float]) -> str:
-    figures, comma, proven = text.partition(", proven")
-    return bold(figures, value == min(values) and values.count(value) == 1) + comma + proven
 
 
 def flexible_public() -> str:

@@ -200,7 +200,7 @@ def unseen() -> str:
         "scip+maxreliable=2": "SCIP, `maxreliable` 2 (by hand)",
         "scip+dynamiclookahead=true": "SCIP, `dynamiclookahead` (by hand)",
     }
-    found = {line["solver"]: line for line in _study("milp_unseen").table(rows("milp/unseen-choose"), 15.0)}
+    found = {line["solver"]: line for line in _study("milp_unseen").table(rows("milp/unseen-choose"), 30.0)}
     other = next(solver for solver in found if ":policy=" in solver)
     lines = []
     for solver, label in labels.items():

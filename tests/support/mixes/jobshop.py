@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
-from corl.problems.jobshop.rules import FOREVER, Rules
+from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from support.mixes import Mix
 
 __all__ = ["RULES", "least_cost", "make"]
@@ -42,7 +42,7 @@ def make(seed: int) -> Mix:
         due=aims + random.integers(0, 4, jobs) if dated else None,
         weight=random.integers(0, 4, jobs) if dated and "weights" in has else None,
         objective="makespan" if not dated else "earliness_tardiness" if has & {"earliness", "windows"} else "weighted_tardiness",
-        rules=Rules(**_rules(plain, has, aims, random)) if has - _PLAIN else None,
+        rules=SideConstraints(**_rules(plain, has, aims, random)) if has - _PLAIN else None,
     )  # fmt: skip
     best = least_cost(instance)
     return Mix(instance, best if math.isfinite(best) else None, tuple(sorted(has)))
@@ -116,7 +116,7 @@ class _Shop:
     """The rules of an instance as plain lists."""
 
     def __init__(self, instance: JobShopInstance) -> None:
-        rules, o = instance.rules or Rules(), instance.operations
+        rules, o = instance.rules or SideConstraints(), instance.operations
         self._instance, self._rules, self._job = instance, rules, instance.job.tolist()
         self._families = self._job if rules.family is None else rules.family.tolist()
         self._fixed = [-1] * o if rules.fixed_start is None else rules.fixed_start.tolist()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 
 __all__ = ["Routes", "least_cost"]
 
@@ -56,7 +56,7 @@ class Routes:
     """What single routes of an instance cost, by the definitions of its README."""
 
     def __init__(self, instance: VrpInstance) -> None:
-        self._instance, rules = instance, instance.rules or Rules()
+        self._instance, rules = instance, instance.rules or SideConstraints()
         self._rules, self._q, n = rules, rules.dimensions, instance.n
         own = np.array([instance.distances_from(i) for i in range(n)])[None]
         self._distances = rules.of("distances", own).tolist()

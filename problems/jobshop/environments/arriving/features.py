@@ -1,4 +1,4 @@
-"""What a network sees of a machine's queue, in units of the operations' own durations."""
+"""Features of a machine's queue, in units of the durations of the waiting jobs' operations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_JOBS = ("job", "duration", "rest", "left", "due", "weight", "ready", "release
 JOB, DURATION, REST, LEFT, DUE, WEIGHT, READY, RELEASE, FOLLOWING, QUEUE = range(len(OF_JOBS))
 OF_SHOP = ("now", "machine", "present", "load", "tardy")
 NOW, MACHINE, PRESENT, LOAD, TARDY = range(len(OF_SHOP))
-"""Columns of an observation, of a job and of the shop: see ArrivingEnvironment.observe."""
+"""Columns of the observation of a job (OF_JOBS) and of the shop (OF_SHOP): see ArrivingEnvironment.observe."""
 JOB_FEATURES, SHOP_FEATURES = 16, 6
 """Features of a job and of the shop, in the order of `describe`."""
 (
@@ -26,15 +26,16 @@ JOB_FEATURES, SHOP_FEATURES = 16, 6
     _NEXT_QUEUE, _AWAITED, _WAITED, _AGE, _WEIGHT, _TARDY,
 ) = range(JOB_FEATURES)  # fmt: skip
 _SHOP, _WAITING, _PRESENT, _LOAD, _LATE_SHARE, _MEAN_QUEUE = range(SHOP_FEATURES)
-_LATER = 100.0  # an exponent of the apparent tardiness cost beyond which a job may as well wait
+_LATER = 100.0  # the bound of the exponent of the apparent tardiness cost
 
 
 def queue(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of the jobs that wait for ArrivingEnvironment's machine and one of the shop; those of a job come first.
+    """Return K tokens for the jobs that wait for ArrivingEnvironment's machine and one for the shop.
 
-    The first two features of a job are the logarithms of the two factors of its apparent tardiness cost (Vepsalainen and Morton,
-    1987, with a look-ahead of 2), whose sum is that rule. The unit is about what the estimate has still to grow. Raises
-    UsageError for observations of another environment.
+    A token holds the features of a job, then those of the shop. The first two features of a job are the logarithms of the two
+    factors of its apparent tardiness cost (Vepsalainen and Morton, 1987, with a look-ahead of 2), so that their sum is that rule.
+    The scale of the values approximates the further growth of the estimate. Raises UsageError for observations of another
+    environment.
     """
     if "queue" not in observation:
         raise UsageError("the features queue are of the environment arriving; accepted: its observations")
@@ -48,7 +49,7 @@ def queue(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 @kernel
 def _describe_rows(jobs: Any, shop: Any, mask: Any, x: Any, scale: Any) -> None:
-    """`describe` for each row, into x [R, K + 1, JOB_FEATURES + SHOP_FEATURES], and the rows' units."""
+    """Apply `describe` to each row; write features to x [R, K + 1, JOB_FEATURES + SHOP_FEATURES] and scales to scale [R]."""
     slots = mask.shape[1]
     for i in range(len(mask)):
         count = 0
@@ -60,11 +61,19 @@ def _describe_rows(jobs: Any, shop: Any, mask: Any, x: Any, scale: Any) -> None:
 
 @kernel
 def describe(jobs: Any, count: Any, shop: Any, out: Any, whole: Any) -> Any:
-    """The features of `count` jobs into out [count, at least JOB_FEATURES], those of the shop into whole
-    [SHOP_FEATURES]; returns the unit.
+    """Write the features of the jobs and of the shop.
 
-    jobs [count, 10], shop [5]: what ArrivingEnvironment observes, in that order. Times are in mean durations of what is left of
-    these jobs, on a logarithmic scale.
+    Times are in mean durations of the remaining operations of these jobs, on a logarithmic scale.
+
+    Args:
+        jobs: int64 [at least count, 10], the columns OF_JOBS.
+        count: The number of jobs, at least 1.
+        shop: int64 [5], the entries OF_SHOP.
+        out: float32 [at least count, at least JOB_FEATURES], the features of the jobs are written here.
+        whole: float32 [SHOP_FEATURES], the features of the shop are written here.
+
+    Returns:
+        The scale of the values, a time.
     """
     unit, mean, heavy = 0.0, 0.0, 0.0
     for k in range(count):
@@ -76,23 +85,23 @@ def describe(jobs: Any, count: Any, shop: Any, out: Any, whole: Any) -> Any:
     for k in range(count):
         slack = jobs[k, DUE] - jobs[k, REST] - now if tardy else 0
         duration, last, wait = jobs[k, DURATION], jobs[k, LEFT] <= 1, max(0, slack)
-        seen = out[k]
-        seen[_RATE] = np.log(max(1, jobs[k, WEIGHT]) * unit / (1.0 + duration))
-        seen[_WAIT] = -min(wait / (2.0 * mean), _LATER)
-        seen[_SLACK] = np.arcsinh(slack / unit)
-        seen[_LATE] = slack <= 0
-        seen[_COST_OVER_TIME] = max(0.0, 1.0 - wait / (1.0 + 2.0 * jobs[k, REST]))  # the cost over time (Carroll, 1965)
-        seen[_DURATION] = np.arcsinh(duration / unit)
-        seen[_REST_AFTER] = np.arcsinh((jobs[k, REST] - duration) / unit)
-        seen[_OPERATIONS_LEFT] = 0.5 * np.log(1.0 + jobs[k, LEFT])
-        seen[_LAST] = last
-        seen[_NEXT_DURATION] = np.arcsinh(jobs[k, FOLLOWING] / unit)
-        seen[_NEXT_QUEUE] = np.arcsinh(jobs[k, QUEUE] / unit)
-        seen[_AWAITED] = jobs[k, QUEUE] < duration and not last  # the next machine would wait for this job
-        seen[_WAITED] = np.arcsinh((now - jobs[k, READY]) / unit)
-        seen[_AGE] = np.arcsinh((now - jobs[k, RELEASE]) / unit)
-        seen[_WEIGHT] = np.log(max(1, jobs[k, WEIGHT]))
-        seen[_TARDY] = tardy
+        observed = out[k]
+        observed[_RATE] = np.log(max(1, jobs[k, WEIGHT]) * unit / (1.0 + duration))
+        observed[_WAIT] = -min(wait / (2.0 * mean), _LATER)
+        observed[_SLACK] = np.arcsinh(slack / unit)
+        observed[_LATE] = slack <= 0
+        observed[_COST_OVER_TIME] = max(0.0, 1.0 - wait / (1.0 + 2.0 * jobs[k, REST]))  # the cost over time (Carroll, 1965)
+        observed[_DURATION] = np.arcsinh(duration / unit)
+        observed[_REST_AFTER] = np.arcsinh((jobs[k, REST] - duration) / unit)
+        observed[_OPERATIONS_LEFT] = 0.5 * np.log(1.0 + jobs[k, LEFT])
+        observed[_LAST] = last
+        observed[_NEXT_DURATION] = np.arcsinh(jobs[k, FOLLOWING] / unit)
+        observed[_NEXT_QUEUE] = np.arcsinh(jobs[k, QUEUE] / unit)
+        observed[_AWAITED] = jobs[k, QUEUE] < duration and not last  # the next machine would wait for this job
+        observed[_WAITED] = np.arcsinh((now - jobs[k, READY]) / unit)
+        observed[_AGE] = np.arcsinh((now - jobs[k, RELEASE]) / unit)
+        observed[_WEIGHT] = np.log(max(1, jobs[k, WEIGHT]))
+        observed[_TARDY] = tardy
         late += slack <= 0
         queues += jobs[k, QUEUE]
     whole[_SHOP] = 1.0
@@ -106,7 +115,7 @@ def describe(jobs: Any, count: Any, shop: Any, out: Any, whole: Any) -> Any:
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, jobs: Any, shop: Any) -> None:
-    """`observe_row` for each of `rows`, into jobs [R, K, 10] and shop [R, 5]."""
+    """Apply `observe_row` to each of `rows`; write to jobs [R, K, 10] and shop [R, 5]."""
     work = np.empty(state.free.shape[1], np.int64)
     for i in range(len(rows)):
         observe_row(state, rows[i], actions[i], work, jobs[i], shop[i])
@@ -114,9 +123,18 @@ def observe(state: Any, rows: Any, actions: Any, jobs: Any, shop: Any) -> None:
 
 @kernel
 def observe_row(state: Any, row: Any, listed: Any, work: Any, jobs: Any, shop: Any) -> Any:
-    """What ArrivingEnvironment.observe tells of the actions `listed` in a row, in that order, into jobs [K, 10] and shop [5].
+    """Write the observation of a row: the columns OF_JOBS of the actions `listed` [K] to `jobs`, the entries OF_SHOP to `shop`.
 
-    work [M]: scratch. Returns how many are listed, from 0.
+    Args:
+        state: The pool.
+        row: The row.
+        listed: int32 [K], actions; -1 after the last.
+        work: int64 [M], scratch.
+        jobs: int64 [K, 10], overwritten for the listed actions.
+        shop: int64 [5], overwritten if an action is listed.
+
+    Returns:
+        The number of listed actions.
     """
     if listed[0] < 0:
         return 0
@@ -135,7 +153,7 @@ def observe_row(state: Any, row: Any, listed: Any, work: Any, jobs: Any, shop: A
 
 @kernel
 def _queues(state: Any, row: Any, now: Any, work: Any) -> Any:
-    """Into work [M] for how long each machine has work at `now`; returns the jobs that are there, and what they have to do."""
+    """Write the work on and waiting for each machine at `now` to work [M]; return the jobs present, and their work left."""
     instance, present, load = state.instance[row], np.int64(0), np.int64(0)
     for m in range(state.machines[instance]):
         work[m] = max(np.int64(0), state.free[row, m] - now)
@@ -158,20 +176,20 @@ def _queues(state: Any, row: Any, now: Any, work: Any) -> Any:
 
 
 @kernel
-def _describe_job(state: Any, row: Any, c: Any, work: Any, seen: Any) -> None:
-    """What is known of the job of choice c (an index into the arrays of all instances), into seen [10]."""
+def _describe_job(state: Any, row: Any, c: Any, work: Any, observed: Any) -> None:
+    """Write the columns OF_JOBS of the job of choice c (an index into the arrays of all instances) to observed [10]."""
     instance = state.instance[row]
     o = state.operations_start[instance] + state.owner[c]
     job = state.job[o]
     at = state.jobs_start[instance] + job
-    seen[JOB], seen[DURATION], seen[REST] = job, state.duration[c], state.rest[o]
-    seen[LEFT], seen[DUE], seen[WEIGHT] = state.closing[at] - state.owner[c], state.due[at], state.weight[at]
-    seen[READY], seen[RELEASE] = state.ready[row, job], state.release[at]
-    seen[FOLLOWING] = seen[QUEUE] = 0
+    observed[JOB], observed[DURATION], observed[REST] = job, state.duration[c], state.rest[o]
+    observed[LEFT], observed[DUE], observed[WEIGHT] = state.closing[at] - state.owner[c], state.due[at], state.weight[at]
+    observed[READY], observed[RELEASE] = state.ready[row, job], state.release[at]
+    observed[FOLLOWING] = observed[QUEUE] = 0
     if state.owner[c] + 1 == state.closing[at]:
         return
     least, queue = np.int64(2**62), np.int64(2**62)
     for choice in range(state.begin[o + 1], state.end[o + 1]):
         other = state.choices_start[instance] + choice
         least, queue = min(least, state.duration[other]), min(queue, work[state.machine[other]])
-    seen[FOLLOWING], seen[QUEUE] = least, queue
+    observed[FOLLOWING], observed[QUEUE] = least, queue

@@ -1,9 +1,9 @@
 """The environment of Tassel, Gebser and Schekotihin (ICAPS 2023): a constraint model in which time jumps between decisions.
 
-Every operation is an interval with a lower bound of its start; precedences hold within jobs, no two intervals of a machine
-overlap. The clock stands at the smallest bound of the jobs' next operations. What can start then are the legal actions,
-besides waiting, which raises these bounds to the next time at which something else can start. Steps that are no decision are
-played within the step before (transitions.py).
+Every operation is an interval with a lower bound of its start; precedences hold within jobs, and no two intervals of a machine
+overlap. The present time is the smallest bound of the jobs' next operations. Legal actions are the operations that can start
+then, and waiting, which raises their bounds to the next time at which another operation can start. Steps without a choice are
+made within the step before (transitions.py).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _WINDOW = 5  # operations of each job that are observed, as in the paper
 class IntervalEnvironment(Environment):
     """A pool of partly fixed interval models, for the makespan without choices of machines.
 
-    An action is a job, whose next operation starts now, or the number of jobs, for waiting; at most `width` are listed,
-    jobs that can end last before others, then waiting. The reward of a step is minus the growth of the latest end that the bounds
-    allow, the base minus the first such end.
+    An action is a job, whose next operation starts now, or the number of jobs, for waiting. At most `width` actions are listed:
+    jobs in descending order of their earliest possible ends, then waiting. The estimate is the makespan that the lower bounds of
+    the starts imply. The reward of a step is minus the growth of the estimate; the base value is minus the first estimate.
     """
 
     def __init__(self, instances: Sequence[JobShopInstance], rows: int, width: int = 129) -> None:
@@ -44,22 +44,35 @@ class IntervalEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are minus the longest job's end."""
+        """Return the base values: minus the first estimates, the ends of the longest jobs."""
         bases = np.empty(len(rows))
         reset_rows(self.state, rows, which, bases)
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What each listed action is; slot k belongs to `actions`. Empty slots are 0.
+        """Return the data of each listed action; empty slots, and all but the first three arrays for waiting, are 0.
 
-        action: int32 [R, K]; mask, waiting: bool [R, K], whether there is one, and whether it is to wait, of which the rest is 0.
-        there: bool [R, K, 5], a window of the job: the operation fixed last, the next one, and three more, where there are.
-        fixed: bool [R, K, 5]; start: int64, its start or the lower bound of it, less the time; duration: int64; machine: int32.
-        work: int64 [R, K, 5], durations of what the operation's machine has still to start.
-        end: int64 [R, K], the least time to the job's end; left: int64, its operations that are not fixed.
-        soon: int64 [R, K], how soon something else can start on the machine of the next operation (2**62: nothing will).
-        time, pause: int64 [R], and how long a wait would be (0: nothing else comes); estimate: float64 [R], the latest end.
-        remaining: int32 [R], operations that are not fixed; unit: float64 [R], the instance's mean duration.
+        The window of a job is its operation fixed last, the next one, and three more.
+
+        Returns:
+            action: int32 [R, K], the listed actions, -1 in empty slots.
+            mask: bool [R, K], whether the slot holds an action.
+            waiting: bool [R, K], whether the action is waiting.
+            there: bool [R, K, 5], which operations of the window exist.
+            fixed: bool [R, K, 5], which of them are fixed.
+            start: int64 [R, K, 5], their starts or lower bounds of them, minus the present time.
+            duration: int64 [R, K, 5], their durations.
+            machine: int32 [R, K, 5], their machines.
+            work: int64 [R, K, 5], the sum of the durations of all operations that these machines have still to start.
+            end: int64 [R, K], the least time until the job's end.
+            left: int64 [R, K], operations of the job that are not fixed.
+            soon: int64 [R, K], the time until another operation can start on the machine of the job's next operation; 2**62 if
+                there is none.
+            time: int64 [R], the present time.
+            pause: int64 [R], how long a wait would take; 0 if no other job can start later.
+            estimate: float64 [R], the makespan that the bounds imply.
+            remaining: int32 [R], operations that are not fixed.
+            unit: float64 [R], the instance's mean duration.
         """
         state = self.state
         instance = state.instance[rows]
@@ -99,7 +112,7 @@ class IntervalEnvironment(Environment):
         }
 
     def solution(self, row: int) -> Schedule:
-        """The schedule of a row. Raises UsageError while operations are not fixed."""
+        """Return the schedule of a row. Raises UsageError while operations are not fixed."""
         at = int(self._checked(row)[0])
         instance = self.instances[int(self.state.instance[at])]
         if self.state.left[at]:
@@ -108,7 +121,7 @@ class IntervalEnvironment(Environment):
 
 
 def _pool(instances: list[JobShopInstance], rows: int) -> State:
-    """The pool over `instances`; the rows are for `reset`."""
+    """Return the pool of `instances`; the rows are initialised by `reset`."""
 
     def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
         return np.concatenate(parts).astype(dtype)
@@ -146,7 +159,7 @@ def _pool(instances: list[JobShopInstance], rows: int) -> State:
 
 
 def _earliest(instance: JobShopInstance) -> NDArray[np.int64]:
-    """When each operation could start if its job never waited."""
+    """Return when each operation could start if its job never waited, int64 [O]."""
     end = np.cumsum(instance.choice_duration, dtype=np.int64)
     before = end - instance.choice_duration
     return np.asarray(before - before[instance.first[:-1]][instance.job] + instance.release[instance.job])

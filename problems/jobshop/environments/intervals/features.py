@@ -1,4 +1,4 @@
-"""What a network sees of a partly fixed interval model: the jobs that can start now, and waiting."""
+"""Features of a partly fixed interval model: the jobs that can start now, and waiting."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from corl.tokens import Tokens
 __all__ = ["COLUMNS", "TOKENS", "intervals", "observe"]
 
 COLUMNS = ("job", "first", "next", "end", "soon")
-"""What `observe` fills of each listed job: its number, its first and its next operation, the span to its end, and how soon
-something else can want its machine (NEVER: nothing will)."""
+"""The columns that `observe` fills for each listed job: its number, its first and its next operation, the least time until its
+end, and the time until another operation can start on the machine of its next one (NEVER if there is none)."""
 JOB, FIRST, NEXT, END, SOON = range(len(COLUMNS))
 
 TOKENS = 32
-"""F: features of a token: five of each operation in the window, those of `_columns`, and the last of the clock."""
+"""F: features of a token: five for each operation of the window, those of `_columns`, and one that marks the clock's token."""
 _REMAINING, _CLOCK = 0, TOKENS - 1
-"""Features of the token of the clock."""
+"""Features of the token of the clock, which describes the state as a whole."""
 
 
 def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of IntervalEnvironment's listed actions and one of the clock. The unit is about what the estimate has to grow.
+    """Return K tokens for IntervalEnvironment's listed actions and one for the clock.
 
-    Times are in mean durations, on a logarithmic scale; work is in shares of the time that is left by the bounds. Raises
-    UsageError for another environment's observations.
+    The scale of the values approximates the further growth of the estimate. Times are in mean durations, on a logarithmic scale;
+    work is in shares of the time from now to the estimate. Raises UsageError for observations of another environment.
     """
     if "pause" not in observation:
         raise UsageError("the features intervals are of the environment intervals; accepted: its observations")
@@ -59,17 +59,17 @@ def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     return Tokens(x, present, None, observation["unit"] * np.sqrt(1.0 + remaining))
 
 
-def _columns(seen: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], span: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """[R, K] (or what broadcasts to it) for each feature; `unit` and `span`, the time left by the bounds, are [R, 1]."""
-    job = ~seen["waiting"]
-    contested = job & (seen["soon"] < NEVER)
-    pause = np.broadcast_to(seen["pause"][:, None], job.shape)
+def _columns(observed: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], span: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """Return [R, K] (or an array that broadcasts to it) for each feature; `unit` and `span`, the time to the end, are [R, 1]."""
+    job = ~observed["waiting"]
+    contested = job & (observed["soon"] < NEVER)
+    pause = np.broadcast_to(observed["pause"][:, None], job.shape)
     return [
-        seen["waiting"],
-        np.where(job, seen["end"] / span, 0.0),
-        np.log1p(seen["left"]) / 4.0,
+        observed["waiting"],
+        np.where(job, observed["end"] / span, 0.0),
+        np.log1p(observed["left"]) / 4.0,
         contested,
-        signed_log(np.where(contested, seen["soon"] - seen["duration"][:, :, 1], 0), unit),
+        signed_log(np.where(contested, observed["soon"] - observed["duration"][:, :, 1], 0), unit),
         signed_log(np.where(job, 0, pause), unit),
     ]
 
@@ -91,6 +91,6 @@ def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
                 other = state.members[base + c]
                 if other != i and other >= state.next[row, state.job[base + other]]:
                     soon = min(soon, state.start[row, other] - now)
-            seen = out[k, slot]
-            seen[JOB], seen[FIRST], seen[NEXT] = job, state.opening[state.jobs_start[instance] + job], i
-            seen[END], seen[SOON] = job_end(state, row, job) - now, soon
+            observed = out[k, slot]
+            observed[JOB], observed[FIRST], observed[NEXT] = job, state.opening[state.jobs_start[instance] + job], i
+            observed[END], observed[SOON] = job_end(state, row, job) - now, soon

@@ -2,10 +2,10 @@
 
 After Tassel, Gebser and Schekotihin (ICAPS 2023).
 
-Not every step of theirs is a decision. A job that can start now and end before anything else can start on its machine may as
-well start: every schedule in which it does not can be changed into one that is no worse, so a step plays it itself. Waiting is
-legal only where each job that can start now would keep a later one from its machine. What remains are the decisions of active
-schedules, among which is an optimal one.
+Not every step of theirs is a decision. If an operation can start now and end before any other can start on its machine, it is
+started within the step before: every schedule in which it starts later can be changed into one that is no worse. Waiting is
+legal only if each operation that can start now would delay one that can start later on its machine. The remaining decisions are
+those of active schedules, which include an optimal one.
 """
 
 from __future__ import annotations
@@ -22,47 +22,50 @@ from corl.jit import kernel
 from corl.kernels.copy import copy_between_rows
 from corl.kernels.sorted_lists import insert_sorted
 
-__all__ = ["NEVER", "State", "clock", "clocks", "copy_row", "job_end", "reset_rows", "rivals"]
+__all__ = ["NEVER", "State", "clock", "clocks", "copy_row", "job_end", "reset_rows", "conflicts"]
 
 NEVER = 2**62
 
 
 class State(NamedTuple):
-    """The pool. I instances of J jobs, M machines, O operations each (at most); R rows.
+    """A pool of R states of I instances with at most J jobs, M machines and O operations each.
 
-    Jobs, machines and operations are numbered within their instance; its `jobs_start`, `machines_start` and
-    `operations_start` say where they begin in the arrays that hold those of all instances.
+    Jobs, machines and operations are numbered within their instance. Arrays "of all jobs" (machines, operations) hold those of
+    all instances, one instance after the other, from the offsets `jobs_start` (`machines_start`, `operations_start`) on.
     """
 
     jobs: NDArray[np.int64]
-    """[I]"""
+    """[I] number of jobs."""
     machines: NDArray[np.int64]
-    """[I]"""
+    """[I] number of machines."""
     operations: NDArray[np.int64]
-    """[I]"""
+    """[I] number of operations."""
     unit: NDArray[np.float64]
     """[I] the mean duration of the operations, above 0."""
     jobs_start: NDArray[np.int64]
+    """[I] offset of the instance's jobs."""
     machines_start: NDArray[np.int64]
+    """[I] offset of the instance's machines."""
     operations_start: NDArray[np.int64]
+    """[I] offset of the instance's operations."""
     opening: NDArray[np.int32]
-    """Of each job, its first operation."""
+    """[all jobs] the first operation."""
     closing: NDArray[np.int32]
-    """Of each job, one past its last operation."""
+    """[all jobs] one past the last operation."""
     low: NDArray[np.int64]
-    """Of each operation, the earliest start before any decision."""
+    """[all operations] the earliest start before any decision."""
     job: NDArray[np.int32]
-    """Of each operation."""
+    """[all operations] the job."""
     machine: NDArray[np.int32]
-    """Of each operation."""
+    """[all operations] the machine."""
     duration: NDArray[np.int64]
-    """Of each operation."""
+    """[all operations] the duration."""
     begin: NDArray[np.int32]
-    """Of each machine, where its operations begin in `members`, counted from the instance's `operations_start`."""
+    """[all machines] the offset of the machine's operations in the instance's part of `members`."""
     end: NDArray[np.int32]
-    """Of each machine, where they end."""
+    """[all machines] one past the last of them."""
     members: NDArray[np.int32]
-    """The operations of each machine."""
+    """[all operations] the operations of an instance, grouped by machine."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     left: NDArray[np.int32]
@@ -70,37 +73,37 @@ class State(NamedTuple):
     waits: NDArray[np.bool_]
     """[R] whether waiting is legal."""
     work: NDArray[np.int64]
-    """[R, M] durations of what each machine has still to start."""
+    """[R, M] the sum of the durations of the operations that the machine has still to start."""
     estimate: NDArray[np.float64]
-    """[R] the latest end that the bounds allow: a lower bound of the makespan that ends as the makespan."""
+    """[R] the makespan that the bounds imply: a lower bound, and at the end the makespan."""
     next: NDArray[np.int32]
-    """[R, J] each job's first operation that is not fixed; `closing` where it is done."""
+    """[R, J] the first operation of each job that is not fixed; `closing` if all are."""
     start: NDArray[np.int64]
-    """[R, O] starts of what is fixed, lower bounds of the others' starts."""
+    """[R, O] starts of the fixed operations, lower bounds of the starts of the others."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the first state of instances[i] with a decision; bases[i] becomes minus its estimate."""
+    """Make rows[i] the first state of instances[i] that has a decision; bases[i] becomes minus its estimate."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
         first_operation, first_job = state.operations_start[instance], state.jobs_start[instance]
         state.instance[row], state.left[row] = instance, state.operations[instance]
-        for m in range(state.machines[instance]):  # not slices: numba would compile the text of an error message with them
+        for m in range(state.machines[instance]):  # no slice: numba would compile the text of its error message
             state.work[row, m] = 0
         for o in range(state.operations[instance]):
             state.start[row, o] = state.low[first_operation + o]
             state.work[row, state.machine[first_operation + o]] += state.duration[first_operation + o]
         for j in range(state.jobs[instance]):
             state.next[row, j] = state.opening[first_job + j]
-        _settle(state, row)
-        state.estimate[row] = _latest(state, row)
+        _fix_forced(state, row)
+        state.estimate[row] = _latest_end(state, row)
         bases[i] = -state.estimate[row]
 
 
 @kernel
-def _latest(state: Any, row: Any) -> Any:
-    """The latest end of a job that the bounds allow."""
+def _latest_end(state: Any, row: Any) -> Any:
+    """Return the makespan that the lower bounds of the starts imply."""
     instance = state.instance[row]
     latest = 0
     for j in range(state.jobs[instance]):
@@ -110,7 +113,7 @@ def _latest(state: Any, row: Any) -> Any:
 
 @kernel
 def clocks(state: Any, rows: Any, out: Any) -> None:
-    """Into out [R, 2]: of each row the time, and the next at which another job can start; the end and NEVER once it is over."""
+    """Write `clock` of each of `rows` to out [R, 2]; after the end of an episode, the makespan and NEVER."""
     for i in range(len(rows)):
         if state.left[rows[i]]:
             out[i, 0], out[i, 1] = clock(state, rows[i])
@@ -120,23 +123,23 @@ def clocks(state: Any, rows: Any, out: Any) -> None:
 
 @kernel
 def clock(state: Any, row: Any) -> Any:
-    """(the smallest, the second smallest different) start of the jobs' next operations; 2**62 where there is none."""
+    """Return the present time (the smallest start of the jobs' next operations), and the next larger one; NEVER without one."""
     instance = state.instance[row]
-    now, then = NEVER, NEVER
+    now, next_time = NEVER, NEVER
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
         if i < state.closing[state.jobs_start[instance] + j]:
             at = state.start[row, i]
             if at < now:
-                now, then = at, now
-            elif now < at < then:
-                then = at
-    return now, then
+                now, next_time = at, now
+            elif now < at < next_time:
+                next_time = at
+    return now, next_time
 
 
 @kernel(borrow=True)
 def copy_row(state: Any, src: Any, dst: Any) -> None:
-    """Make row `dst` the same as row `src`."""
+    """Copy row `src` to row `dst`."""
     instance = state.instance[src]
     state.instance[dst], state.left[dst], state.estimate[dst] = instance, state.left[src], state.estimate[src]
     state.waits[dst] = state.waits[src]
@@ -147,13 +150,15 @@ def copy_row(state: Any, src: Any, dst: Any) -> None:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Fix the next operation of a job at the present time, or (action J) wait, then what may as well start; the reward is minus
-    what the estimate grows by."""
+    """Fix the next operation of a job at the present time, or (action J) wait; then make all steps without a choice.
+
+    The reward is minus the growth of the estimate; NaN for an illegal action, without an effect.
+    """
     instance = state.instance[src]
     jobs = state.jobs[instance]
     if action < 0 or action > jobs or state.left[src] == 0:
         return math.nan
-    now, then = clock(state, src)
+    now, next_time = clock(state, src)
     if action == jobs:
         if not state.waits[src]:
             return math.nan
@@ -164,20 +169,20 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if src != dst:
         copy_row(state, src, dst)
     if action == jobs:
-        _wait(state, dst, now, then)
+        _wait(state, dst, now, next_time)
     else:
         _fix(state, dst, action)
-    _settle(state, dst)
+    _fix_forced(state, dst)
     before = state.estimate[dst]
-    state.estimate[dst] = _latest(state, dst)
+    state.estimate[dst] = _latest_end(state, dst)
     return before - state.estimate[dst]
 
 
 @kernel
-def _settle(state: Any, row: Any) -> None:
-    """Fix what may as well start now, until there is a decision or everything is fixed; then note whether waiting is legal."""
+def _fix_forced(state: Any, row: Any) -> None:
+    """Make steps without a choice until there is a decision or all operations are fixed; then record whether waiting is legal."""
     while state.left[row] > 0:
-        job, waits = _survey(state, row)
+        job, waits = _forced_job(state, row)
         if job < 0:
             state.waits[row] = waits
             return
@@ -185,15 +190,15 @@ def _settle(state: Any, row: Any) -> None:
 
 
 @kernel
-def _survey(state: Any, row: Any) -> Any:
-    """(a job that may as well start now, -1: none, whether every job that can start now would keep a later one waiting)."""
+def _forced_job(state: Any, row: Any) -> Any:
+    """Return a job whose next operation can start without a choice, or -1, and whether waiting is legal (valid with -1)."""
     instance = state.instance[row]
-    now, then = clock(state, row)
-    waits = then < NEVER
+    now, next_time = clock(state, row)
+    waits = next_time < NEVER
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
         if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
-            rival, later = rivals(state, row, i, now)
+            rival, later = conflicts(state, row, i, now)
             if not rival:
                 return j, False
             waits = waits and later
@@ -201,8 +206,9 @@ def _survey(state: Any, row: Any) -> Any:
 
 
 @kernel
-def rivals(state: Any, row: Any, i: Any, now: Any) -> Any:
-    """Whether something else can start on i's machine before i, started now, would end; and whether such a thing comes later."""
+def conflicts(state: Any, row: Any, i: Any, now: Any) -> Any:
+    """Return whether another operation can start on the machine of i before i, started now, would end; and whether one can that
+    cannot start now."""
     instance = state.instance[row]
     base = state.operations_start[instance]
     m, end = state.machines_start[instance] + state.machine[base + i], now + state.duration[base + i]
@@ -220,7 +226,7 @@ def rivals(state: Any, row: Any, i: Any, now: Any) -> Any:
 
 @kernel
 def _fix(state: Any, row: Any, job: Any) -> None:
-    """Fix a job's next operation at its bound: what else its machine has to do starts when it ends, at the earliest."""
+    """Fix a job's next operation at its bound; the other operations of its machine cannot start before it ends."""
     instance, i = state.instance[row], state.next[row, job]
     base = state.operations_start[instance]
     m = state.machines_start[instance] + state.machine[base + i]
@@ -231,12 +237,12 @@ def _fix(state: Any, row: Any, job: Any) -> None:
     for k in range(state.begin[m], state.end[m]):
         other = state.members[base + k]
         if other >= state.next[row, state.job[base + other]]:
-            _raise(state, row, other, end)
+            _raise_bound(state, row, other, end)
 
 
 @kernel
-def _raise(state: Any, row: Any, operation: Any, bound: Any) -> None:
-    """Raise the bound of an operation, and of those behind it in its job as far as they follow from it."""
+def _raise_bound(state: Any, row: Any, operation: Any, bound: Any) -> None:
+    """Raise the bound of an operation, and those of the later ones of its job as far as that implies."""
     instance = state.instance[row]
     base = state.operations_start[instance]
     closing = state.closing[state.jobs_start[instance] + state.job[base + operation]]
@@ -247,18 +253,18 @@ def _raise(state: Any, row: Any, operation: Any, bound: Any) -> None:
 
 
 @kernel
-def _wait(state: Any, row: Any, now: Any, then: Any) -> None:
-    """Nothing starts at `now`: what could, can at `then`."""
+def _wait(state: Any, row: Any, now: Any, next_time: Any) -> None:
+    """Raise the bounds of the operations that can start at `now` to `next_time`."""
     instance = state.instance[row]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
         if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
-            _raise(state, row, i, then)
+            _raise_bound(state, row, i, next_time)
 
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """The jobs that can start at the present time, those that can end last before others, by number; then waiting."""
+    """List the jobs that can start now in descending order of their earliest possible ends, ties by number; then waiting."""
     instance = state.instance[row]
     if state.left[row] == 0:
         return 0
@@ -277,6 +283,6 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel(inline=True)
 def job_end(state: Any, row: Any, job: Any) -> Any:
-    """When a job can end by the bounds."""
+    """Return the earliest end of a job that the bounds allow."""
     last = state.closing[state.jobs_start[state.instance[row]] + job] - 1
     return state.start[row, last] + state.duration[state.operations_start[state.instance[row]] + last]

@@ -1,1 +1,1 @@
-"""Knapsacks with one capacity without the items that are certain."""
+"""The environment `core`: knapsacks with one capacity, reduced to the items that are not certain."""

@@ -1,4 +1,4 @@
-"""Filling knapsacks with one capacity from the items that are certain on, as a Markov decision process."""
+"""Filling knapsacks with one capacity, of which the certain items are taken already, as a Markov decision process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.problems.knapsack.environment import KnapsackEnvironment, density
-from corl.problems.knapsack.environments.core.features import Outlook, observe
+from corl.problems.knapsack.environments.core.features import CoreLookahead, observe
 from corl.problems.knapsack.environments.core.relaxation import certain
 from corl.problems.knapsack.instance import KnapsackInstance
 from corl.problems.knapsack.transitions import take_rows
@@ -20,9 +20,9 @@ __all__ = ["CoreEnvironment", "core_of"]
 
 
 class CoreEnvironment(KnapsackEnvironment):
-    """Knapsacks with one capacity that hold, from the start, all items which every solution better than a known one has.
+    """Knapsacks with one capacity that contain, from the start, every item that belongs to all solutions better than a known one.
 
-    What is left to decide is the core (relaxation.py). Raises UsageError for several capacities.
+    Only the core is left to decide (relaxation.py). Raises UsageError for several capacities.
     """
 
     def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 24) -> None:
@@ -33,7 +33,7 @@ class CoreEnvironment(KnapsackEnvironment):
         super().__init__(instances, rows, width)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The bases are what the certain items are worth."""
+        """Return the base values: the values of the certain items."""
         super()._reset(rows, which, keys)
         taken = [self._certain[number] for number in which.tolist()]
         ends = np.cumsum([len(items) for items in taken])
@@ -42,14 +42,19 @@ class CoreEnvironment(KnapsackEnvironment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What KnapsackEnvironment has, and the arrays of features.Outlook."""
-        seen = Outlook.empty(len(rows), self.width)
-        observe(self.state, rows, actions, seen)
-        return super()._observe(rows, actions) | seen._asdict()
+        """Return the arrays of KnapsackEnvironment, and those of features.CoreLookahead."""
+        lookahead = CoreLookahead.empty(len(rows), self.width)
+        observe(self.state, rows, actions, lookahead)
+        return super()._observe(rows, actions) | lookahead._asdict()
 
 
 def core_of(instance: KnapsackInstance) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """bool [n], which items every solution better than a known one has, and the known one. For one capacity."""
+    """Return the certain items and a known solution of an instance with one capacity.
+
+    Returns:
+        certain: bool [n], the items that belong to every solution better than the known one.
+        known: bool [n], the items of the known solution.
+    """
     limit, weights = instance.capacities[0] * (1.0 + 0.5 * LIMIT), instance.weights[0]
     order = np.argsort(-density(instance), kind="stable")
     order = order[weights[order] <= limit]

@@ -1,4 +1,4 @@
-"""What a network sees of a partly filled knapsack with one capacity: what the linear relaxation and greedy fillings say."""
+"""Features of a partly filled knapsack with one capacity, from the linear relaxation and greedy fillings."""
 
 from __future__ import annotations
 
@@ -13,46 +13,47 @@ from corl.jit import kernel
 from corl.problems.knapsack.environments.core.relaxation import NONE, break_item, filling, relaxation
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "Outlook", "core", "observe"]
+__all__ = ["TOKENS", "CoreLookahead", "core", "observe"]
 
 TOKENS = 21
-"""F: features of a token, of an item and then of the sack."""
+"""F: features of a token, first those of an item and then those of the sack."""
 _SACK, _REMAINING, _SHORT, _GAP = range(TOKENS - 4, TOKENS)
 
 
-class Outlook(NamedTuple):
-    """Of R states with K listed items; values in the instance's units, 0 in empty slots."""
+class CoreLookahead(NamedTuple):
+    """Bounds and greedy fillings for R states with K listed items; values are in the instance's units, 0 in empty slots."""
 
     bound: NDArray[np.float64]
-    """[R] the linear relaxation of what is left."""
+    """[R] the value of the linear relaxation of the remaining knapsack."""
     best: NDArray[np.float64]
-    """[R] the best of the fillings below."""
+    """[R] the largest value in `fillings`."""
     price: NDArray[np.float64]
-    """[R] the density of the break item, 0 where all that fits alone fits together."""
+    """[R] the density of the break item; 0 if all items that fit also fit together."""
     gap: NDArray[np.float64]
-    """[R] the capacity that the items before the break item leave."""
+    """[R] the capacity that remains after the items before the break item."""
     place: NDArray[np.int32]
-    """[R] how many items are before the break item."""
+    """[R] the number of items before the break item."""
     bounds: NDArray[np.float64]
-    """[R, K, 2] the linear relaxation without and with each listed item."""
+    """[R, K, 2] the value of the linear relaxation without and with each listed item."""
     fillings: NDArray[np.float64]
-    """[R, K, 2] what the greedy filling by density is worth, likewise."""
+    """[R, K, 2] the value of the greedy filling by density, without and with each listed item."""
 
     @classmethod
-    def empty(cls, rows: int, width: int) -> Outlook:
-        """For so many rows, nothing in them yet."""
+    def empty(cls, rows: int, width: int) -> CoreLookahead:
+        """Return zeros for `rows` states with `width` listed items."""
         one, each = (np.zeros(rows) for _ in range(4)), (np.zeros((rows, width, 2)) for _ in range(2))
         bound, best, price, gap = one
         return cls(bound, best, price, gap, np.zeros(rows, np.int32), *each)
 
 
 def core(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """K tokens of the listed items and one of the sack, of CoreEnvironment's observations. The unit is the bound.
+    """Return K tokens for the listed items and one for the sack, from the observations of CoreEnvironment.
 
-    Of an item, without and with it: what the relaxation and the greedy filling fall short of the bound, on the scale of the best
-    filling's shortfall and of the mean value; what its greedy filling falls short of the best one. Its reduced value, its weight
-    beside what is left and beside the gap that the break item leaves, its place beside the break item. Changing the unit of
-    values or of weights changes nothing. Raises UsageError for other observations.
+    Features of an item: its reduced value; its weight relative to the unused capacity and to the gap that the break item leaves;
+    its position relative to the break item. And twice, without and with the item: by how much the relaxation and the greedy
+    filling fall short of the bound, on the scale of the best filling's shortfall and of the mean value; by how much its greedy
+    filling falls short of the best one. The unit of values is the bound: changing the unit of values or weights changes nothing.
+    Raises UsageError for other observations.
     """
     if "fillings" not in observation:
         raise UsageError("the features 'core' are for the environment 'core'; accepted for others: 'items'")
@@ -79,13 +80,20 @@ def core(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x[:, slots, _SACK] = 1.0
     x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
     x[:, slots, _SHORT], x[:, slots, _GAP] = np.log(short / mean)[:, 0], np.minimum(gap / heavy, 10.0)[:, 0]
-    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
-    return Tokens(x, there, None, np.maximum(observation["bound"], 1e-300))
+    token_mask = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    return Tokens(x, token_mask, None, np.maximum(observation["bound"], 1e-300))
 
 
 @kernel
-def observe(state: Any, rows: Any, actions: Any, seen: Any) -> None:
-    """Fill `seen`, an Outlook, for `rows` of a pool of knapsacks with one capacity, whose `actions` [R, K] are listed."""
+def observe(state: Any, rows: Any, actions: Any, lookahead: Any) -> None:
+    """Compute the lookahead of knapsacks with one capacity, in place.
+
+    Args:
+        state: The pool.
+        rows: int64 [R].
+        actions: int32 [R, K], the listed items; -1 after the last.
+        lookahead: A CoreLookahead of zeros, which is filled.
+    """
     most = state.open.shape[1]
     values, weights = np.empty(most), np.empty(most)
     for r in range(len(rows)):
@@ -97,15 +105,15 @@ def observe(state: Any, rows: Any, actions: Any, seen: Any) -> None:
             values[i] = state.values[first + state.open[row, i]]
             weights[i] = state.weights[weights_start + state.open[row, i]]
         place, gap = break_item(values, weights, count, left)
-        seen.place[r], seen.gap[r] = place, gap
-        seen.price[r] = values[place] / weights[place] if place < count else 0.0
-        seen.bound[r] = relaxation(values, weights, count, left, NONE)
+        lookahead.place[r], lookahead.gap[r] = place, gap
+        lookahead.price[r] = values[place] / weights[place] if place < count else 0.0
+        lookahead.bound[r] = relaxation(values, weights, count, left, NONE)
         best = filling(values, weights, count, left, NONE)
         for i in range(min(count, actions.shape[1])):
             after = left - weights[i]
-            seen.bounds[r, i, 0] = relaxation(values, weights, count, left, i)
-            seen.bounds[r, i, 1] = values[i] + relaxation(values, weights, count, after, i)
-            seen.fillings[r, i, 0] = filling(values, weights, count, left, i)
-            seen.fillings[r, i, 1] = values[i] + filling(values, weights, count, after, i)
-            best = max(best, max(seen.fillings[r, i, 0], seen.fillings[r, i, 1]))
-        seen.best[r] = best
+            lookahead.bounds[r, i, 0] = relaxation(values, weights, count, left, i)
+            lookahead.bounds[r, i, 1] = values[i] + relaxation(values, weights, count, after, i)
+            lookahead.fillings[r, i, 0] = filling(values, weights, count, left, i)
+            lookahead.fillings[r, i, 1] = values[i] + filling(values, weights, count, after, i)
+            best = max(best, max(lookahead.fillings[r, i, 0], lookahead.fillings[r, i, 1]))
+        lookahead.best[r] = best

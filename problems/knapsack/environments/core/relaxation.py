@@ -1,9 +1,8 @@
-"""The core of a knapsack with one capacity: which items are certain, and what the linear relaxation and greedy fillings say of
-the others.
+"""The core of a knapsack with one capacity: certain items, and the linear relaxation and greedy fillings of the others.
 
 E. Balas and E. Zemel, An algorithm for large zero-one knapsack problems, Operations Research 28, 1980: only items whose density
-is near the break item's are uncertain. Those certain are found as G. Ingargiola and J. Korsh do (Management Science 20, 1973):
-an item is in every better solution than a known one where the relaxation without it is worth no more.
+is near the break item's are uncertain. Certain items are found as by G. Ingargiola and J. Korsh (Management Science 20, 1973):
+if the relaxation without an item is not better than a known solution, every better solution contains the item.
 """
 
 from __future__ import annotations
@@ -14,14 +13,22 @@ from corl.jit import kernel
 
 __all__ = ["NONE", "break_item", "certain", "filling", "relaxation"]
 
-_AROUND = 30  # items on either side of the break item that greedy fillings force in or out, for a known solution
+_AROUND = 30  # items on either side of the break item that are forced in or out for the best known greedy filling
 NONE = -1
-"""No item, where one may be left out."""
+"""The argument `without` if no item is excluded."""
 
 
 @kernel
 def filling(values: Any, weights: Any, count: Any, left: Any, without: Any) -> Any:
-    """What the items 0..count-1 but one are worth that are taken if each that fits is, in their order."""
+    """Return the value of the greedy filling: each item that fits is taken, in the given order.
+
+    Args:
+        values: float64 [k].
+        weights: float64 [k].
+        count: Only the items 0..count-1 are considered.
+        left: The capacity.
+        without: An item to exclude, or NONE.
+    """
     total = 0.0
     for i in range(count):
         if weights[i] <= left and i != without:
@@ -32,7 +39,15 @@ def filling(values: Any, weights: Any, count: Any, left: Any, without: Any) -> A
 
 @kernel
 def relaxation(values: Any, weights: Any, count: Any, left: Any, without: Any) -> Any:
-    """What the items 0..count-1 but one are worth in their order if the last one is taken as far as it fits."""
+    """Return the value of the linear relaxation, of items by decreasing density: the last item is taken fractionally.
+
+    Args:
+        values: float64 [k].
+        weights: float64 [k].
+        count: Only the items 0..count-1 are considered.
+        left: The capacity.
+        without: An item to exclude, or NONE.
+    """
     total = 0.0
     for i in range(count):
         if i == without:
@@ -46,7 +61,14 @@ def relaxation(values: Any, weights: Any, count: Any, left: Any, without: Any) -
 
 @kernel
 def break_item(values: Any, weights: Any, count: Any, left: Any) -> Any:
-    """How many items fit together in their order, and what they leave."""
+    """Return the index of the break item, the first that does not fit with all before it, and the capacity before it.
+
+    Args:
+        values: float64 [k].
+        weights: float64 [k].
+        count: Only the items 0..count-1 are considered; `count` is returned if all of them fit together.
+        left: The capacity.
+    """
     for i in range(count):
         if weights[i] > left:
             return i, left
@@ -56,9 +78,14 @@ def break_item(values: Any, weights: Any, count: Any, left: Any) -> Any:
 
 @kernel
 def certain(values: Any, weights: Any, capacity: Any, taken: Any, known: Any) -> None:
-    """Mark in `taken` [n] items that every solution better than a known one has, and in `known` [n] those of the known one.
+    """Find the items that belong to every solution better than a known one.
 
-    values, weights: float64 [n], those that fit alone, the densest first.
+    Args:
+        values: float64 [n], of items that fit alone, by decreasing density.
+        weights: float64 [n].
+        capacity: The capacity.
+        taken: bool [n], written in place: the certain items.
+        known: bool [n], written in place: the items of the known solution.
     """
     n = len(values)
     place, _ = break_item(values, weights, n, capacity)

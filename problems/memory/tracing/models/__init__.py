@@ -1,4 +1,4 @@
-"""Models that `corl trace` knows by name: written out here with their published sizes, on the meta device, without weights."""
+"""Models that `corl trace` knows by name, with their published sizes, on the meta device, without weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["MODELS", "SHIPPED", "build"]
 class _Model(NamedTuple):
     file: str
     of: str
-    """The class in that file."""
+    """The name of the class in that file."""
     inputs: Callable[[int], list[tuple[str, tuple[int, ...]]]]
     """Batch size -> (kind, shape) of each input; kind: float, or integers (tokens, indices)."""
     about: str
@@ -47,11 +47,11 @@ MODELS: dict[str, _Model] = {
 }
 
 SHIPPED: Mapping[str, tuple[int, ...]] = dict.fromkeys(MODELS, (1, 8)) | {"alexnet": (1, 32), "unet": (1, 4)}
-"""Model -> the batch sizes that are shipped as instances."""
+"""Model -> the batch sizes of the shipped instances."""
 
 
 def build(name: str, batch: int) -> tuple[Any, list[Any]]:
-    """The model of that name in evaluation mode and inputs for it, all on the meta device."""
+    """Return the model with that name in evaluation mode, and its inputs, all on the meta device."""
     import importlib
 
     import torch

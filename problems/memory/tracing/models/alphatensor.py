@@ -1,9 +1,10 @@
-"""AlphaTensor's network (Fawzi et al. 2022, "Discovering faster matrix multiplication algorithms with reinforcement learning",
-supplementary information): a torso that attends over pairs of the three grids on which the tensor is projected, a policy head
-that tells the tokens of an action one after another, a value head.
+"""AlphaTensor's network, from the supplementary information of Fawzi et al. 2022, "Discovering faster matrix multiplication
+algorithms with reinforcement learning".
 
-The program is a pass as in training: all tokens of a known action at once, each seeing those before it. How the 3 S numbers of an
-action are cut into tokens is ours: twelve of four numbers, each one of -2 ... 2.
+A torso attends over pairs of the three grids onto which the tensor is projected; a policy head predicts the tokens of an action
+one after another; and there is a value head. The program is a forward pass as in training: all tokens of a known action at once,
+each attending to those before it. The division of the 3 S numbers of an action into tokens is ours: twelve of four numbers, each
+one of -2 ... 2.
 """
 
 from __future__ import annotations
@@ -50,22 +51,22 @@ class _AttentiveModes(nn.Module):
 
 
 class _Decoder(nn.Module):
-    """A layer of the policy head: the tokens attend to those before them, then to the torso's vectors; no dense layers."""
+    """A layer of the policy head: the tokens attend to those before them, then to the torso's vectors; no feed-forward layers."""
 
     def __init__(self, width: int, heads: int, memory: int) -> None:
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.own, self.cross = Attention(width, heads, bias=False), Attention(width, heads, bias=False, memory=memory)
 
-    def forward(self, x: Tensor, bias: Tensor, seen: Tensor) -> Tensor:
+    def forward(self, x: Tensor, bias: Tensor, memory: Tensor) -> Tensor:
         x = self.norm1(x)
         x = self.norm2(x + self.own(x, bias))
-        y: Tensor = x + self.cross(x, memory=seen)
+        y: Tensor = x + self.cross(x, memory=memory)
         return y
 
 
 class _PolicyHead(nn.Module):
-    """Two layers of 32 heads of 64; from the tokens, shifted by one, to the logits of each and the vectors before them."""
+    """Two layers of 32 heads of 64; from the tokens, shifted by one, to the logits of each and the last hidden vectors."""
 
     def __init__(self, tokens: int, words: int, memory: int, layers: int = 2, heads: int = 32, features: int = 64) -> None:
         super().__init__()
@@ -74,18 +75,18 @@ class _PolicyHead(nn.Module):
         self.layers = nn.ModuleList(_Decoder(width, heads, memory) for _ in range(layers))
         self.head = nn.Linear(width, words)
 
-    def forward(self, tokens: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, tokens: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         x = self.word(tokens) + self.position
         bias = causal(x)
         for layer in self.layers:
-            x = layer(x, bias, seen)
+            x = layer(x, bias, memory)
         return self.head(torch.relu(x)), x
 
 
 class AlphaTensor(nn.Module):
     """From the last T tensors of S x S x S, some scalars and an action's tokens to their logits and 8 quantiles of the value.
 
-    Sizes as for 4 x 4 matrices. The tokens are shifted by one: the first stands for the beginning.
+    Sizes as for 4 x 4 matrices. The tokens are shifted by one: the first marks the beginning.
     """
 
     def __init__(
@@ -105,8 +106,8 @@ class AlphaTensor(nn.Module):
         grids = []
         for axis, (scalar, project) in enumerate(zip(self.scalar, self.project)):
             grid = tensors.movedim(1 + (axis + 1) % 3 + 1, 4).movedim(1, 4) if axis else tensors.movedim(1, 4)
-            seen = grid.reshape(batch, size, size, past * size)
-            grids.append(project(torch.cat([seen, scalar(scalars).view(batch, size, size, 1)], 3)))
+            slices = grid.reshape(batch, size, size, past * size)
+            grids.append(project(torch.cat([slices, scalar(scalars).view(batch, size, size, 1)], 3)))
         for block in self.blocks:
             grids = block(grids)
         logits, vectors = self.policy(tokens, torch.stack(grids, 1).flatten(1, 3))

@@ -15,7 +15,7 @@ __all__ = ["T5", "Bert", "Gpt2", "Vit"]
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, scale: float) -> Tensor:
-    """softmax(query key^T scale + bias) value, [B, heads, S, D], with the heads side by side: [B, S, heads D]."""
+    """Return softmax(query key^T scale + bias) value of [B, heads, S, D] with the heads concatenated, [B, S, heads D]."""
     scores = query @ key.transpose(-1, -2)
     scores = scores * scale if scale != 1.0 else scores
     scores = scores if bias is None else scores + bias
@@ -24,7 +24,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, scale
 
 
 def heads_of(x: Tensor, heads: int) -> Tensor:
-    """[B, S, heads D] as [B, heads, S, D]."""
+    """Return [B, S, heads D] reshaped to [B, heads, S, D]."""
     return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
 
 
@@ -32,7 +32,7 @@ class Attention(nn.Module):
     """Multi-head attention with separate projections."""
 
     def __init__(self, width: int, heads: int, bias: bool = True, inner: int = 0, scaled: bool = True, memory: int = 0) -> None:
-        """`memory`: width of what is attended to, where it is another sequence than x; 0: the same."""
+        """`memory`: the width of the sequence that is attended to, if it differs from x; 0: attention within x."""
         super().__init__()
         inner, memory = inner or width, memory or width
         self.heads, self.scale = heads, 1 / math.sqrt(inner // heads) if scaled else 1.0
@@ -95,7 +95,7 @@ class _PreNormLayer(nn.Module):
 
 
 def causal(x: Tensor) -> Tensor:
-    """[S, S], what is added to scores so that no position sees a later one."""
+    """Return the bias of scores, [S, S], that hides later positions from each position."""
     length = x.shape[1]
     return torch.full((length, length), torch.finfo(x.dtype).min, dtype=x.dtype, device=x.device).triu(1)
 
@@ -149,7 +149,7 @@ class _RootMeanSquare(nn.Module):
 
 
 class _T5Layer(nn.Module):
-    """Self-attention, in a decoder attention to the encoder, and two dense layers, each added to what goes in."""
+    """Self-attention, in a decoder cross-attention to the encoder, and two dense layers, each with a residual connection."""
 
     def __init__(self, width: int, heads: int, inner: int, dense: int, decoder: bool) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class _T5Stack(nn.Module):
         self.norm = _RootMeanSquare(width)
 
     def _buckets(self, x: Tensor) -> Tensor:
-        """[S, S], the bucket of each distance (section 2.1): half of 32 exact, the others logarithmic up to 128."""
+        """Return the bucket of each distance, [S, S] (section 2.1): half of 32 exact, the others logarithmic up to 128."""
         place = torch.arange(x.shape[1], device=x.device)
         away, buckets = place[None, :] - place[:, None], 32
         first = torch.zeros_like(away)
@@ -197,7 +197,7 @@ class _T5Stack(nn.Module):
 
 
 class T5(nn.Module):
-    """The small size: 6 + 6 layers, 512 wide, 8 heads of 64, 2048 in between; from both token lists to logits."""
+    """The small size: 6 + 6 layers, 512 wide, 8 heads of 64, dense layers of 2048; from both token lists to logits."""
 
     def __init__(
         self, layers: int = 6, width: int = 512, heads: int = 8, inner: int = 512, dense: int = 2048, words: int = 32128

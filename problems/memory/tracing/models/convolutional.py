@@ -32,7 +32,7 @@ class AlexNet(nn.Sequential):
 
 
 class _Bottleneck(nn.Module):
-    """1 x 1, 3 x 3, 1 x 1 convolutions beside a shortcut."""
+    """1 x 1, 3 x 3 and 1 x 1 convolutions, and a shortcut."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class ResNet50(nn.Module):
 
 
 def _double(before: int, after: int) -> nn.Sequential:
-    """Two 3 x 3 convolutions, padded, with batch normalisation."""
+    """Return two padded 3 x 3 convolutions with batch normalisation."""
     layers: list[nn.Module] = []
     for channels in (before, after):
         layers += [nn.Conv2d(channels, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU(inplace=True)]

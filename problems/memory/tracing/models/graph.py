@@ -1,5 +1,7 @@
-"""A graph network that simulates physics on a mesh (MeshGraphNets: Pfaff et al., "Learning mesh-based simulation with graph
-networks", 2021): encoder, 15 rounds of messages along edges, decoder; 128 wide."""
+"""MeshGraphNets, a graph network that simulates physics on a mesh: encoder, 15 rounds of messages along edges, decoder.
+
+Pfaff et al., "Learning mesh-based simulation with graph networks", 2021; 128 wide.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ __all__ = ["MeshGraphNet"]
 
 
 def _dense(before: int, width: int, after: int, norm: bool = True) -> nn.Sequential:
-    """Two hidden layers, and a normalisation unless it is the decoder."""
+    """Return two hidden layers, and a normalisation unless it is the decoder."""
     layers = [nn.Linear(before, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, after)]
     return nn.Sequential(*layers, *([nn.LayerNorm(after)] if norm else []))
 
 
 class _Round(nn.Module):
-    """Edges look at both ends, nodes at the sum of the edges that come in; both are added to what they were."""
+    """A round: edges are updated from both ends, nodes from the sum of incoming edges, with residual connections."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -30,7 +32,7 @@ class _Round(nn.Module):
 
 
 class MeshGraphNet(nn.Module):
-    """From node and edge features and the two ends of each edge to three accelerations (or the like) a node."""
+    """From node and edge features and the two ends of each edge to three outputs per node, such as accelerations."""
 
     def __init__(self, node_features: int = 11, edge_features: int = 3, width: int = 128, rounds: int = 15) -> None:
         super().__init__()

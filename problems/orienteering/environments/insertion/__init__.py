@@ -1,1 +1,1 @@
-"""Paths with a plan for the rest, and what becomes of it by each listed node."""
+"""An environment in which every partial path has a plan for its rest, and observations show its change by each listed node."""

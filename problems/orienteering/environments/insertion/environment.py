@@ -9,19 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.orienteering.environment import OrienteeringEnvironment
-from corl.problems.orienteering.environments.insertion.insertion import Outlook, observe, plan_anew
+from corl.problems.orienteering.environments.insertion.lookahead import InsertionLookahead, observe, replan
 from corl.problems.orienteering.instance import OrienteeringInstance
 
 __all__ = ["InsertionEnvironment"]
 
-_TURNS = 64  # how often the first plan is taken apart
-_POWER = 0.25  # of the score, in the order of InsertionEnvironment's list
-_RATIO = 1.5  # of the score over the detour, by which plans are filled
+_FIRST_ROUNDS = 64  # rounds of improvement of the first plan
+_LIST_POWER = 0.25  # the exponent of scores by which nodes are listed
+_PLAN_POWER = 1.5  # the exponent of scores by which plans are filled
 
 
 class InsertionEnvironment(OrienteeringEnvironment):
-    """The same with a plan for the rest of each path, made by insertion and exchanges and mended after every step, and a look at
-    what becomes of it by each listed node. In the list nearness counts for more."""
+    """An OrienteeringEnvironment with a plan for the rest of each path, which is repaired after every step.
+
+    Observations also show how the plan changes if each listed node comes next. In the order of the list, scores count for less.
+    """
 
     plans = True
 
@@ -30,19 +32,20 @@ class InsertionEnvironment(OrienteeringEnvironment):
         super().__init__(instances, rows, width)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        self.state.power[:] = _POWER, _RATIO
+        """Return the base values; every row gets its instance's first plan, which is computed once."""
+        self.state.power[:] = _LIST_POWER, _PLAN_POWER
         bases = super()._reset(rows, which, keys)
         for row, number in zip(rows.tolist(), which.tolist()):
             if number not in self._first:
                 self.state.planned[row] = 0
-                plan_anew(self.state, row, 0, _TURNS)
+                replan(self.state, row, 0, _FIRST_ROUNDS)
                 self._first[number] = self.state.plan[row, : self.state.planned[row]].copy()
             plan = self._first[number]
             self.state.planned[row], self.state.plan[row, : len(plan)] = len(plan), plan
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """What OrienteeringEnvironment has, and the arrays of insertion.Outlook."""
-        seen = Outlook.empty(len(rows), self.width)
-        observe(self.state, rows, actions, seen)
-        return super()._observe(rows, actions) | seen._asdict()
+        """Return the arrays of OrienteeringEnvironment and of lookahead.InsertionLookahead."""
+        lookahead = InsertionLookahead.empty(len(rows), self.width)
+        observe(self.state, rows, actions, lookahead)
+        return super()._observe(rows, actions) | lookahead._asdict()

@@ -16,7 +16,7 @@ from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.run import Run
 from corl.solvers.jobshop.cp_agent.network import CpAgentNetwork
-from corl.solvers.jobshop.cp_agent.observation import NEXT, SLOTS, WINDOW, new_view, survey, tokens
+from corl.solvers.jobshop.cp_agent.observation import NEXT, SLOTS, WINDOW, list_startable, new_observation, write_tokens
 from corl.solvers.jobshop.cp_agent.solver import CpAgent
 from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
 from corl.solvers.jobshop.dispatch.rules import RULES
@@ -40,11 +40,11 @@ def checkpoint(tmp_path, network):
 def test_tokens_are_what_the_environment_shows():
     """At every decision the tokens of jobs that can start agree with `observe`: which intervals there are, fixed ones, starts."""
     instance = taillard(jobs=6, machines=5, seed=1)
-    environment, view, seen = IntervalEnvironment([instance], 1), new_view([instance]), 0
+    environment, view, seen = IntervalEnvironment([instance], 1), new_observation([instance]), 0
     state = environment.state
     while (listed := environment.actions([0])[0])[0] >= 0:
-        survey(state, 0, view)
-        tokens(state, 0, view)
+        list_startable(state, 0, view)
+        write_tokens(state, 0, view)
         shown, seen = environment.observe([0]), seen + 1
         can, window = int(view.counts[0]), slice(1, 1 + WINDOW)
         assert sorted(view.jobs[:can]) == sorted(job for job in listed if 0 <= job < instance.jobs)

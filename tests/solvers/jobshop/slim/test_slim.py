@@ -19,7 +19,7 @@ from corl.problems.jobshop.instance import from_jobs
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.jobshop.slim.encoder import Encoder, encoded
+from corl.solvers.jobshop.slim.encoder import Encoder, encode
 from corl.solvers.jobshop.slim.instance import STATIC, slim_instance
 from corl.solvers.jobshop.slim.network import SlimNetwork
 from corl.solvers.jobshop.slim.solver import Slim
@@ -182,7 +182,7 @@ def test_encoding_in_parts(network):
     encoder = Encoder(shop, weights)
     while not encoder.advance(7):
         pass
-    assert (encoder.embedded() == encoded(shop, weights)).all()
+    assert (encoder.embedded() == encode(shop, weights)).all()
 
 
 def test_same_seed_same_bits():

@@ -38,12 +38,12 @@ def test_it_grows_where_it_has_converged(offer):
     population, add = offer
     for value in (7, 5, 6, 9, 7, 6):  # the last takes the place of a 7, so two without effect do not count
         add(value)
-    assert population.room == 3
+    assert population.capacity == 3
     for value in (6, 8):
         add(value)
-        assert sorted(population.values) == [5, 6, 6] and population.room == 3
+        assert sorted(population.values) == [5, 6, 6] and population.capacity == 3
     add(9)
-    assert population.values == [5] and population.room == 6 and population.size == 3
+    assert population.values == [5] and population.capacity == 6 and population.size == 3
     for value in (11, 12, 13, 14, 15):
         add(value)
     assert sorted(population.values) == [5, 11, 12, 13, 14, 15]
@@ -58,4 +58,4 @@ def test_parents():
     for _ in range(20):
         population.add((0,), 5)
         assert set(population.parents(random)) == {(0,), (1,)}
-    assert population.room == 2
+    assert population.capacity == 2

@@ -14,7 +14,7 @@ from corl.rng import random_state
 from corl.solvers.jobshop.tabu.neighbourhood import LENGTH, choose_move, new_scan
 from corl.solvers.jobshop.tabu.reassignment import OPERATION, _best_place, choices_of, choose_reassignment, reassign, take
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, set_sequence, shop_of, update
-from corl.solvers.jobshop.tabu.tardiness_search import _another, _place, late_moves, move, tardiness
+from corl.solvers.jobshop.tabu.tardiness_search import _other_choice, _random_place, late_moves, move, tardiness
 from corl.solvers.jobshop.tabu.windows import new_window, open_window
 
 KINDS = ("flexible", "flexible tardiness")  # the latter with durations of zero
@@ -109,8 +109,8 @@ def test_moves_are_undone(random_instance, kind, jobs, machines, seed):
     moves = found[: late_moves(shop, selection, choices, due, found, random)].tolist()
     taken, sequence, end = choices.taken.copy(), selection.sequence.copy(), selection.end.copy()
     for v in (np.uint32(entry - n) for entry in moves if entry >= n):
-        c, place = _another(choices, v, random), int(selection.place[v])
-        to = _place(shop, selection, v, choices.machine[c], random)
+        c, place = _other_choice(choices, v, random), int(selection.place[v])
+        to = _random_place(shop, selection, v, choices.machine[c], random)
         if to < 0:
             continue
         move(shop, selection, choices, v, c, to)

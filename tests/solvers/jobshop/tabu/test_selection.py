@@ -195,9 +195,9 @@ def test_tabu_moves_are_avoided(random_instance):
     selection.sequence[:] = random_sequence(instance, shop, np.random.default_rng(0))
     value = rebuild(shop, selection)
     tabu, window = np.full(int(shop.pair[-1]), 9, np.int32), whole(shop, selection)
-    seen = {choose_move(shop, selection, window, scan, tabu, 1, 0, value, random_state(k)) for k in range(60)}
-    assert len(seen) > 1 and scan.found[1] == -1
-    a, b = min(move for move in seen if move[1] == move[0] + 1)
+    visited = {choose_move(shop, selection, window, scan, tabu, 1, 0, value, random_state(k)) for k in range(60)}
+    assert len(visited) > 1 and scan.found[1] == -1
+    a, b = min(move for move in visited if move[1] == move[0] + 1)
     first, second = selection.sequence[a], selection.sequence[b]
     m = shop.machine[first]
     k = shop.first[m + 1] - shop.first[m]

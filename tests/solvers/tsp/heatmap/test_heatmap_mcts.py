@@ -14,11 +14,11 @@ from corl.problems.tsp.metric import metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.rng import random_state
 from corl.run import Run
-from corl.solvers.tsp.heatmap.actions import Rules, learn, simulate
+from corl.solvers.tsp.heatmap.actions import ActionParameters, learn, simulate
 from corl.solvers.tsp.heatmap.episodes import episodes
-from corl.solvers.tsp.heatmap.heat import NEAREST, cleaned, heat_of, sorted_heat
+from corl.solvers.tsp.heatmap.heatmap import NEAREST, heatmap_of, sorted_heatmap, valid_weights
 from corl.solvers.tsp.heatmap.kicks import begin, kicks
-from corl.solvers.tsp.heatmap.presets import PAPER, TUNED, numbers_of
+from corl.solvers.tsp.heatmap.presets import PAPER, TUNED, settings_of
 from corl.solvers.tsp.heatmap.solver import HeatmapMcts
 from corl.solvers.tsp.heatmap.state import new_mcts
 from corl.solvers.tsp.neighbours.candidates import neighbours
@@ -42,14 +42,16 @@ def _solve(instance, iterations, seed=0, **options):
 
 
 def _rules(n, **given):
-    numbers = Rules(alpha=1.0, beta=10.0, candidates=5, depth=12, tries=6, criterion=False, stretch=8, most=n, least=1e-9)
+    numbers = ActionParameters(
+        alpha=1.0, beta=10.0, candidates=5, depth=12, tries=6, criterion=False, stretch=8, most=n, least=1e-9
+    )
     return numbers._replace(**given)
 
 
 def _mcts(instance, heat=None, depth=12, seed=5):
     near, lengths = neighbours(instance, metric_of(instance), 6)
-    made = sorted_heat(near, lengths, np.full(near.shape, 0.2) if heat is None else heat(near.shape))
-    mcts = new_mcts(made.near, made.lengths, 100.0 * made.heat, depth, random_state(seed))
+    made = sorted_heatmap(near, lengths, np.full(near.shape, 0.2) if heat is None else heat(near.shape))
+    mcts = new_mcts(made.near, made.lengths, 100.0 * made.weights, depth, random_state(seed))
     order = np.random.default_rng(seed).permutation(instance.n).astype(np.int32)
     set_order(mcts.tour, order)
     mcts.length[0] = objective(instance, order)
@@ -141,7 +143,7 @@ def test_any_heatmap_is_feasible(preset):
 def test_cleaned_heat():
     """Every row is finite, not negative and has something positive."""
     rows = np.array([[np.nan, 1.0], [-1.0, np.inf], [0.0, 0.0], [np.nan, -2.0]])
-    clean = cleaned(rows)
+    clean = valid_weights(rows)
     assert np.isfinite(clean).all() and (clean >= 0.0).all() and (clean.sum(1) > 0.0).all()
     assert clean[0].tolist() == [0.0, 1.0] and clean[2].tolist() == [1.0, 1.0]
 
@@ -236,20 +238,20 @@ def test_presets_cover_every_size_and_heatmap():
     for heatmap in TUNED:
         for n in (10, 500, 1000, 10**6):
             for preset in PRESETS:
-                HeatmapMcts(preset=preset, heatmap=heatmap, **numbers_of(preset, heatmap, n)._asdict())
-    assert HeatmapMcts(depth=3)._numbers(500).depth == 3
+                HeatmapMcts(preset=preset, heatmap=heatmap, **settings_of(preset, heatmap, n)._asdict())
+    assert HeatmapMcts(depth=3)._settings(500).depth == 3
 
 
 def test_heatmaps_are_what_they_say():
     """nearest: P(k) in order of distance, summing to about 1; softmax: falling, sharper when colder; none: all alike."""
     instance = TspInstance("u", "EXACT_2D", points=np.random.default_rng(7).random((100, 2)))
     metric = metric_of(instance)
-    nearest = heat_of(instance, metric, "nearest", 5, 0.3)
-    assert np.allclose(nearest.heat, NEAREST[:10]) and (np.diff(nearest.lengths, axis=1) >= 0.0).all()
+    nearest = heatmap_of(instance, metric, "nearest", 5, 0.3)
+    assert np.allclose(nearest.weights, NEAREST[:10]) and (np.diff(nearest.lengths, axis=1) >= 0.0).all()
     assert 0.98 < sum(NEAREST) <= 1.0 and (np.diff(NEAREST) <= 0.0).all()
-    warm, cold = (heat_of(instance, metric, "softmax", 5, t).heat for t in (1.0, 0.1))
+    warm, cold = (heatmap_of(instance, metric, "softmax", 5, t).weights for t in (1.0, 0.1))
     assert np.allclose(warm.sum(1), 1.0) and (np.diff(warm, axis=1) <= 0.0).all() and cold[:, 0].mean() > warm[:, 0].mean()
-    assert np.ptp(heat_of(instance, metric, "none", 5, 0.3).heat) == 0.0
+    assert np.ptp(heatmap_of(instance, metric, "none", 5, 0.3).weights) == 0.0
 
 
 @pytest.mark.parametrize(

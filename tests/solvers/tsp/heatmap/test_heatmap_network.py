@@ -16,8 +16,8 @@ from corl.problems.tsp.problem import Tsp
 from corl.run import Run
 from corl.solvers.tsp.eax.solver import Eax
 from corl.solvers.tsp.heatmap.features import CANDIDATES, EDGES, NODES, edge_graph, links_of, readable, symmetric, turned
-from corl.solvers.tsp.heatmap.heat import NETWORK, network_heat
-from corl.solvers.tsp.heatmap.recipe import HeatmapRecipe, Lessons, tour_edges
+from corl.solvers.tsp.heatmap.heatmap import NETWORK, network_heatmap
+from corl.solvers.tsp.heatmap.recipe import HeatmapRecipe, SolvedInstances, tour_edges
 from corl.solvers.tsp.heatmap.solver import HeatmapMcts
 from corl.solvers.tsp.neighbours.candidates import neighbours
 
@@ -79,9 +79,9 @@ def test_heat_moves_with_the_cities():
     moved = np.empty_like(points)
     moved[number] = points
     first, second = (TspInstance("p", "EXACT_2D", points=p) for p in (points, moved))
-    a, b = (network_heat(instance, metric_of(instance)) for instance in (first, second))
-    there = _by_edge(b.near, b.heat)
-    for (i, j), value in _by_edge(a.near, a.heat).items():
+    a, b = (network_heatmap(instance, metric_of(instance)) for instance in (first, second))
+    there = _by_edge(b.near, b.weights)
+    for (i, j), value in _by_edge(a.near, a.weights).items():
         assert there[number[i], number[j]] == pytest.approx(value, abs=1e-4)
 
 
@@ -91,12 +91,12 @@ def test_shipped_weights_know_good_edges(generator):
     """Edges of our best tour have far more heat than others, and five of ten candidates hold more of it than the nearest."""
     instance = generator(size=150, seed=12345)
     tour, metric = _tour(instance), metric_of(instance)
-    heat = network_heat(instance, metric)
-    wanted = tour_edges(heat.near, tour).reshape(heat.near.shape)
-    assert heat.heat[wanted].mean() > 4.0 * heat.heat[~wanted].mean()
+    heatmap = network_heatmap(instance, metric)
+    wanted = tour_edges(heatmap.near, tour).reshape(heatmap.near.shape)
+    assert heatmap.weights[wanted].mean() > 4.0 * heatmap.weights[~wanted].mean()
     nearest = tour_edges(neighbours(instance, metric, 5)[0], tour)
     assert wanted[:, :5].sum() > nearest.sum()
-    assert 0.8 < heat.heat.sum(1).mean() < 1.2  # two edges a city, over two
+    assert 0.8 < heatmap.weights.sum(1).mean() < 1.2  # two edges a city, over two
 
 
 def test_the_solver_reads_the_shipped_network():
@@ -142,12 +142,12 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
 def test_lessons_come_back_from_a_snapshot():
     """The tours alone are kept; the instances follow from the seed."""
     recipe = HeatmapRecipe(**TINY)
-    lessons, again = Lessons(recipe, 3), Lessons(recipe, 3)
+    solved, again = SolvedInstances(recipe, 3), SolvedInstances(recipe, 3)
     for _ in range(3):
-        lessons.add()
-    again.load_state_dict(lessons.state_dict())
+        solved.add()
+    again.load_state_dict(solved.state_dict())
     assert len(again.tours) == 3
-    for (a, wanted_a), (b, wanted_b) in zip(lessons.graphs, again.graphs):
+    for (a, wanted_a), (b, wanted_b) in zip(solved.graphs, again.graphs):
         assert (a.edges == b.edges).all() and (wanted_a == wanted_b).all()
     assert links_of(a.near).shape == (2, a.near.size)
 

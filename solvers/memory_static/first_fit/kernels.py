@@ -1,4 +1,4 @@
-"""First fit: buffers in some order, each to the lowest offset at which it fits; the search over orders."""
+"""First fit: buffers in some order, each at the lowest offset at which it fits; and the search over orders."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["BEST", "PASSES", "Fit", "first_passes", "new_fit", "orders", "search"]
 
 NEXT, HEIGHT, CEILING, STALE, PASSES, BEST, QUEUED = range(7)
-"""Places in `Fit.at`."""
+"""Indices of `Fit.at`."""
 PATIENCE = 2000
-"""Passes without a lower height before the search goes back to the best order (from 500 to 5,000 it makes no difference)."""
+"""Passes without a lower height before the search returns to the best order (from 500 to 5,000 it makes no difference)."""
 
 
-_PORTION = 1000  # buffers placed between two looks at the clock: milliseconds
+_PORTION = 1000  # buffers placed between two time checks: milliseconds
 
 
 class Fit(NamedTuple):
-    """Passes over n buffers, one of them under way."""
+    """Passes over n buffers: the current one, and the best so far."""
 
     lower: NDArray[np.int64]
     upper: NDArray[np.int64]
@@ -41,24 +41,24 @@ class Fit(NamedTuple):
     fixed: NDArray[np.int64]
     """[n] as in the instance."""
     queue: NDArray[np.int32]
-    """[Q, n] the orders to begin with."""
+    """[Q, n] the orders of the first passes."""
     order: NDArray[np.int32]
     """[n] the buffers in the order of this pass, the fixed ones first."""
     offset: NDArray[np.int64]
-    """[n] of the buffers placed so far."""
+    """[n] offsets of the buffers placed so far."""
     windows: Windows
-    """These, of size above 0, by time and offset."""
+    """The placed buffers of size above 0, by time and offset."""
     best_order: NDArray[np.int32]
     best_offset: NDArray[np.int64]
-    """[n] of the lowest allocation."""
+    """[n] the order and the offsets of the best allocation."""
     random: NDArray[np.uint64]
     at: NDArray[np.int64]
-    """[7] this pass: how many of `order` are placed, the height; the largest height that is worth reaching; passes since the last
-    lower height; passes ended; the lowest height, -1 before the first; orders begun."""
+    """[7] indexed by NEXT ... QUEUED: the number of placed buffers in this pass, and its height; the largest height to accept;
+    passes since the best height fell; passes ended; the best height, -1 before the first; orders begun."""
 
 
 def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: int, random: NDArray[np.uint64]) -> Fit:
-    """Passes by these orders, then by others; none is to be higher than `ceiling`."""
+    """Return passes in the orders `rules`, int32 [n] each, and then in changed ones; none may be higher than `ceiling`."""
     n = instance.n
     queue = np.stack([order[np.argsort(instance.fixed[order] < 0, kind="stable")] for order in rules])
     data = (instance.lower, instance.upper, instance.size, instance.alignment, instance.fixed)
@@ -69,10 +69,10 @@ def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: i
 
 
 def orders(instance: StaticInstance) -> dict[str, NDArray[np.int32]]:
-    """Orders by which single passes do well, [n] each.
+    """Return orders in which single passes do well, int32 [n] each, by name.
 
-    load: the largest load that a buffer lives under, then lifetime, then size, all falling (minimalloc's "TWA"). The others fall
-    by size, by size times the root of the lifetime, by area (lifetime times size), by lifetime; or rise by the start.
+    load: the largest load during the lifetime, then lifetime, then size, all decreasing (minimalloc's "TWA"). By decreasing size;
+    root: size times square root of lifetime; area: lifetime times size; length: lifetime; or by increasing start.
     """
     found, n = sections(instance), instance.n
     length, size = (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
@@ -90,7 +90,7 @@ def orders(instance: StaticInstance) -> dict[str, NDArray[np.int32]]:
 
 
 def first_passes(fit: Fit, run: Run) -> None:
-    """A pass by each of the rules, or as far as the time allows."""
+    """Run a pass in each of the first orders, or as many as the time allows."""
     left = len(fit.queue) * len(fit.order)
     while left > 0 and not run.should_stop:
         search(fit, min(left, _PORTION))
@@ -99,7 +99,7 @@ def first_passes(fit: Fit, run: Run) -> None:
 
 @kernel
 def most_loads(first, last, load, out):
-    """out[k] = the largest of load[first[k]:last[k]], by a table of maxima over powers of two."""
+    """Write the maximum of load[first[k]:last[k]] to out[k], by a table of maxima over powers of two. All arrays are int64."""
     count, levels = len(load), 1
     while 1 << levels <= count:
         levels += 1
@@ -118,10 +118,10 @@ def most_loads(first, last, load, out):
 
 @kernel
 def search(fit, steps):
-    """Place `steps` buffers, or find that they end above the ceiling: in pass after pass.
+    """Place `steps` buffers, or find that they would end above the ceiling, pass after pass, in place.
 
-    A pass is over where all buffers are placed, which makes the ceiling lower, or at the first one above the ceiling. What is
-    placed in the window of time about a buffer is gone through from the bottom up until a gap is wide enough.
+    A pass ends when all buffers are placed, which lowers the ceiling, or at the first one that would end above the ceiling. The
+    lowest offset of a buffer is the first wide gap among those placed in its window of time.
     """
     n = len(fit.order)
     for _ in range(steps):
@@ -146,7 +146,7 @@ def search(fit, steps):
 
 @kernel
 def _next_pass(fit, complete):
-    """Begin again: by the next rule's order; then by the best one, in which what does not fit moves forward pass by pass."""
+    """Begin the next pass: in the next given order; after these in the best order, from which failing buffers move forward."""
     fit.at[PASSES] += 1
     fit.at[STALE] += 1
     if fit.at[QUEUED] < len(fit.queue):
@@ -163,7 +163,7 @@ def _next_pass(fit, complete):
 
 @kernel
 def _lowest(fit, b):
-    """The lowest offset at which a buffer fits among those placed."""
+    """Return the lowest offset at which a buffer fits among those placed."""
     lower, upper, size, alignment = fit.lower[b], fit.upper[b], fit.size[b], fit.alignment[b]
     edge, home = 0, fit.windows.home[b]
     begin = fit.windows.start[home]
@@ -181,9 +181,9 @@ def _lowest(fit, b):
 
 @kernel
 def _promote(fit):
-    """Move the buffer that did not fit to an earlier place: anywhere before, one time in ten near.
+    """Move the buffer that did not fit to a random earlier position, one time in ten to a near one.
 
-    What is hard to place comes to be placed early (squeaky wheel optimisation, Joslin & Clements, JAIR 10, 1999).
+    So buffers that are hard to place are placed early (squeaky wheel optimisation, Joslin & Clements, JAIR 10, 1999).
     """
     k = fit.at[NEXT]
     fixed = 0

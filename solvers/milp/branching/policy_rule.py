@@ -1,4 +1,4 @@
-"""Policies of the problem `milp-branching`, trained or searched with there, as branching rules in SCIP."""
+"""`EnvironmentPolicy`: a policy trained in the environment of `milp-branching`, as a branching rule in SCIP."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from corl.problems.milp_branching.features import FEATURES, TREE_FEATURES
 from corl.solvers.milp.branching.policy import BranchingPolicy
 from corl.solvers.milp.scip.rule import Observation
 
-__all__ = ["SteppedPolicy"]
+__all__ = ["EnvironmentPolicy"]
 
-_LISTED = 64  # candidates of a state, as the environment lists them: the most fractional
+_LISTED = 64  # candidates of a state, as in the environment: the most fractional
 
 
-class SteppedPolicy(BranchingPolicy):
-    """The most probable of the candidates that `milp-branching` would list; SCIP's node is shown as a state of that environment.
+class EnvironmentPolicy(BranchingPolicy):
+    """Chooses the most probable of the candidates that `milp-branching` would list; SCIP's node becomes a state of it.
 
-    What SCIP knows and the environment does not (cuts, propagation) is in the numbers, not in their meaning.
+    The features mean the same in SCIP as in the environment; their values also reflect SCIP's cuts and propagation.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -42,11 +42,11 @@ class SteppedPolicy(BranchingPolicy):
         return found
 
     def _tree(self, model: Any, count: int) -> NDArray[np.float32]:
-        """TREE_FEATURES."""
+        """Return TREE_FEATURES, float32 [G], of a node with `count` candidates."""
         sizes = np.log1p([model.getNTotalNodes(), model.getNNodesLeft(), model.getDepth(), count])
         found = np.append(sizes, model.getNSols() > 0).astype(np.float32)
         assert len(found) == len(TREE_FEATURES)
         return found
 
     def compile(self) -> None:
-        """Features and branching are read through kernels that are compiled with the rule."""
+        """Do nothing: features and branching use kernels that are compiled at their first call."""

@@ -1,4 +1,4 @@
-"""What an agent sees of a node: 40 numbers a candidate, or the LP as a bipartite graph of columns and rows."""
+"""Observations of a node: 40 features of each candidate, or the LP as a bipartite graph of columns and rows."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ __all__ = ["FEATURES", "Bipartite", "bipartite", "hetero"]
 
 
 class Bipartite(NamedTuple):
-    """The LP as a graph, and where in it the candidates are."""
+    """The LP as a graph, and the columns of the candidates."""
 
     graph: GraphInputs
     candidates: NDArray[np.int64]
-    """[K] columns"""
+    """[K] the column of each candidate."""
 
 
 def bipartite(node: Observation) -> Bipartite:
-    """The inputs of Gasse et al. (2019) as arrays (corl.solvers.milp.graph.features says what differs)."""
+    """Return the inputs of Gasse et al. (2019) as arrays; see corl.solvers.milp.graph.features for the differences."""
     return Bipartite(graph_inputs(node.lp), positions(node.candidates))
 
 
 def hetero(node: Observation) -> HeteroData:
-    """The same as HeteroData: "column".x [n, 19], "column".candidates [K], "row".x [m, 5], edges from rows to columns."""
+    """Return the arrays of `bipartite` as HeteroData, with edges from rows to columns.
+
+    It has "column".x [n, 19], "column".candidates [K] and "row".x [m, 5], for n columns, m rows and K candidates.
+    """
     import torch
     from torch_geometric.data import HeteroData
 
@@ -50,4 +53,4 @@ FEATURES: Mapping[str, Callable[[Observation], Any]] = {
     "bipartite": bipartite,
     "hetero": hetero,
 }
-"""By name: float64 [K, len(Feature)], `Bipartite`, `HeteroData`."""
+"""Name -> function of a node that returns float64 [K, len(Feature)], a `Bipartite`, or a `HeteroData`."""

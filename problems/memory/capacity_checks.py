@@ -1,4 +1,4 @@
-"""What the rules of the game ask of a row: whether fast memory has room, and from when and until when a tensor would be there."""
+"""Questions about a row of the game: whether fast memory has room, and when a tensor could be there."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["copied_out", "copy_start", "fits", "is_resident", "kept_until", "nex
 
 @kernel
 def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
-    """(the latest operation from which on idle bandwidth moves tensor t before `op`, the bytes that it does not move).
+    """Return the start of a copy of tensor t for operation `op`, and the bytes that idle bandwidth does not move in time.
 
-    Where there is none, the earliest one from which on there is room, and `op` itself where the operation before has none.
+    The start is the latest operation from which on idle bandwidth moves the whole tensor. If there is none, it is the earliest
+    one from which on there is room; `op` itself if there is no room at the operation before.
     """
     start, instance = op, state.instance[row]
     size = state.sizes[state.tensors_start[instance] + t]
@@ -28,16 +29,16 @@ def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
 
 @kernel
 def is_resident(state: Any, row: Any, t: Any, op: Any) -> Any:
-    """Whether a tensor is in fast memory at an operation (it has a place that has not ended)."""
+    """Return whether a tensor is in fast memory at an operation: whether its latest rectangle has not ended."""
     r = state.live[row, t]
     return r >= 0 and state.rects[row, r, HIGH] > op
 
 
 @kernel
 def kept_until(state: Any, row: Any, a: Any) -> Any:
-    """To where a tensor that is kept at access a (an index into all instances') has its place; -1: keeping it is in vain.
+    """Return the end of a tensor's rectangle if it is kept at access a (an index over all instances); -1: keeping has no use.
 
-    To its next use; an output without one, until idle bandwidth has copied it out.
+    The end is its next use; for an output without one, the operation at which idle bandwidth has copied it out.
     """
     instance = state.instance[row]
     following = state.following[a]
@@ -51,7 +52,7 @@ def kept_until(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def copied_out(state: Any, row: Any, a: Any, latest: Any) -> Any:
-    """To where a tensor written at access a has to be in fast memory for idle bandwidth to copy it out; at most to `latest`."""
+    """Return the end of a rectangle, at most `latest`, such that idle bandwidth copies out the tensor written at access a."""
     end, room = state.op[a] + 2, state.idle[row, state.op[a] + 1]
     size = state.sizes[state.tensors_start[state.instance[row]] + state.tensor[a]]
     while end < latest and room < size:
@@ -62,7 +63,7 @@ def copied_out(state: Any, row: Any, a: Any, latest: Any) -> Any:
 
 @kernel
 def next_use(state: Any, row: Any, a: Any) -> Any:
-    """The operation that accesses the tensor of access a next; the program's end where none does."""
+    """Return the operation that accesses the tensor of access a next; the program's end if there is none."""
     instance = state.instance[row]
     following = state.following[a]
     return state.op[state.accesses_start[instance] + following] if following >= 0 else state.ops[instance]
@@ -70,8 +71,10 @@ def next_use(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def rectangle_under(state: Any, row: Any, a: Any) -> Any:
-    """The rectangle of an input of its alias group that ends where access a writes its tensor, so that it may be written over
-    it; -1: there is none."""
+    """Return the rectangle over which the tensor written at access a may be written; -1 if there is none.
+
+    It belongs to an input of its alias group that is read there for the last time.
+    """
     instance = state.instance[row]
     base, t, low = state.tensors_start[instance], state.tensor[a], state.op[a]
     group, rects = state.group[base + t], state.rects[row]
@@ -91,7 +94,16 @@ def rectangle_under(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def fits(state: Any, row: Any, low: Any, high: Any, size: Any, under: Any) -> Any:
-    """Whether fast memory has room for so many bytes more over operations low..high - 1, the first of them over a rectangle."""
+    """Return whether fast memory has room for one more rectangle.
+
+    Args:
+        state: The pool.
+        row: The row.
+        low: Its first operation.
+        high: The operation after its last.
+        size: Its bytes.
+        under: A rectangle over which it is written at its first operation; -1: none.
+    """
     capacity = state.capacity[state.instance[row]]
     for i in range(low, high):
         shared = min(size, state.rects[row, under, SIZE]) if under >= 0 and i == low else 0

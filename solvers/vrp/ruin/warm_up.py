@@ -1,19 +1,19 @@
-"""A small instance of the same kind, to compile kernels with."""
+"""A small instance with which the kernels for an instance's kind are compiled."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.rules import Rules
+from corl.problems.vrp.rules import SideConstraints
 
-__all__ = ["tiny_like"]
+__all__ = ["warm_up_instance"]
 
 _CLIENTS = 12
 
 
-def tiny_like(instance: VrpInstance) -> VrpInstance:
-    """Twelve clients around one depot, with distances and limits of the instance's kind."""
+def warm_up_instance(instance: VrpInstance) -> VrpInstance:
+    """Return an instance of twelve clients around one depot, with distances and limits of the same kind."""
     n, random = _CLIENTS + 1, np.random.default_rng(1)
     points = None
     if instance.points is not None:
@@ -32,5 +32,5 @@ def tiny_like(instance: VrpInstance) -> VrpInstance:
         latest=np.full(n, 1e6) if instance.windows else None,
         fleet=instance.fleet,
         scale=instance.scale,
-        rules=None if instance.rules is None else Rules(),
+        rules=None if instance.rules is None else SideConstraints(),
     )

@@ -1,8 +1,8 @@
-"""Choice of routes: the cheapest set of the routes seen that serves everybody, by integer programming (HiGHS).
+"""Selection of routes: the cheapest set of stored routes that serves every client, by integer programming (HiGHS).
 
 Set partitioning over the routes of a heuristic goes back to Rochat & Taillard (1995); Subramanian, Uchoa & Ochi (2013) have it
-inside iterated local search. The linear relaxation comes first: a route whose reduced cost is above the gap between it and
-the best plan is not part of a better one, which leaves a few hundred.
+inside iterated local search. The linear relaxation is solved first: a route whose reduced cost exceeds the gap between the
+relaxation and the best solution is in no better one. That leaves a few hundred routes.
 """
 
 from __future__ import annotations
@@ -17,25 +17,30 @@ if TYPE_CHECKING:
     from corl.solvers.vrp.ruin.pool import Pool
     from corl.solvers.vrp.ruin.state import RoutingData
 
-__all__ = ["choose"]
+__all__ = ["select_routes"]
 
-_LEAST = 1e-9  # relative gain that is more than rounding
-_RELAXED = 0.6  # of the time, what the linear relaxation may take
-_PIVOTS = 30  # where no clock ends it: steps of the simplex method a client,
+_LEAST = 1e-9  # smallest relative gain that counts; below it is rounding
+_RELAXED = 0.6  # greatest share of the time for the linear relaxation
+_PIVOTS = 30  # without a time limit: simplex iterations per client,
 _NODES = 20  # and nodes of branch and bound
-_INTEGER = 1000  # columns that branch and bound is given at most; with three thousand it overran its time by a second
-_COLUMN = 4e-4  # seconds a column that branch and bound takes before it looks at its clock: fewer columns where there is less,
-_FEWEST = 100  # or none
-_RELAXED_COLUMN = 1e-5  # seconds a column, likewise, of the relaxation
+_INTEGER = 1000  # greatest number of columns in branch and bound; with 3,000 it exceeded its time limit by a second
+_COLUMN = 4e-4  # seconds per column before branch and bound checks its time: with less time, it is given fewer columns,
+_FEWEST = 100  # and below this number it is not started
+_RELAXED_COLUMN = 1e-5  # the same for the relaxation
 
 
-def choose(
+def select_routes(
     data: RoutingData, pool: Pool, counts: NDArray[np.int64], best: float, most: int, seconds: float
 ) -> NDArray[np.int64] | None:
-    """int64 [k]: places in the pool of routes that together cost less than `best`; None where none were found.
+    """Return int64 [k]: indices in the pool of routes that together cost less than `best`; None if none were found.
 
-    counts: int64 [types], vehicles of each type, -1 for any number. most: so many routes, those seen last, are looked at.
-    seconds: what this may take; inf for limits on steps instead, which give the same choice on every machine.
+    Args:
+        data: RoutingData.
+        pool: The stored routes.
+        counts: int64 [types], the number of vehicles of each type, -1 for unlimited.
+        best: The cost of the best solution.
+        most: Only this many routes, those made last, are considered.
+        seconds: Time limit; inf for limits on steps instead, which give the same selection on every machine.
     """
     from scipy.optimize import linprog
 
@@ -43,8 +48,8 @@ def choose(
     most = min(most, int(seconds / _RELAXED_COLUMN)) if timed else most
     held = np.flatnonzero(pool.tag)
     if len(held) > most:
-        held = held[np.argsort(-pool.seen[held], kind="stable")[:most]]
-    out = np.flatnonzero(np.isfinite(data.prize))  # clients that may be left out, a column each
+        held = held[np.argsort(-pool.last_iteration[held], kind="stable")[:most]]
+    out = np.flatnonzero(np.isfinite(data.prize))  # optional clients: one column each, for not serving them
     cost = np.concatenate([pool.cost[held], data.prize[out]])
     serve, share = _rows(data, pool, held, out), _shares(pool, held, counts, len(cost))
     limits = counts[counts >= 0].astype(np.float64)
@@ -71,7 +76,7 @@ def choose(
 
 
 def _rows(data: RoutingData, pool: Pool, held: NDArray[np.int64], out: NDArray[np.int64]) -> Any:
-    """Sparse [n, columns]: which column serves, or leaves out, which client."""
+    """Return a sparse matrix [n, columns]: which column serves, or skips, which client."""
     from scipy.sparse import csc_array
 
     lengths = pool.length[held]
@@ -83,7 +88,7 @@ def _rows(data: RoutingData, pool: Pool, held: NDArray[np.int64], out: NDArray[n
 
 
 def _shares(pool: Pool, held: NDArray[np.int64], counts: NDArray[np.int64], columns: int) -> Any:
-    """Sparse [limited types, columns]: which route takes which vehicle."""
+    """Return a sparse matrix [limited types, columns]: which route uses which vehicle type."""
     from scipy.sparse import csc_array
 
     limited = np.flatnonzero(counts >= 0)
@@ -93,7 +98,7 @@ def _shares(pool: Pool, held: NDArray[np.int64], counts: NDArray[np.int64], colu
 
 
 def _branch(cost: Any, serve: Any, share: Any, limits: Any, options: dict[str, Any]) -> NDArray[np.int64] | None:
-    """int64: the columns of the best integer solution found; None without one."""
+    """Return int64: the columns of the best integer solution; None if none was found."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     constraints = [LinearConstraint(serve, 1.0, 1.0)]

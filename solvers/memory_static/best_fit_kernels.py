@@ -1,13 +1,13 @@
-"""Best fit: the lowest niche of the skyline first, and into it the buffer with the longest lifetime that it has room for.
+"""Best fit: into the lowest niche of the skyline the buffer with the longest lifetime that fits there.
 
 After E. Burke, G. Kendall and G. Whitwell, "A new placement heuristic for the orthogonal stock-cutting problem" (Operations
 Research 52, 2004), with lifetimes in place of widths, as T. Sekiyama et al. take it to buffers ("Profile-guided memory
-optimization for deep neural networks", 2018). The skyline is the upper end of what is placed, section by section. A niche is a
-run of sections of one level that is lower than its neighbours. A buffer lies in it with all of its lifetime; where nothing that
-is left does, the niche rises to the lower neighbour. Each step places a buffer or does away with a niche: O(n) steps a pass.
+optimization for deep neural networks", 2018). The skyline is the upper end of the buffers placed, section by section. A niche
+is a run of sections at one level that is lower than its neighbours. A buffer is placed with its whole lifetime inside a niche;
+if none fits, the niche rises to its lower neighbour. Each step places a buffer or removes a niche: O(n) steps per pass.
 
-Buffers are kept in classes of lifetimes that differ by a tenth at most, sorted by their start; those placed are skipped by paths
-that are halved (union-find). So a long one that fits is found among the first few of each class, from long to short.
+Buffers are kept in classes of lifetimes that differ by at most a tenth, sorted by their start; placed ones are skipped by
+union-find with path halving. So a long buffer that fits is found among the first few of each class, from long to short.
 """
 
 # mypy: allow-untyped-defs
@@ -29,13 +29,13 @@ from corl.problems.memory_static.instance import Sections, StaticInstance
 __all__ = ["LEFT", "TOP", "Niches", "advance", "new_niches"]
 
 HEAP, SPANS, LEFT, TOP = range(4)
-"""Places in `at`."""
+"""Indices of `at`."""
 _RATIO = 1.1
 """Lifetimes of one class differ by less than this factor."""
-_LOOKED_AT = 32
-"""Buffers of a class that are compared for a niche, those that start first in it."""
+_COMPARED = 32
+"""Buffers of a class that are compared for a niche: those that start first in it."""
 _GAP = 0.5
-"""What a section left free between a buffer and the nearer wall of its niche counts, in sections of its lifetime."""
+"""Weight of a section left free between a buffer and the nearer wall of its niche, in sections of its lifetime."""
 
 
 class Niches(NamedTuple):
@@ -47,33 +47,40 @@ class Niches(NamedTuple):
     size: NDArray[np.int64]
     alignment: NDArray[np.int64]
     score: NDArray[np.float64]
-    """[n] lifetimes, with noise where there is any: of the buffers compared that of the highest is taken, less its gap."""
+    """[n] lifetimes in sections, possibly with noise; of the buffers compared, the one with the largest score - gap is taken."""
     member: NDArray[np.int32]
-    """[n] the buffers, class by class from long to short, by their first section."""
+    """[n] the buffers by class, from long to short, and within a class by first section."""
     start: NDArray[np.int64]
-    """[C + 1] where a class begins in `member`."""
+    """[C + 1] index of the first buffer of a class in `member`."""
     shortest: NDArray[np.int64]
     """[C] the shortest lifetime of a class, in sections."""
     following: NDArray[np.int32]
-    """[n + 1] leads from a place in `member` to the first that is not placed, from there on."""
+    """[n + 1] union-find over positions in `member`: its root is the first position from there on that is not placed."""
     begin: NDArray[np.int64]
     level: NDArray[np.int64]
     before: NDArray[np.int32]
     after: NDArray[np.int32]
-    """[spans] the first section of a span, its level, and its neighbours, -1 for none; level -1: it is no more."""
+    """[spans] the first section of a span, its level, and the spans before and after it (-1: none); level -1: removed."""
     heap: NDArray[np.int32]
     key: NDArray[np.int64]
-    """[spans] a heap of spans, the lowest first, and the level that each had when it was put there."""
+    """[spans] a heap of spans, the lowest first, and the level that each had when it was pushed."""
     offset: NDArray[np.int64]
-    """[n]"""
+    """[n] offsets of the buffers placed."""
     at: NDArray[np.int64]
-    """[4] spans in the heap; spans made; buffers that are not placed; the height so far."""
+    """[4] indexed by HEAP ... TOP: spans in the heap; spans made; buffers not yet placed; the height so far."""
 
 
 def new_niches(
     instance: StaticInstance, found: Sections, chosen: NDArray[np.int64], noise: NDArray[np.float64] | None = None
 ) -> Niches:
-    """A pass that has not begun, over the buffers `chosen`, none of which is fixed; `noise` [n] multiplies their lifetimes."""
+    """Return a pass in which nothing is placed.
+
+    Args:
+        instance: The instance.
+        found: Its sections.
+        chosen: int64 [n], the buffers to place, none of which is fixed.
+        noise: float64 [n], factors of their lifetimes; None: 1.
+    """
     n = len(chosen)
     first, last = found.first[chosen].astype(np.int64), found.last[chosen].astype(np.int64)
     length = (last - first) * (np.ones(n) if noise is None else noise)
@@ -83,7 +90,7 @@ def new_niches(
     spans = 2 * n + 2
     before, after = np.full(spans, -1, np.int32), np.full(spans, -1, np.int32)
     begin, level = np.zeros(spans, np.int64), np.full(spans, -1)
-    begin[1], level[0], level[1], after[0], before[1] = len(found.load), 0, 2**62, 1, 0  # the last is a wall at the end of time
+    begin[1], level[0], level[1], after[0], before[1] = len(found.load), 0, 2**62, 1, 0  # span 1 is a wall at the end of time
     return Niches(
         first, last, instance.size[chosen], instance.alignment[chosen], length, member,
         np.append(start, n), np.minimum.reduceat((last - first)[member], start),
@@ -94,7 +101,7 @@ def new_niches(
 
 @kernel(borrow=True, nogil=True)
 def advance(niches, steps, ceiling):
-    """Place a buffer or do away with a niche, `steps` times or until all are placed; False: one would end above the ceiling."""
+    """Place a buffer or remove a niche, `steps` times or until all are placed; return False if one would exceed the ceiling."""
     for _ in range(steps):
         if niches.at[LEFT] == 0:
             break
@@ -118,7 +125,7 @@ def advance(niches, steps, ceiling):
 
 @kernel(borrow=True)
 def _merge(niches, s):
-    """The lowest span takes in its neighbours of the same level; these are left in the heap with level -1 until they come up."""
+    """Merge the lowest span with its neighbours of the same level, which stay in the heap with level -1 until they are popped."""
     key = niches.level[s]
     while niches.level[niches.after[s]] == key:
         q = niches.after[s]
@@ -135,19 +142,19 @@ def _merge(niches, s):
 
 @kernel(borrow=True)
 def _longest(niches, begin, end):
-    """The place in `member` of the best of the longest class of which something fits into sections begin to end - 1; or -1."""
+    """Return the position in `member` of the best buffer of the longest class that fits into sections begin..end-1; or -1."""
     for c in range(len(niches.shortest)):
         if niches.shortest[c] > end - begin:
             continue
         low = bisect_left_by(niches.first, niches.member, niches.start[c], niches.start[c + 1], begin)
-        best, highest, seen = np.int64(-1), -np.inf, 0
+        best, highest, compared = np.int64(-1), -np.inf, 0
         k = np.int64(find(niches.following, low))
-        while seen < _LOOKED_AT and k < niches.start[c + 1]:
+        while compared < _COMPARED and k < niches.start[c + 1]:
             b = niches.member[k]
             if niches.first[b] >= end:
                 break
             if niches.last[b] <= end:
-                seen += 1
+                compared += 1
                 score = niches.score[b] - _GAP * min(niches.first[b] - begin, end - niches.last[b])
                 if score > highest:
                     best, highest = k, score
@@ -159,7 +166,7 @@ def _longest(niches, begin, end):
 
 @kernel(borrow=True)
 def _put(niches, s, place, ceiling):
-    """Lay the buffer into the niche s, of which up to three spans become; False where it would end above the ceiling."""
+    """Place a buffer in the niche s, which becomes up to three spans; return False if it would end above the ceiling."""
     b, level, end = niches.member[place], niches.level[s], niches.begin[niches.after[s]]
     offset = (level + niches.alignment[b] - 1) // niches.alignment[b] * niches.alignment[b]
     top = offset + niches.size[b]
@@ -181,7 +188,7 @@ def _put(niches, s, place, ceiling):
 
 @kernel(borrow=True)
 def _split(niches, s, begin, level):
-    """From section `begin` on the span s becomes one of its own, of this level."""
+    """Split span s at section `begin`; the new span after it has this level."""
     q, after = niches.at[SPANS], niches.after[s]
     niches.at[SPANS] = q + 1
     niches.begin[q], niches.level[q], niches.before[q], niches.after[q] = begin, level, s, after

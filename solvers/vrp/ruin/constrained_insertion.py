@@ -1,0 +1,296 @@
+"""Insertion with side constraints: groups, shipments, trips after a reload, fixed beginnings of routes.
+
+If there are no side constraints, `rules` is None. The compiler knows it, so that plain instances pay nothing for these functions.
+"""
+
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
+from __future__ import annotations
+
+import math
+
+from corl.jit import kernel
+from corl.rng import below
+from corl.solvers.vrp.ruin.constraint_tables import LATE, LOADS
+from corl.solvers.vrp.ruin.route_checks import insertion_keeps_breaks
+from corl.solvers.vrp.ruin.routes import distance, insert
+from corl.solvers.vrp.ruin.segments import extend, joined_time_cost, may_serve, travel_time
+from corl.solvers.vrp.ruin.state import USED
+
+__all__ = [
+    "avoided_penalty", "awaits_insertion", "insert_shipment", "insert_trip", "must_serve", "real_clients", "removable",
+]  # fmt: skip
+
+_ROUTES = 16  # greatest number of routes that are considered for another trip
+
+
+@kernel(inline=True, borrow=True)
+def real_clients(data, rules):
+    """Return the number of clients without the reload nodes."""
+    if rules is None:
+        return data.clients
+    return rules.first_reload
+
+
+@kernel(inline=True, borrow=True)
+def removable(rules, node):
+    """Return whether ruin may remove a node: it is no reload node, and on no fixed beginning of a route."""
+    if rules is None:
+        return True
+    return node < rules.first_reload and not rules.locked[node]
+
+
+@kernel(inline=True, borrow=True)
+def must_serve(data, plan, rules, client):
+    """Return whether the solution is infeasible while this client is unserved."""
+    if rules is None:
+        return data.prize[client] == math.inf
+    if rules.has_groups and rules.group[client] >= 0:
+        group = rules.group[client]
+        return rules.group_required[group] and plan.segments.served[group] == 0
+    return data.prize[client] == math.inf
+
+
+@kernel(inline=True, borrow=True)
+def avoided_penalty(data, rules, client):
+    """Return the penalty that serving a client avoids: its prize, or inf if it, or one client of its group, must be served."""
+    if rules is None:
+        return data.prize[client]
+    if rules.has_groups and rules.group[client] >= 0 and rules.group_required[rules.group[client]]:
+        return math.inf
+    return data.prize[client]
+
+
+@kernel(inline=True, borrow=True)
+def awaits_insertion(data, plan, rules, client):
+    """Return whether a client is to be inserted: it is unserved and, in an unserved group, the first client."""
+    if plan.route[client] >= 0:
+        return False
+    if rules is None:
+        return True
+    if client >= rules.first_reload:
+        return False
+    if rules.has_groups and rules.group[client] >= 0:
+        group = rules.group[client]
+        return plan.segments.served[group] == 0 and rules.members[rules.member_start[group]] == client
+    return True
+
+
+# -------------------------------------------------------------------- pairs
+@kernel(borrow=True)
+def insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed):
+    """Insert a shipment at its best position; return the change in cost, inf if no position costs less than `allowed`.
+
+    Considered are the routes of both nodes' neighbours, of which 1 % are skipped at random, and a new route of each type.
+
+    Args:
+        data: RoutingData.
+        plan: Plan, changed in place.
+        work: Work; the insertions are logged.
+        rules: ConstraintTables.
+        client: One of the two nodes of the shipment.
+        reach: The number of neighbours of each node.
+        max_routes: No route is opened beyond this number.
+        allowed: Upper limit of the cost.
+    """
+    start = client if rules.is_pickup[client] else rules.partner[client]
+    end, segments = rules.partner[start], plan.segments
+    segments.mark[len(plan.size)] += 1
+    search, best = segments.mark[len(plan.size)], allowed
+    segments.found[0] = -1
+    if plan.route[start] >= 0:  # picked up on a fixed beginning
+        best = _best_shipment(data, plan, rules, start, end, plan.route[start], best)
+    else:
+        for side in range(2):
+            node = start if side == 0 else end
+            for a in range(reach):
+                slot = plan.route[data.near[node, a]]
+                if slot >= 0 and segments.mark[slot] != search:
+                    segments.mark[slot] = search
+                    if below(work.random, 100) > 0:
+                        best = _best_shipment(data, plan, rules, start, end, slot, best)
+        if plan.counts[USED] < max_routes:
+            for kind in range(len(plan.free_size)):
+                if plan.free_size[kind] > 0:
+                    slot = plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
+                    best = _best_shipment(data, plan, rules, start, end, slot, best)
+    if segments.found[0] < 0:
+        return math.inf
+    change, after, last = 0.0, segments.found[0], segments.found[1]
+    if plan.route[start] < 0:
+        change += insert(data, plan, work, start, after)
+    return change + insert(data, plan, work, end, last)
+
+
+@kernel(borrow=True)
+def _best_shipment(data, plan, rules, start, end, slot, best):
+    """Return the least cost of a shipment in a route, or `best`; a better position is written to `segments.found`, in place."""
+    kind, depot = plan.type[slot], data.clients + slot
+    if not may_serve(rules, kind, start) or not may_serve(rules, kind, end):
+        return best
+    rate, fixed = data.unit_cost[kind], data.fixed_cost[kind] if plan.size[slot] == 0 else 0.0
+    if plan.route[start] == slot:
+        return _best_delivery(data, plan, rules, start, end, slot, start, plan.next[start], 0.0, best)
+    node = depot
+    while True:
+        successor = plan.next[node]
+        if not (successor < data.clients and rules.locked[successor]):
+            to, leg = distance(data, node, start), plan.leg[node]
+            detour = to + distance(data, start, successor) - leg
+            if fixed + rate * (detour - data.slack) < best:
+                row = data.clients + len(plan.size)
+                extend(data, rules, plan.segments.head, node, row, start, travel_time(data, rules, node, start, kind, to))
+                if plan.segments.head[row, LATE] == 0.0:
+                    best = _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, best)
+                elif data.slack < math.inf:  # too late here, and at all later positions
+                    break
+        node = successor
+        if node >= data.clients:
+            return best
+    return best
+
+
+@kernel(borrow=True)
+def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, best):
+    """Find the best position for the delivery of a shipment that is picked up after `node`.
+
+    Args:
+        data: RoutingData.
+        plan: Plan; `segments.found` receives the two predecessors, in place.
+        rules: ConstraintTables.
+        start: The node of the pickup. If it is in the route already, `node` is `start`; otherwise the first scratch row of
+            `segments.head` holds the head from the depot over `node` to `start`.
+        end: The node of the delivery.
+        slot: The slot of the route.
+        node: The predecessor of `start`.
+        successor: The node that follows `start`.
+        fixed: Cost of opening the route; 0 if it is open.
+        best: The cost to improve on.
+
+    Returns:
+        The least cost, or `best`.
+    """
+    kind, row, segments = plan.type[slot], data.clients + len(plan.size), plan.segments
+    picked_up = node == start
+    rate, before, at = data.unit_cost[kind], start, node if picked_up else row
+    detour = 0.0 if picked_up else distance(data, node, start) - plan.leg[node]
+    longest = data.max_length[kind] - plan.length[slot] if data.limited else math.inf
+    while True:
+        # Invariant: the route is ... node - start - ... - before - successor ...; at first `before` is `start`.
+        to, fro = distance(data, before, end), distance(data, end, successor)
+        added = detour + to + fro
+        if picked_up or before != start:
+            added -= plan.leg[before]
+        cost = fixed + rate * added
+        if cost < best and added <= longest:
+            extend(data, rules, segments.head, at, row + 1, end, travel_time(data, rules, before, end, kind, to))
+            way = travel_time(data, rules, end, successor, kind, fro)
+            cost += joined_time_cost(data, plan, rules, row + 1, successor, way, slot) - segments.time_cost[slot]
+            checked = cost < best and rules.has_breaks
+            if checked and not insertion_keeps_breaks(data, plan, rules, slot, -1 if picked_up else node, start, before, end):
+                cost = math.inf
+            if cost < best:
+                best = cost
+                segments.found[0], segments.found[1] = node, before
+        if successor >= data.clients or (rules.locked[successor] and not picked_up):
+            return best
+        leg = distance(data, before, successor)
+        if not picked_up and before == start:
+            detour += leg
+        extend(data, rules, segments.head, at, row + 2, successor, travel_time(data, rules, before, successor, kind, leg))
+        if segments.head[row + 2, LATE] > 0.0:
+            return best
+        for q in range(rules.dimensions):
+            if segments.head[row + 2, LOADS + 3 * q + 2] > rules.capacity[kind, q]:
+                return best
+        for column in range(segments.head.shape[1]):
+            segments.head[row, column] = segments.head[row + 2, column]
+        at, before, successor = row, successor, plan.next[successor]
+
+
+# -------------------------------------------------------------------- trips
+@kernel(borrow=True)
+def insert_trip(data, plan, work, rules, client, allowed):
+    """Insert a client as a separate trip before or after another trip.
+
+    The first `_ROUTES` routes that may reload are considered, beginning at a random slot.
+
+    Args:
+        data: RoutingData.
+        plan: Plan, changed in place.
+        work: Work; the insertions are logged.
+        rules: ConstraintTables.
+        client: The client.
+        allowed: Upper limit of the cost.
+
+    Returns:
+        The change in cost, inf if no position costs less than `allowed`.
+    """
+    best, after, reload_first, node_of_reload = allowed, -1, False, -1
+    slots = len(plan.size)
+    begin = below(work.random, slots)
+    checked = 0
+    for k in range(slots):
+        slot = (begin + k) % slots
+        kind = plan.type[slot]
+        if plan.size[slot] == 0 or rules.reloads[kind] == 0 or not may_serve(rules, kind, client):
+            continue
+        checked += 1
+        if checked > _ROUTES:
+            break
+        reload = _free_reload(data, plan, work, rules, kind)
+        if reload < 0:
+            continue
+        node = data.clients + slot
+        while True:
+            successor = plan.next[node]
+            if node >= rules.first_reload:  # a trip begins here: insert the new one before it
+                cost = _trip_cost(data, plan, rules, slot, node, successor, client, reload)
+                if cost < best:
+                    best, after, reload_first, node_of_reload = cost, node, False, reload
+            if successor >= rules.first_reload:  # a trip ends here: insert the new one after it
+                cost = _trip_cost(data, plan, rules, slot, node, successor, reload, client)
+                if cost < best:
+                    best, after, reload_first, node_of_reload = cost, node, True, reload
+            node = successor
+            if node >= data.clients:
+                break
+    if after < 0:
+        return math.inf
+    if reload_first:
+        change = insert(data, plan, work, node_of_reload, after)
+        return change + insert(data, plan, work, client, node_of_reload)
+    change = insert(data, plan, work, client, after)
+    return change + insert(data, plan, work, node_of_reload, client)
+
+
+@kernel(borrow=True)
+def _free_reload(data, plan, work, rules, kind):
+    """Return an unused reload node that the vehicle type may visit, the first after a random one; -1 if there is none."""
+    count = data.clients - rules.first_reload
+    begin = below(work.random, count)
+    for k in range(count):
+        node = rules.first_reload + (begin + k) % count
+        if plan.route[node] < 0 and rules.allowed[kind, node]:
+            return node
+    return -1
+
+
+@kernel(borrow=True)
+def _trip_cost(data, plan, rules, slot, node, successor, first, second):
+    """Return the change in cost when `first` and `second` are inserted between `node` and `successor`; inf if infeasible."""
+    kind, row, head = plan.type[slot], data.clients + len(plan.size), plan.segments.head
+    to, between, fro = distance(data, node, first), distance(data, first, second), distance(data, second, successor)
+    cost = data.unit_cost[kind] * (to + between + fro - plan.leg[node])
+    if data.limited and plan.length[slot] + to + between + fro - plan.leg[node] > data.max_length[kind]:
+        return math.inf
+    extend(data, rules, head, node, row, first, travel_time(data, rules, node, first, kind, to))
+    for q in range(rules.dimensions):  # a reload ends this trip, and `joined_time_cost` checks the load of the next one only
+        if head[row, LOADS + 3 * q + 2] > rules.capacity[kind, q]:
+            return math.inf
+    extend(data, rules, head, row, row + 1, second, travel_time(data, rules, first, second, kind, between))
+    cost += joined_time_cost(data, plan, rules, row + 1, successor, travel_time(data, rules, second, successor, kind, fro), slot)
+    if cost < math.inf and rules.has_breaks and not insertion_keeps_breaks(data, plan, rules, slot, node, first, first, second):
+        return math.inf
+    return cost - plan.segments.time_cost[slot]

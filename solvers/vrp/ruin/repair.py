@@ -1,0 +1,75 @@
+"""Repair of a route with side constraints after a ruin."""
+
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
+from __future__ import annotations
+
+from corl.jit import kernel
+from corl.solvers.vrp.ruin.routes import remove
+from corl.solvers.vrp.ruin.segments import refresh
+from corl.solvers.vrp.ruin.state import REMOVED
+
+__all__ = ["repair_route"]
+
+
+@kernel(borrow=True)
+def repair_route(data, plan, work, rules, slot, since):
+    """Remove from a route what is invalid after a ruin, and recompute its segments; return the change in cost.
+
+    Removed are the other nodes of shipments, collections if the vehicle delivers nothing any more, and reloads of empty trips.
+
+    Args:
+        data: RoutingData.
+        plan: Plan, changed in place.
+        work: Work; clients are appended to `work.removed`, and the removals are logged.
+        rules: ConstraintTables, or None.
+        slot: The slot of the route.
+        since: The ruin of this route removed work.removed[since:].
+    """
+    if rules is None:
+        return 0.0
+    change = 0.0
+    if rules.has_shipments:
+        k = since
+        while k < work.counts[REMOVED]:
+            partner = rules.partner[work.removed[k]]
+            if partner >= 0 and plan.route[partner] == slot and not rules.locked[partner]:
+                work.removed[work.counts[REMOVED]] = partner
+                work.counts[REMOVED] += 1
+                change += remove(data, plan, work, partner)
+            k += 1
+    if rules.linehaul_first and not _has_delivery(data, plan, rules, slot):
+        node = plan.next[data.clients + slot]
+        while node < data.clients:
+            successor = plan.next[node]
+            if not rules.locked[node]:
+                work.removed[work.counts[REMOVED]] = node
+                work.counts[REMOVED] += 1
+                change += remove(data, plan, work, node)
+            node = successor
+    if rules.multi_trip:
+        node = plan.next[data.clients + slot]
+        while node < data.clients:
+            successor = plan.next[node]
+            if node >= rules.first_reload and (plan.prev[node] >= rules.first_reload or successor >= data.clients):
+                change += remove(data, plan, work, node)
+            node = successor
+        node = plan.prev[data.clients + slot]
+        while rules.first_reload <= node < data.clients:
+            before = plan.prev[node]
+            change += remove(data, plan, work, node)
+            node = before
+    return change + refresh(data, plan, rules, slot)
+
+
+@kernel(borrow=True)
+def _has_delivery(data, plan, rules, slot):
+    """Return whether a route delivers something."""
+    node = plan.next[data.clients + slot]
+    while node < data.clients:
+        for q in range(rules.dimensions):
+            if rules.delivery[node, q] > 0.0:
+                return True
+        node = plan.next[node]
+    return False

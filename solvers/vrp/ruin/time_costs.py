@@ -1,0 +1,48 @@
+"""The cost of a route's duration: as it is, without one of its nodes, and after a removal. All are 0 without costs of time."""
+
+# mypy: allow-untyped-defs
+# numba infers the types of kernels; their docstrings give shapes and dtypes.
+
+from __future__ import annotations
+
+import math
+
+from corl.jit import kernel
+from corl.solvers.vrp.ruin.route_checks import join_cost
+from corl.solvers.vrp.ruin.segments import refresh
+
+__all__ = ["refresh_time_cost", "removal_saving", "time_cost"]
+
+
+@kernel(inline=True, borrow=True)
+def time_cost(plan, rules, slot):
+    """Return the cost of a route's duration."""
+    if rules is None:
+        return 0.0
+    return plan.segments.time_cost[slot]
+
+
+@kernel(inline=True, borrow=True)
+def removal_saving(data, plan, rules, before, successor, leg, slot):
+    """Return by how much the cost of the duration falls if the node between `before` and `successor` is removed.
+
+    It is 0 if the route without the node violates a side constraint. leg: the distance between the two.
+    """
+    if rules is None:
+        return 0.0
+    if not rules.has_time_costs:
+        return 0.0
+    if plan.size[slot] == 1:
+        return plan.segments.time_cost[slot]
+    change = join_cost(data, plan, rules, before, successor, leg, slot)
+    return -change if change < math.inf else 0.0
+
+
+@kernel(inline=True, borrow=True)
+def refresh_time_cost(data, plan, rules, slot):
+    """Recompute the segments of a route after a removal; return the change in the cost of its duration."""
+    if rules is None:
+        return 0.0
+    if not rules.has_time_costs or plan.size[slot] == 0:
+        return 0.0
+    return refresh(data, plan, rules, slot)
