@@ -14,22 +14,24 @@ from .cells import ROOT
 
 __all__ = ["pages", "renewed", "without_blocks"]
 
-_BLOCK = re.compile(r"(<!-- figures: (\w+)\.(\w+) -->\n\n)(.*?)(\n\n<!-- end -->)", re.DOTALL)
-_OPENING = "<!-- figures: "
+_BLOCK = re.compile(r"^(<!-- figures: (\w+)\.(\w+) -->\n\n)(.*?)(\n\n<!-- end -->)$", re.DOTALL | re.MULTILINE)
+_OPENING = re.compile("^<!-- figures: ", re.MULTILINE)
 
 
 def pages() -> list[Path]:
     """Return the pages that have blocks of figures."""
     folders = ("corl", "problems", "instances")
     every = [ROOT / "README.md", *(page for folder in folders for page in sorted((ROOT / folder).rglob("*.md")))]
-    return [page for page in every if _OPENING in page.read_text(encoding="utf-8")]
+    return [page for page in every if _OPENING.search(page.read_text(encoding="utf-8"))]
 
 
 def renewed(page: Path) -> tuple[str, str]:
     """Return the text of a page, and the same with the figures of the results files in its blocks."""
     text = page.read_text(encoding="utf-8")
-    if len(_BLOCK.findall(text)) != text.count(_OPENING):
-        raise ValueError(f"{page}: accepted: {_OPENING}MODULE.FUNCTION -->, an empty line, a table, an empty line, <!-- end -->")
+    if len(_BLOCK.findall(text)) != len(_OPENING.findall(text)):
+        raise ValueError(
+            f"{page}: accepted: <!-- figures: MODULE.FUNCTION -->, an empty line, a table, an empty line, <!-- end -->"
+        )
     return text, _BLOCK.sub(lambda found: found[1] + _made(found[2], found[3]) + found[5], text)
 
 
