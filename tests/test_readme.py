@@ -102,10 +102,11 @@ def test_what_is_printed_can_be_read(readme):
             assert parser_of(words[1:]).parse_args(words[1:])
 
 
-def test_who_plays_with_whom():
+def test_the_table_of_environments():
     """The table of problems, environments, generic solvers and recipes is the registry's."""
     text = (ROOT / "corl" / "documentation" / "overview.md").read_text(encoding="utf-8")
-    head, _, *rows = [line for line in text[text.index("Who plays with whom") :].split("\n\n")[1].splitlines() if line]
+    table = text[text.index("Environments, solvers and recipes of each problem") :].split("\n\n")[1]
+    head, _, *rows = [line for line in table.splitlines() if line]
     solvers, recipes = (set(re.findall(r"`([\w-]+)`", cell)) for cell in head.split("|")[3:5])
     cells = {row.split("|")[1].strip(" `"): [cell.strip() for cell in row.split("|")[2:6]] for row in rows}
     assert sorted(cells) == registry.problems()

@@ -71,17 +71,17 @@ def test_install_commands_name_no_foreign_package():
     assert not wrong
 
 
-def test_figures_are_those_of_the_pages_behind_them():
-    """Every figure with a decimal point in a table of README or choosing.md stands in a page that its row links to."""
+def test_figures_are_on_the_pages_that_their_rows_link_to():
+    """Every figure with a decimal point in a table of README or choosing.md is on a page that its row links to."""
     wrong = []
     for page in (_CHECKOUT / "README.md", _CHECKOUT / "corl" / "documentation" / "choosing.md"):
         for line in page.read_text(encoding="utf-8").splitlines():
             links = [(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#]+\.(?:md|csv))", line)]
             if not line.startswith("|") or not links:
                 continue
-            behind = " ".join(path.read_text(encoding="utf-8") for path in links if path.is_file())
+            linked = " ".join(path.read_text(encoding="utf-8") for path in links if path.is_file())
             figures = re.findall(r"(?<![\w.])\d+\.\d+(?= ?%| and | to | times| of the| s\b)", re.sub(r"\([^)]*\)", "", line))
-            wrong += [f"{page.name}: {figure} in {line[:60]}" for figure in figures if figure not in behind]
+            wrong += [f"{page.name}: {figure} in {line[:60]}" for figure in figures if figure not in linked]
     assert not wrong
 
 

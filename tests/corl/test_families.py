@@ -17,7 +17,7 @@ SHARED = (
     "tests/record_kernels.py",
     "tests/goldens/golden_cases.py",
 )
-OWN = ("corl/modelling", "corl/milp.py", "tests/support/families", "tests/support/mixes")
+OWN = ("corl/modelling", "corl/milp.py", "tests/support/families", "tests/support/figures", "tests/support/mixes")
 """Of these: the interfaces of single families, and the folders with a module for each."""
 NAMED = {
     "corl/__init__.py": ["milp"],  # the module corl.milp
@@ -34,6 +34,7 @@ OUTSIDE = {
     "corl/documentation/mkdocs.yml": "the list of pages",
     "corl/documentation/tutorials/scheduling.md": "an example",
     "tests/corl/test_families.py": "this table",
+    "tests/support/figures/front.py": "figures of choosing.md",
     "tests/corl/test_recognition.py": "texts that two families read",
 }
 """Where flow shops, which came last, are named outside their folders, and for what."""

@@ -1,0 +1,116 @@
+"""Figures of restless bandits: means over instances with Student's 95 % intervals, as tests/studies/bandits.py prints them."""
+
+from __future__ import annotations
+
+from corl.statistics import sample_mean
+
+from .cells import mean, number, rows, table
+
+__all__ = ["fluid_gaps", "gaps", "policies", "sequoia", "sizes", "trained"]
+
+_KINDS = ("capacity", "scheduling", "routing", "interventions", "budget")
+
+
+class _Cell:
+    """The rows of one solver on the instances of one kind and size."""
+
+    def __init__(self, name: str, kind: str, solver: str, arms: int = 20) -> None:
+        self.rows = rows(f"bandits/{name}", kind=kind, solver=solver, arms=arms)
+        base = rows(f"bandits/{name}", kind=kind, solver="myopic", arms=arms)
+        self.base = {each["instance"]: float(each["objective"]) for each in base}
+
+    def __bool__(self) -> bool:
+        return bool(self.rows)
+
+    @property
+    def reward(self) -> str:
+        return number(mean(each["objective"] for each in self.rows), 2)
+
+    @property
+    def gap(self) -> str:
+        """Mean gap to the bound with its interval, in per cent without the sign."""
+        return _with_half([100 * (1 - float(each["objective"]) / float(each["bound"])) for each in self.rows])
+
+    @property
+    def lead(self) -> str:
+        """Mean lead over `myopic` on the same instances."""
+        leads = [100 * (float(each["objective"]) / self.base[each["instance"]] - 1) for each in self.rows]
+        return f"{_with_half(leads, sign=True)} %"
+
+    @property
+    def seconds(self) -> str:
+        return f"{number(mean(each['seconds'] for each in self.rows), 1)} s"
+
+
+def _with_half(values: list[float], sign: bool = False) -> str:
+    found = sample_mean(values)
+    assert found.value is not None
+    return f"{number(found.value, 1, sign=sign)} ± {number(found.half, 1)}"
+
+
+def policies() -> str:
+    """Mean rewards and gaps of all solvers at 20 arms."""
+    lines = []
+    for solver in ("myopic", "two-step", "whittle", "fluid", "rollout", "null", "random"):
+        cells = [_Cell("policies", kind, solver) for kind in _KINDS]
+        lines.append([f"`{solver}`", *(f"{each.reward}, {each.gap} %" if each else "" for each in cells)])
+    return table(["solver", *_KINDS], lines)
+
+
+def gaps() -> str:
+    """The gaps alone, for the problem's page."""
+    lines = []
+    for solver in ("myopic", "two-step", "whittle", "fluid", "rollout"):
+        cells = [_Cell("policies", kind, solver) for kind in _KINDS]
+        lines.append([f"`{solver}`", *(each.gap if each else "" for each in cells)])
+    return table(["gap, %", *_KINDS], lines)
+
+
+def fluid_gaps() -> list[str]:
+    """Return the mean gaps of `fluid` at 20 arms, in per cent without the sign."""
+    return [_Cell("policies", kind, "fluid").gap.partition(" ")[0] for kind in _KINDS]
+
+
+def sizes() -> str:
+    """Gaps and seconds at 40 and 100 arms."""
+    kinds = ("capacity", "scheduling", "budget", "routing", "interventions")
+    lines = []
+    for arms in (40, 100):
+        for solver in ("two-step", "whittle", "fluid"):
+            cells = [_Cell("large", kind, solver, arms) for kind in kinds]
+            gap = (f"{each.gap.partition(' ')[0]} %, {each.seconds}" if each else "" for each in cells)
+            lines.append([f"{arms}" if solver == "two-step" else "", f"`{solver}`", *gap])
+    return table(["arms", "solver", *kinds], lines)
+
+
+def trained() -> str:
+    """Mean rewards, leads, gaps and seconds of policies that were trained once."""
+    search, slow = "+simulations=8", "`tree-search`, 8 simulations, with that network"
+    labels = {
+        "myopic": "`myopic`", "two-step": "`two-step`", "sequoia": "`sequoia`", "fluid": "`fluid`",
+        "policy:policy=pg.safetensors": "`policy`, by policy gradient",
+        "policy:policy=imi.safetensors": "`policy`, by imitation of `fluid`",
+        "policy:policy=az.safetensors": "`policy`, by AlphaZero from the first",
+        f"tree-search:policy=az.safetensors{search}+value_scale=0.1": slow,
+        "policy:policy=az2.safetensors": "`policy`, by AlphaZero from imitation, `value_scale=0.02`",
+        f"tree-search:policy=az2.safetensors{search}": slow,
+    }  # fmt: skip
+    lines = []
+    for solver, label in labels.items():
+        cells = []
+        for kind in ("scheduling", "routing"):
+            found = _Cell("trained", kind, solver)
+            lead = "" if solver == "myopic" else f"{found.lead}, "
+            cells.append(f"{found.reward}, {lead}gap {found.gap.partition(' ')[0]} %, {found.seconds}")
+        lines.append([label, *cells])
+    return table(["solver", "scheduling", "routing"], lines)
+
+
+def sequoia() -> str:
+    """Mean rewards of `myopic`, and leads over it with what is learned for the one instance."""
+    kinds = _KINDS[:4]
+    lines = [["`myopic`", *(_Cell("sequoia", kind, "myopic").reward for kind in kinds)]]
+    for solver in ("two-step", "fluid", "sequoia", "sequoia:base=fluid"):
+        cells = [_Cell("sequoia", kind, solver) for kind in kinds]
+        lines.append([f"`{solver}`", *(f"{each.lead}, {each.seconds}" for each in cells)])
+    return table(["solver", *kinds], lines)

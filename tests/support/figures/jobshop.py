@@ -1,0 +1,154 @@
+"""Figures of the job shop."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .cells import bold, figure, mean, number, recorded, row, rows, table
+
+__all__ = ["arrivals", "flexible_public", "flexible_tardiness", "hard", "hard_whole", "rules", "slim", "standard", "summary"]
+
+_SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
+
+
+def suite_gap(name: str, solver: str, limit: int, group: str = "all") -> str:
+    """Return a mean gap in a file of a suite, in per cent without the sign; "none" if no run found a schedule."""
+    return figure(f"jobshop/{name}", "mean_gap_percent", 2, solver=solver, time_limit=limit, group=group) or "none"
+
+
+def standard() -> str:
+    """Gaps on instances of Taillard and Demirkol after 10 and 60 seconds."""
+    groups = {
+        "15 x 15": "ta01, ta06", "20 x 15": "ta11, ta16", "20 x 20": "ta21, ta26", "30 x 15": "ta31, ta36",
+        "30 x 20": "ta41, ta46", "100 x 20": "ta71", "two sets, 20 x 15": "dmu41", "all": "all",
+    }  # fmt: skip
+    lines = [
+        [f"{label}, {limit} s", *(suite_gap("standard", solver, limit, group) for group in groups)]
+        for limit in (10, 60)
+        for solver, label in _SOLVERS.items()
+    ]
+    return table(["mean gap to the best known, %", *groups.values()], lines)
+
+
+def hard_whole() -> str:
+    """Gaps on the hard sets after 10, 30 and 60 seconds."""
+    demirkol = ["dmu41 to dmu55", "dmu56 to dmu60", "dmu61 to dmu75", "dmu76 to dmu80"]
+    others = {"ta41 to ta50": "ta41-50", "swv06 to swv10": "swv06-10"}
+    lines = []
+    for limit in (10, 30, 60):
+        found = [row("jobshop/hard-whole", group=group, time_limit=limit) for group in demirkol]
+        together = number(mean((each["mean_gap_percent"] for each in found), (each["runs"] for each in found)), 2)
+        gaps = [number(each["mean_gap_percent"], 2) for each in found]
+        lines.append([f"{limit} s", *gaps, together, *(suite_gap("hard-whole", "tabu", limit, group) for group in others)])
+    short = [name.replace(" to dmu", "-") for name in demirkol]
+    return table(["", *short, "all dmu", *others.values()], lines)
+
+
+def hard() -> str:
+    """Gaps on eleven hard instances, beside CP-SAT."""
+    groups = {"dmu41 to dmu60": "four of dmu41-60", "dmu61 to dmu80": "five of dmu61-80", "30 x 20": "ta41, ta46", "all": "all"}
+    lines = ([label, *(suite_gap("hard", solver, 60, group) for group in groups)] for solver, label in _SOLVERS.items())
+    return table(["mean gap, %", *groups.values()], lines)
+
+
+def flexible_tardiness() -> str:
+    """Weighted tardiness with choices of machines."""
+    cells = recorded("jobshop", "weighted tardiness of flexible shops")
+    lines = ([solver, *(cell for (name, _), cell in cells.items() if name == solver)] for solver in _SOLVERS.values())
+    return table(["weighted tardiness", "10 x 6", "", "20 x 8", "", "30 x 10", ""], lines)
+
+
+def rules() -> str:
+    """Objectives of workshops with rules; the least in bold, unless both annealing and CP-SAT have it."""
+    cells = recorded("jobshop", "objectives with rules")
+    solvers = ("annealing", "CP-SAT", "CP-SAT with 8 threads")
+    lines, size = [], ""
+    for name in dict.fromkeys(name for name, _ in cells):
+        texts = [cells[name, solver].partition(", proven") for solver in solvers]
+        values = [float(text.replace(",", "")) for text, _, _ in texts]
+        first = values.index(min(values))
+        best = -1 if first == 0 and values.count(values[0]) > 1 else first
+        lines.append([name.removeprefix(size), *(bold(text, k == best) + proven for k, (text, proven, _) in enumerate(texts))])
+        size = name.partition(": ")[0] + ": " if ": " in name else size
+    return table(["rules", "`annealing`", "CP-SAT", "with 8 threads"], lines)
+
+
+def flexible_public() -> str:
+    """Gaps on public flexible instances."""
+    sets = {
+        "behnke/": "Behnke (6)", "hurink/edata/": "edata (2)", "hurink/rdata/": "rdata (2)", "hurink/vdata/": "vdata (2)",
+        "brandimarte/": "Brandimarte (2)", "dauzere/": "Dauzère (2)", "": "all",
+    }  # fmt: skip
+    lines = []
+    for solver, label in _SOLVERS.items():
+        found = rows("jobshop/flexible-public", method=solver)
+        means = (mean(_gap(each) for each in found if each["instance"].startswith(prefix)) for prefix in sets)
+        lines.append([label, *(number(each, 2) for each in means)])
+    return table(["", *sets.values()], lines)
+
+
+def _gap(run: dict[str, str]) -> float:
+    best = float(run["best_known"])
+    return 100 * (float(run["makespan"]) - best) / best
+
+
+def arrivals() -> str:
+    """Weighted tardiness by that of `covert` in each regime, with 95 % intervals over instances."""
+    methods = ("atc", "policy", "line")
+    lines = []
+    for load, tightness in ((load, tightness) for load in (0.8, 0.9, 0.95) for tightness in (2, 3, 4)):
+        named = (load, tightness) == (0.9, 3)
+        cells = [_ratio(load, tightness, method, 3 if named and method == "policy" else 2) for method in methods]
+        lines.append([bold(f"{load:g}, {tightness}", named), "1", cells[0], bold(cells[1], named), cells[2]])
+    heads = ["load, due", "`covert`", "`atc`, tuned as well", "`jobshop-arrivals`", "the same without a hidden layer"]
+    return table(heads, lines)
+
+
+def _ratio(load: float, tightness: float, method: str, digits: int) -> str:
+    """Return the ratio of sums of tardiness to those of `covert`, with a bootstrap interval, as jobshop_arrivals.py does."""
+    found = [
+        {each["seed"]: float(each["tardiness"]) for each in rows("jobshop/arrivals", load=load, tightness=tightness, method=name)}
+        for name in (method, "covert")
+    ]
+    pairs = np.array([(value, found[1][seed]) for seed, value in found[0].items()])
+    drawn = np.random.default_rng(0).integers(0, len(pairs), (10_000, len(pairs)))
+    sums = pairs[drawn].sum(axis=1)
+    low, high = np.quantile(sums[:, 0] / np.maximum(1.0, sums[:, 1]), (0.025, 0.975))
+    value, below, above = (number(float(each), digits) for each in (pairs[:, 0].sum() / max(1.0, pairs[:, 1].sum()), low, high))
+    return f"{value} ({below}-{above})"
+
+
+def slim() -> str:
+    """Gaps of the learned dispatcher and of a rule, greedy and the best of 128."""
+    groups = list(dict.fromkeys(each["group"] for each in rows("jobshop/slim")))
+    lines = []
+    for method, schedules, label in (
+        ("slim", 1, "`slim`, greedy"), ("fdd/mwkr", 1, "FDD/MWKR"), ("slim", 128, "`slim`, best of 128"),
+        ("fdd/mwkr", 128, "best of 128 randomised FDD/MWKR"),
+    ):  # fmt: skip
+        found = [row("jobshop/slim", group=group, method=method, schedules=schedules) for group in groups]
+        gaps = [each["mean_gap"] for each in found]
+        lines.append([label, *(number(gap, 1) for gap in (*gaps, mean(gaps)))])
+        if method == "slim":
+            lines.append(["", *(f"{number(each['low'], 1)}-{number(each['high'], 1)}" for each in found), ""])
+    return table(["", *groups, "mean"], lines)
+
+
+def summary() -> str:
+    """The figures that the problem's page has."""
+    makespans, tardiness = recorded("jobshop", "makespans of 100 x 100"), recorded("jobshop", "weighted tardiness")
+
+    def gaps(name: str, limit: int) -> list[str]:
+        return [suite_gap(name, solver, limit) for solver in _SOLVERS]
+
+    public = [number(mean(_gap(each) for each in rows("jobshop/flexible-public", method=solver)), 2) for solver in _SOLVERS]
+    labels = list(_SOLVERS.values())
+    lines = [
+        ["12 instances of Taillard and Demirkol, mean gap to the best known, %", "10 s", *gaps("standard", 10)],
+        ["", "60 s", *gaps("standard", 60)],
+        ["11 of Demirkol's harder ones and Taillard's 30 x 20 (`jobshop/hard`), mean gap, %", "60 s", *gaps("hard", 60)],
+        ["100 x 100, makespan", "300 s", *(makespans.get(("100 x 100", label), "") for label in labels)],
+        ["16 public flexible ones, mean gap to the best known, %", "60 s", *public],
+        ["weighted tardiness, 30 x 10, mean", "10 s", *(tardiness["30 x 10", label] for label in labels)],
+    ]
+    return table(["", "limit", "`tabu`", "CP-SAT", "with 8 threads"], lines)

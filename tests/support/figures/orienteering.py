@@ -1,0 +1,56 @@
+"""Figures of the orienteering problem."""
+
+from __future__ import annotations
+
+from .cells import interval, number, percent, row, table
+from .vrp import gap, rate
+
+__all__ = ["equal_time", "policies", "policies_later", "standard", "summary"]
+
+
+def _after(limits: tuple[int, ...]) -> str:
+    lines = []
+    for group in ("rd400-gen2", "pr1002-gen3"):
+        for limit in limits:
+            run = row("orienteering/standard", group=group, time_limit=limit)
+            below = percent(run["mean_gap_percent"]) + (" (above it)" if float(run["mean_gap_percent"]) < 0 else "")
+            reached = f"{run['reached']} of {run['runs']}"
+            lines.append([group, f"{limit} s", f"{number(run['mean_cpu_seconds'], 1)} s", below, reached])
+    return table(["", "limit", "processor time", "below EA4OP's score, mean", "runs at least as good"], lines)
+
+
+def standard() -> str:
+    """Scores below EA4OP's after 4 and 27 seconds."""
+    return _after((4, 27))
+
+
+def summary() -> str:
+    """Those after 27 seconds, for the problem's page."""
+    return _after((27,))
+
+
+def policies() -> str:
+    """Gaps of the rule and a network, judged in the first round."""
+    labels = {"rule-greedy": "rule", "imitation-greedy": "network"}
+    return table(["gap in %", "greedy"], ([label, gap("orienteering", name, "judge")] for name, label in labels.items()))
+
+
+def policies_later() -> str:
+    """Gaps of the rule with and without a beam and of short searches, judged in the second round."""
+    beam, search = "rule-beam16:0.03", "solver-ruin-recreate-"
+    rule_rates = f"{rate('orienteering', 'rule-greedy', 'judge-2')}, {rate('orienteering', beam, 'judge-2')}"
+    lines = [["rule", *(gap("orienteering", name, "judge-2") for name in ("rule-greedy", beam)), rule_rates]]
+    for iterations, label in ((1000, "`ruin-recreate`, 1,000 iterations"), (4000, "`ruin-recreate`, 4,000")):
+        name = f"{search}{iterations}"
+        lines.append([label, gap("orienteering", name, "judge-2"), "", rate("orienteering", name, "judge-2")])
+    return table(["gap in %", "greedy", "beam 16", "instances a second"], lines)
+
+
+def equal_time() -> str:
+    """Scores with seeds of ruins by a network and by hand, below those with uniform seeds."""
+    labels = {"op-400": "`generation-2`, 400 nodes, 1 s", "op-1000": "`generation-3`, 1,000 nodes, 2 s"}
+    lines = []
+    for regime, label in labels.items():
+        found = [row("orienteering/equal-time", regime=regime, part="judge", arm=arm) for arm in ("learned-2", "rule-1")]
+        lines.append([label, found[0]["instances"], *(interval(each, "above_uniform") for each in found)])
+    return table(["", "instances", "learned", "by hand"], lines)
