@@ -98,9 +98,11 @@ class Solved:
 
 
 def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Instance:
-    """Return `make()`, an instance. Raises InputError whose message names the model's objects: clients[3] becomes client 'Ada'.
+    """Return `make()`, an instance. Raises InputError with the names of the model's objects: clients[3] becomes client 'Ada'.
 
-    kinds: for each array in the fields of messages, such as "clients", the names of its entries.
+    Args:
+        make: Returns an instance, or raises InputError.
+        kinds: For each array in the fields of messages, such as "clients", the names of its entries.
     """
     try:
         return make()
@@ -117,7 +119,15 @@ def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
 
 
 def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = False) -> dict[Hashable, float]:
-    """Return loads by dimension from a number (dimension "load") or a dict; `new`: dimensions may be added. Raises UsageError."""
+    """Return loads by dimension. Raises UsageError.
+
+    Args:
+        of: The argument that errors name.
+        given: A dict from dimensions to numbers, or one number, of the dimension "load".
+        dimensions: The known dimensions.
+        new: Whether unknown dimensions are added to `dimensions`; otherwise they are errors.
+        infinite: Whether a load may be infinite.
+    """
     named = given if isinstance(given, Mapping) else {"load": given}
     found: dict[Hashable, float] = {}
     for dimension, amount in named.items():
@@ -126,7 +136,7 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
             dimensions.number(of, key)
         where = f"{of}: {key}" if isinstance(given, Mapping) else of
         load = number(where, amount, infinite=infinite)
-        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # a plain 0 is no kind of load
+        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # the number 0 adds no dimension
             found[key] = load
     for key in found:
         if key not in dimensions.known:
@@ -183,5 +193,5 @@ def solved(instance: Any, problem: str, options: Mapping[str, Any]) -> Result:
 
     for key in ("instance", "problem"):
         if key in options:
-            raise UsageError(f"{key}: a model gives its own; accepted: the other arguments of corl.solve")
+            raise UsageError(f"{key}: a model determines it; accepted: the other arguments of corl.solve")
     return solve(instance, problem=problem, **options)

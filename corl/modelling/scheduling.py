@@ -11,7 +11,7 @@ from corl.arguments import choice, entries, flag, integer, refusal, text
 from corl.arguments import name as named
 from corl.errors import UsageError, shown
 from corl.modelling.common import Names, Solved, compiled, solved, to_frame
-from corl.modelling.workshop import Asked
+from corl.modelling.scheduling_constraints import ConstraintCollector
 
 if TYPE_CHECKING:
     import pandas
@@ -67,10 +67,10 @@ class Plan(Solved):
 
 
 class SchedulingModel:
-    """A model of jobs, which are chains of operations; each operation occupies a machine, which processes one at a time.
+    """A model of jobs, which are sequences of operations on machines; a machine processes one operation at a time.
 
-    objective: "makespan", the end of the last job; "tardiness", the weighted sum of the delays after due dates; or "earliness",
-    the tardiness and the weighted sum of early ends. Times are integers of any one unit.
+    The objective is "makespan", the end of the last job; "tardiness", the weighted sum of the delays after due dates; or
+    "earliness", the tardiness plus the weighted sum of early ends. Times are integers of one unit.
     """
 
     def __init__(self, objective: Literal["makespan", "tardiness", "earliness"] = "makespan", name: str = "model") -> None:
@@ -78,12 +78,12 @@ class SchedulingModel:
         self._machines, self._jobs = Names("machine"), Names("job")
         self._rows: list[list[list[tuple[int, int]]]] = []
         self._dates: list[tuple[int, int | None, int]] = []
-        self._asked, self._declared = Asked(), False
+        self._constraints, self._declared = ConstraintCollector(), False
 
     def add_machine(self, name: Hashable) -> None:
-        """Declare a machine: tables and pictures list machines in this order, and no undeclared ones are accepted.
+        """Declare a machine. Tables and pictures list machines in this order, and undeclared machines are then refused.
 
-        Without any call of it, machines are those that the operations name, in the order in which they are first named.
+        If no machine is declared, the machines are those of the operations, in the order in which they are first named.
         """
         if not self._declared and len(self._machines):
             raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
@@ -104,11 +104,20 @@ class SchedulingModel:
         family: Hashable = None,
         earliest: Sequence[int] = (),
     ) -> None:
-        """A job: `[("saw", 3), {"mill": 2, "lathe": 5}]` is three hours of the saw, then the mill or the lathe.
+        """Add a job. Raises UsageError.
 
-        release: it does not start before, nor each operation before its `earliest`; due: it should end by then, which
-        "tardiness" and "earliness" ask of every job; early: not before then (by default `due`), `earliness` being the weight of
-        a unit; no_wait: each operation starts the moment the one before ends; family: what set-ups go by, the name by default.
+        Args:
+            name: The name of the job.
+            operations: In order, (machine, duration) or {machine: duration} if there is a choice: with
+                `[("saw", 3), {"mill": 2, "lathe": 5}]` the saw takes 3, then the mill takes 2 or the lathe 5.
+            release: The earliest start of the job.
+            due: The due date, which the objectives "tardiness" and "earliness" need.
+            weight: The cost of each unit of tardiness.
+            early: The time before which the job should not end; by default `due`.
+            earliness: The cost of each unit of earliness.
+            no_wait: Whether each operation starts when the one before it ends.
+            family: The family on which set-up times depend; by default the job's name.
+            earliest: The earliest start of each operation.
         """
         job = self._jobs.new(name)
         of = f"job {shown(job)}"
@@ -118,10 +127,10 @@ class SchedulingModel:
         if self.objective != "makespan" and due is None:
             raise UsageError(f"{of} has no due date; accepted: `due`, as the objective is the {self.objective}")
         if early is not None and due is None:
-            raise UsageError(f"{of} has no due date; accepted: one beside `early`")
+            raise UsageError(f"{of} has `early` but no due date; accepted: both, or no `early`")
         begins = [integer(f"{of}: earliest", each) for each in entries(f"{of}: earliest", earliest, "a list of integers")]
         if begins and len(begins) != len(listed):
-            raise UsageError(f"{of} has {len(listed)} operations; earliest: accepted: as many times")
+            raise UsageError(f"{of} has {len(listed)} operations; earliest: accepted: one time for each")
         dates = (
             integer(f"{of}: release", release),
             None if due is None else integer(f"{of}: due", due),
@@ -133,17 +142,17 @@ class SchedulingModel:
         self._jobs.add(job)
         self._rows.append([[(self._number("", machine), duration) for machine, duration in chain] for chain in chains])
         self._dates.append(dates)
-        self._asked.add_job(len(listed), *window, waits, kind, begins)
+        self._constraints.add_job(len(listed), *window, waits, kind, begins)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
-        """Set the duration of setting up a machine from one family to another; `before` None: for its first operation.
+        """Set the set-up time of a machine between two families; `before` None: before its first operation. Raises UsageError.
 
-        A job without a family is a family by itself. Set-ups that are not set take no time.
+        A job without a family is a family of its own, named like the job. Other set-ups take no time.
         """
         of = f"set-up of {shown(machine)}"
         pair = None if before is None else named(f"{of}: before", before), named(f"{of}: after", after)
         length = integer(f"{of}: duration", duration)
-        self._asked.setups[self._number("machine", machine), *pair] = length
+        self._constraints.setups[self._number("machine", machine), *pair] = length
 
     def set_unavailable(self, machine: Hashable, begin: int, end: int | None = None) -> None:
         """Make a machine unavailable from `begin` to `end`; None: from `begin` on."""
@@ -151,51 +160,56 @@ class SchedulingModel:
         first = integer(f"{of}: begin", begin)
         last = None if end is None else integer(f"{of}: end", end)
         if last is not None and last <= first:
-            raise refusal(f"{of}: end", end, f"an integer above {first}, where it begins, or None")
-        self._asked.spells.append((self._number("machine", machine), first, last))
+            raise refusal(f"{of}: end", end, f"an integer above its begin, {first}, or None")
+        self._constraints.unavailable.append((self._number("machine", machine), first, last))
 
     def rescheduled(
         self, plan: Plan, now: int, *, down: Mapping[Hashable, int | None] | None = None, frozen_until: int | None = None
     ) -> SchedulingModel:
         """Return the model of the remaining decisions at the time `now`.
 
-        Operations that have begun by `plan`, or begin before `frozen_until`, are fixed. The plan must be one of this model, to
-        which jobs may have been added since. down: machine -> the time until which it is broken (None: for ever); an operation
-        that runs on a broken machine is lost and starts again from scratch.
+        Operations that have started by then are fixed as in the plan. Raises UsageError.
+
+        Args:
+            plan: A plan of this model, to which jobs may have been added since.
+            now: The current time.
+            down: Broken machines: machine -> the time until which it is broken; None: for ever. An operation that runs on a
+                broken machine is lost and starts again from scratch.
+            frozen_until: Operations that start before this time are fixed too.
         """
         from corl.problems.jobshop.rescheduling import reschedule
 
         old = self._first(plan).instance()
-        time = integer("now", now, self._asked.now)
+        time = integer("now", now, self._constraints.now)
         frozen = None if frozen_until is None else integer("frozen_until", frozen_until, time)
-        made, broken = copy.deepcopy(self), list[tuple[int, int | None]]()
+        model, broken = copy.deepcopy(self), list[tuple[int, int | None]]()
         if down is not None and not isinstance(down, Mapping):
-            raise refusal("down", down, "a dict from machines to times, or None for good")
+            raise refusal("down", down, "a dict from machines to times, or to None for ever")
         for machine, until in (down or {}).items():
             back = None if until is None else integer(f"down: machine {shown(machine)}", until, time + 1)
             broken.append((self._machines.number("down", machine), back))
         left = reschedule(old, plan.result.solution, time, down=broken, frozen_until=frozen).rules
         assert left is not None and left.fixed_start is not None and left.fixed_machine is not None
-        made._asked.now, fixed = time, {}
+        model._constraints.now, fixed = time, {}
         for i in range(old.operations):
             if left.fixed_start[i] >= 0:
                 fixed[i] = (int(left.fixed_machine[i]), int(left.fixed_start[i]))
-        made._asked.fixed = fixed
-        made._asked.take_spells(left.unavailable)
-        return made
+        model._constraints.fixed = fixed
+        model._constraints.set_unavailable(left.unavailable)
+        return model
 
     def _first(self, plan: Plan) -> SchedulingModel:
-        """Return the model of the jobs of a plan. Raises UsageError if these are not the first jobs of this model."""
+        """Return the model restricted to the jobs of a plan. Raises UsageError if these are not the first jobs of this model."""
         accepted = "a plan of this model that has a solution"
         if not isinstance(plan, Plan):
             raise refusal("plan", plan, accepted)
-        made, known = copy.deepcopy(self), list(dict.fromkeys(each.job for each in plan.operations))
+        model, known = copy.deepcopy(self), list(dict.fromkeys(each.job for each in plan.operations))
         if not known or known != self._jobs.listed()[: len(known)]:
-            raise UsageError(f"plan: it is of other jobs, or has none; accepted: {accepted}")
-        made._rows, made._dates = made._rows[: len(known)], made._dates[: len(known)]
-        made._jobs = Names("job", known)
-        made._asked.cut(len(known), sum(map(len, made._rows)))
-        return made
+            raise UsageError(f"plan: its jobs are not the first jobs of this model, or it has none; accepted: {accepted}")
+        model._rows, model._dates = model._rows[: len(known)], model._dates[: len(known)]
+        model._jobs = Names("job", known)
+        model._constraints.cut(len(known), sum(map(len, model._rows)))
+        return model
 
     def _choices(self, of: str, given: Any) -> list[tuple[Hashable, int]]:
         """Return the machines that can process an operation, and the duration on each."""
@@ -233,7 +247,7 @@ class SchedulingModel:
                 due=due if dated else None,
                 weight=weight,
                 objective=_OBJECTIVES[self.objective],
-                rules=self._asked.rules(self._rows, due, max(1, len(self._machines))),
+                rules=self._constraints.rules(self._rows, due, max(1, len(self._machines))),
                 job_names=self._jobs.texts(),
                 machine_names=self._machines.texts(),
             ),

@@ -1,4 +1,4 @@
-"""Constraints of a SchedulingModel beyond durations and dates, collected until they become the rules of an instance."""
+"""ConstraintCollector: the constraints of a SchedulingModel beyond durations and dates, which become the rules of an instance."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 from corl.errors import UsageError, hint, shown
 
 if TYPE_CHECKING:
-    from corl.problems.jobshop.rules import SideConstraints
+    from corl.problems.jobshop.rules import Rules
 
-__all__ = ["Asked"]
+__all__ = ["ConstraintCollector"]
 
 
-class Asked:
-    """The collected constraints: lists per job, set-ups by (machine, family before, family after), machines, current time."""
+class ConstraintCollector:
+    """Collects constraints of jobs and machines, and turns them into the rules of an instance."""
 
     def __init__(self) -> None:
         self.setups: dict[tuple[int, Hashable, Hashable], int] = {}
-        self.spells: list[tuple[int, int, int | None]] = []
+        """(machine, family before or None, family after) -> set-up time."""
+        self.unavailable: list[tuple[int, int, int | None]] = []
+        """(machine, begin, end or None) of each period in which a machine is unavailable."""
         self.now = 0
+        """The current time."""
         self.fixed: dict[int, tuple[int, int]] = {}
         """Operation -> its machine and its start."""
         self._early: list[int | None] = []
@@ -31,7 +34,7 @@ class Asked:
     def add_job(
         self, operations: int, early: int | None, earliness: int, no_wait: bool, family: Hashable, earliest: Sequence[int]
     ) -> None:
-        """Add the constraints of one more job with `operations` operations."""
+        """Add the constraints of a job; the arguments are those of `SchedulingModel.add_job`, with the number of operations."""
         self._early.append(early)
         self._earliness.append(earliness)
         self._families.append(family)
@@ -45,26 +48,32 @@ class Asked:
         for of_operations in (self._no_wait, self._earliest):
             del of_operations[operations:]
 
-    def take_spells(self, unavailable: Any) -> None:
-        """Replace the spells of unavailability by those of an instance's rules."""
+    def set_unavailable(self, unavailable: Any) -> None:
+        """Replace the periods in which machines are unavailable by those of an instance's rules, int [periods, 3] or None."""
         from corl.problems.jobshop.rules import FOREVER
 
         rows = [] if unavailable is None else unavailable.tolist()
-        self.spells = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
+        self.unavailable = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
 
-    def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> SideConstraints | None:
-        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has."""
+    def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> Rules | None:
+        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has.
+
+        Args:
+            rows: For each job, its operations.
+            due: The due date of each job.
+            machines: The number of machines.
+        """
         import numpy as np
 
-        from corl.problems.jobshop.rules import FOREVER, SideConstraints
+        from corl.problems.jobshop.rules import FOREVER, Rules
 
         found: dict[str, Any] = {"now": self.now} if self.now else {}
         if any(self._earliest):
             found["earliest"] = np.array(self._earliest)
         if any(self._no_wait):
             found["no_wait"] = np.array(self._no_wait, bool)
-        if self.spells:
-            found["unavailable"] = np.array(_merged(self.spells, FOREVER), np.int64)
+        if self.unavailable:
+            found["unavailable"] = np.array(_merged(self.unavailable, FOREVER), np.int64)
         if self.setups:
             found |= self._setups([len(row) for row in rows], machines)
         if None not in due and any(each is not None for each in self._early):
@@ -75,9 +84,10 @@ class Asked:
             found["fixed_machine"], found["fixed_start"] = (
                 np.array([self.fixed.get(i, (-1, -1))[part] for i in range(len(self._earliest))]) for part in (0, 1)
             )
-        return SideConstraints(**found) if found else None
+        return Rules(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
+        """Return the fields of the rules for set-ups; `lengths` are the numbers of operations of the jobs. Raises UsageError."""
         import numpy as np
 
         families = {name: k for k, name in enumerate(dict.fromkeys(self._families))}
@@ -97,10 +107,10 @@ class Asked:
         return {"setups": between, "first_setups": first, "family": np.repeat(numbers, lengths)}
 
 
-def _merged(spells: Sequence[tuple[int, int, int | None]], forever: int) -> list[tuple[int, int, int]]:
-    """Return (machine, begin, end) sorted by machine and time; overlapping spells of a machine are merged."""
+def _merged(periods: Sequence[tuple[int, int, int | None]], forever: int) -> list[tuple[int, int, int]]:
+    """Return (machine, begin, end) sorted by machine and time; overlapping periods of a machine are merged."""
     found: list[tuple[int, int, int]] = []
-    for machine, begin, end in sorted((machine, begin, forever if end is None else end) for machine, begin, end in spells):
+    for machine, begin, end in sorted((machine, begin, forever if end is None else end) for machine, begin, end in periods):
         if found and found[-1][0] == machine and begin < found[-1][2]:
             found[-1] = machine, found[-1][1], max(end, found[-1][2])
         else:
