@@ -97,7 +97,7 @@ class BanditModel:
         except (TypeError, ValueError, OverflowError):
             chances = np.zeros(0)
         if chances.shape != (2, size, size) or not (chances >= 0).all() or not np.allclose(chances.sum(2), 1.0, atol=1e-9):
-            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} probabilities whose rows sum to 1")
+            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} chances whose rows sum to 1")
         rewards = np.zeros((2, size))
         if not isinstance(reward, Mapping):
             raise refusal(f"arm {shown(arm)}: reward", reward, "a dict from states to numbers")
