@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corl.errors import UsageError, hint, shown
 
 if TYPE_CHECKING:
-    from corl.problems.jobshop.rules import Rules
+    from corl.problems.jobshop.rules import SideConstraints
 
 __all__ = ["ConstraintCollector"]
 
@@ -55,7 +55,7 @@ class ConstraintCollector:
         rows = [] if unavailable is None else unavailable.tolist()
         self.unavailable = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
 
-    def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> Rules | None:
+    def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> SideConstraints | None:
         """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has.
 
         Args:
@@ -65,7 +65,7 @@ class ConstraintCollector:
         """
         import numpy as np
 
-        from corl.problems.jobshop.rules import FOREVER, Rules
+        from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
         found: dict[str, Any] = {"now": self.now} if self.now else {}
         if any(self._earliest):
@@ -84,7 +84,7 @@ class ConstraintCollector:
             found["fixed_machine"], found["fixed_start"] = (
                 np.array([self.fixed.get(i, (-1, -1))[part] for i in range(len(self._earliest))]) for part in (0, 1)
             )
-        return Rules(**found) if found else None
+        return SideConstraints(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
         """Return the fields of the rules for set-ups; `lengths` are the numbers of operations of the jobs. Raises UsageError."""
