@@ -1,6 +1,6 @@
 """Models in code: builders with names instead of indices, which compile to the same instances as files.
 
-`RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md beside this file.
+`RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md in this folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["BanditModel", "KnapsackModel", "RoutingModel", "SchedulingModel"]
 
 _HOME = {"BanditModel": "bandits", "KnapsackModel": "knapsack", "RoutingModel": "routing", "SchedulingModel": "scheduling"}
 
-if not TYPE_CHECKING:  # type checkers use only the imports above, so that they report misspelt names
+if not TYPE_CHECKING:  # hidden from type checkers, so that they report misspelt names
 
     def __getattr__(name: str) -> Any:
         if name not in _HOME:

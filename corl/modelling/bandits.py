@@ -23,10 +23,12 @@ __all__ = ["BanditModel", "Pulls"]
 
 @dataclass(frozen=True)
 class Pulls(Solved):
-    """A policy in the model's names."""
+    """A policy of a model, which decides by the names of the arms and the states."""
 
     arms: tuple[Hashable, ...]
+    """The names of the arms."""
     states: tuple[Hashable, ...]
+    """The names of the states."""
 
     def act(self, state: Mapping[Hashable, Hashable], t: int = 0) -> list[Hashable]:
         """Return the arms to pull at time `t`, given the state of each arm (arm -> state). Raises UsageError."""
@@ -44,19 +46,20 @@ class Pulls(Solved):
 
 
 class BanditModel:
-    """A model of arms, each with a state, and a budget per step of pulls (or of their costs).
-
-    Args:
-        states: The names of the states, the same for all arms.
-        budget: The budget of a step.
-        horizon: The number of steps of an episode.
-        episodes: The number of episodes over which a policy is evaluated.
-        name: The name of the instance.
-    """
+    """A model of arms, each in a state, of which a limited number can be pulled per step."""
 
     def __init__(
         self, states: Sequence[Hashable], *, budget: int, horizon: int = 20, episodes: int = 50, name: str = "model"
     ) -> None:
+        """Create a model without arms. Raises UsageError.
+
+        Args:
+            states: The names of the states, the same for all arms.
+            budget: The largest total cost of the pulls of a step; with costs of 1, the number of pulls.
+            horizon: The number of steps of an episode.
+            episodes: The number of episodes by which a policy is judged.
+            name: The name of the instance.
+        """
         self.name, self.budget, self.horizon = text("name", name), integer("budget", budget), integer("horizon", horizon, 1)
         self.episodes = integer("episodes", episodes, 1, 1_000_000)
         self._arms, self._states = Names("arm"), Names("state")
@@ -78,12 +81,12 @@ class BanditModel:
         start: Hashable,
         cost: int = 1,
     ) -> None:
-        """Add an arm.
+        """Add an arm of S states. Raises UsageError.
 
         Args:
             name: The name of the arm.
-            left: float [S, S], the probabilities of going from one state to another if the arm is not pulled.
-            pulled: float [S, S], the same if it is pulled.
+            left: float [S, S], the probability of each next state (column) in each state (row) if the arm is not pulled.
+            pulled: float [S, S], the same if the arm is pulled.
             reward: State -> the reward of a step in it; 0 for states that are not named.
             start: The state in which episodes begin.
             cost: The cost of a pull.
@@ -94,7 +97,7 @@ class BanditModel:
         except (TypeError, ValueError, OverflowError):
             chances = np.zeros(0)
         if chances.shape != (2, size, size) or not (chances >= 0).all() or not np.allclose(chances.sum(2), 1.0, atol=1e-9):
-            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} probabilities whose rows sum to 1")
+            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} chances whose rows sum to 1")
         rewards = np.zeros((2, size))
         if not isinstance(reward, Mapping):
             raise refusal(f"arm {shown(arm)}: reward", reward, "a dict from states to numbers")
@@ -110,11 +113,16 @@ class BanditModel:
     def add_arms_from_log(
         self, log: pandas.DataFrame | Sequence[Mapping[str, Any]], *, reward: Mapping[Hashable, float], prior: float = 1.0
     ) -> None:
-        """Add arms from events: rows with `arm`, `state`, `pulled` (true or false) and `next`, each arm's in order of time.
+        """Add arms with transition probabilities estimated from a log of transitions. Raises UsageError.
 
-        Probabilities are relative frequencies of the observed transitions. `prior` transitions, distributed as those of all
-        arms together, are added to each row of an arm, so that unobserved transitions do not get probability 0. An arm starts
-        in the state in which its last row ends.
+        Probabilities are relative frequencies of the observed transitions. An arm starts in the `next` state of its last row.
+
+        Args:
+            log: Rows with the columns `arm`, `state`, `pulled` (true or false) and `next` (the next state); those of each arm
+                are in order of time.
+            reward: As in `add_arm`, for all arms.
+            prior: The number of transitions, distributed like those of all arms together, that are added to each state and
+                action of an arm, so that unobserved transitions do not get probability 0.
         """
         rows, size, columns = records("log", log), len(self._states), ("arm", "state", "pulled", "next")
         weight = number("prior", prior)

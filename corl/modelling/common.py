@@ -100,7 +100,9 @@ class Solved:
 def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Instance:
     """Return `make()`, an instance. Raises InputError with the names of the model's objects: clients[3] becomes client 'Ada'.
 
-    `kinds` has for each array in the fields of messages, such as "clients", the names of its entries.
+    Args:
+        make: Returns an instance, or raises InputError.
+        kinds: For each array in the fields of messages, such as "clients", the names of its entries.
     """
     try:
         return make()
@@ -117,7 +119,15 @@ def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
 
 
 def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = False) -> dict[Hashable, float]:
-    """Return loads by dimension from a number (dimension "load") or a dict; `new`: dimensions may be added. Raises UsageError."""
+    """Return loads by dimension. Raises UsageError.
+
+    Args:
+        of: The argument that errors name.
+        given: A dict from dimensions to numbers, or one number, of the dimension "load".
+        dimensions: The known dimensions.
+        new: Whether unknown dimensions are added to `dimensions`; otherwise they are errors.
+        infinite: Whether a load may be infinite.
+    """
     named = given if isinstance(given, Mapping) else {"load": given}
     found: dict[Hashable, float] = {}
     for dimension, amount in named.items():
@@ -126,9 +136,7 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
             dimensions.number(of, key)
         where = f"{of}: {key}" if isinstance(given, Mapping) else of
         load = number(where, amount, infinite=infinite)
-        if (
-            load or key in dimensions.known or isinstance(given, Mapping) or infinite
-        ):  # a plain 0 does not define the dimension "load"
+        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # the number 0 adds no dimension
             found[key] = load
     for key in found:
         if key not in dimensions.known:

@@ -20,7 +20,7 @@ __all__ = ["KnapsackModel", "Selection"]
 
 @dataclass(frozen=True)
 class Selection(Solved):
-    """The items taken."""
+    """The items of a model, and those that a solution takes."""
 
     rows: tuple[dict[str, Any], ...]
     """One row per item: its name, value and weights."""
@@ -38,7 +38,10 @@ class Selection(Solved):
 
 
 class KnapsackModel:
-    """A model of items to choose, of the greatest value within the capacities: `KnapsackModel({"money": 50, "hours": 20})`."""
+    """A model of items, of which the most valuable fitting subset is sought.
+
+    There are one or several capacities: `KnapsackModel({"money": 50, "hours": 20})`.
+    """
 
     def __init__(self, capacity: float | Mapping[Hashable, float], name: str = "model") -> None:
         self.name, self._dimensions, self._items = text("name", name), Names("capacity"), Names("item")
@@ -68,7 +71,7 @@ class KnapsackModel:
         return model
 
     def add_item(self, name: Hashable, *, value: float, weight: float | Mapping[Hashable, float]) -> None:
-        """Add an item; a weight that is not named is 0. Raises UsageError for a known name, or an unknown capacity."""
+        """Add an item; weights that are not named are 0. Raises UsageError for a known name, or an unknown capacity."""
         item = self._items.new(name)
         amount = number(f"item {shown(item)}: value", value)
         weights = loads(f"item {shown(item)}: weight", weight, self._dimensions, new=False)

@@ -20,22 +20,31 @@ __all__ = ["travel_matrices"]
 def travel_matrices(
     url: str, places: Sequence[tuple[float, float]], profile: str = "driving", timeout: float = 60.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (metres [n, n], seconds [n, n]), float64, between places (latitude, longitude), by one request. Raises InputError.
+    """Return the distances and travel times between places, by one request. Raises InputError.
 
-    If the server refuses a request with that many places, the error repeats the server's message.
+    Servers limit the number of places in a request; beyond it, the error contains the server's message.
+
+    Args:
+        url: The address of the server.
+        places: n pairs (latitude, longitude).
+        profile: The server's profile, such as "driving".
+        timeout: In seconds.
+
+    Returns:
+        float64 [n, n] in metres and float64 [n, n] in seconds, from row to column.
     """
     points = ";".join(f"{lon:.6f},{lat:.6f}" for lat, lon in places)
-    address = f"{url.rstrip('/')}/table/v1/{quote(profile)}/{points}?annotations=distance,duration"
+    request = f"{url.rstrip('/')}/table/v1/{quote(profile)}/{points}?annotations=distance,duration"
     try:
-        with urlopen(address, timeout=timeout) as response:  # http or https, as given by the user
-            table = json.load(response)
-    except URLError as error:  # its body may be JSON with the reason
+        with urlopen(request, timeout=timeout) as stream:  # http or https, as in `url`
+            answer = json.load(stream)
+    except URLError as error:  # an HTTP error, with the reason as JSON
         raise InputError(f"no travel times: {_reason(error)}", field=url) from None
     except (OSError, ValueError) as error:
         raise InputError(f"no travel times: {error}", field=url) from None
-    if not isinstance(table, dict) or table.get("code") != "Ok":
-        raise InputError(f"no travel times: {table.get('message', table) if isinstance(table, dict) else table}", field=url)
-    return _matrix(table, "distances", len(places), url), _matrix(table, "durations", len(places), url)
+    if not isinstance(answer, dict) or answer.get("code") != "Ok":
+        raise InputError(f"no travel times: {answer.get('message', answer) if isinstance(answer, dict) else answer}", field=url)
+    return _matrix(answer, "distances", len(places), url), _matrix(answer, "durations", len(places), url)
 
 
 def _reason(error: URLError) -> str:
@@ -45,15 +54,15 @@ def _reason(error: URLError) -> str:
         return str(error.reason)
 
 
-def _matrix(table: dict[str, Any], key: str, n: int, url: str) -> NDArray[np.float64]:
-    """Return a matrix of the answer, float64 [n, n]. Raises InputError for null: two places without a connection."""
+def _matrix(answer: dict[str, Any], key: str, n: int, url: str) -> NDArray[np.float64]:
+    """Return a matrix of the answer, float64 [n, n]. Raises InputError if it is malformed or two places are not connected."""
     try:
-        found = np.array(table.get(key), np.float64)
+        found = np.array(answer.get(key), np.float64)
     except (TypeError, ValueError):
         found = np.zeros(0)
     if found.shape != (n, n):
         raise InputError(f"{key}: accepted: {n} x {n} numbers", field=url)
     if np.isnan(found).any():
         i, j = np.argwhere(np.isnan(found))[0]
-        raise InputError(f"{key}: there is no route from place {i} to place {j}", field=url)
+        raise InputError(f"{key}: there is no way from place {i} to place {j}", field=url)
     return found

@@ -1,4 +1,4 @@
-"""The solution of a RoutingModel: routes by name, with times; as a table and as GeoJSON."""
+"""The solution of a RoutingModel: routes with names and times, as objects, as a table and as GeoJSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Stop:
     load: float | Mapping[Hashable, float]
     """The load of the vehicle when it leaves the stop; a dict for several kinds of load."""
     distance: float
-    """The distance from the previous stop: in metres for latitudes and longitudes, else in the model's unit of distance."""
+    """The distance from the previous stop: in metres for latitudes and longitudes, otherwise in the model's unit of distance."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,16 @@ class VehicleRoute:
     """The route of one vehicle."""
 
     vehicle: Hashable
-    """The name of its kind of vehicle."""
+    """The name of the kind of vehicle."""
     start: Hashable
+    """The depot at which the route begins."""
     end: Hashable
-    """The depots."""
+    """The depot at which the route ends."""
     stops: tuple[Stop, ...]
     leaves: float
-    """The time of departure, as late as it delays nothing."""
+    """The time of departure: the latest one that delays no stop."""
     returns: float
+    """The time of arrival at the end."""
     distance: float
     load: float
     """The load of the first kind, summed over all trips."""
@@ -80,9 +82,10 @@ class Routes(Solved):
         return {names[node]: why for node, why in reasons(self.result.data, self.result.solution).items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a row for each stop: route, vehicle, stop (from 0), name, arrival, wait, break, begin, service, departure, load.
+        """Return a row for each stop, with the fields of `Stop`, the number of the route, its vehicle, and the stop's number.
 
-        The last column is the distance from the previous stop, `metres` for latitudes and longitudes, else `distance`. See Stop.
+        Routes and stops are numbered from 0. The column of distances is `metres` for latitudes and longitudes, otherwise
+        `distance`. Raises UsageError if pandas is not installed.
         """
         distance_column = "metres" if self.on_globe else "distance"
         rows = [
@@ -92,24 +95,14 @@ class Routes(Solved):
             for r, route in enumerate(self.routes)
             for k, stop in enumerate(route.stops)
         ]  # fmt: skip
-        first = (
-            "route",
-            "vehicle",
-            "stop",
-            "name",
-            "arrival",
-            "wait",
-            "break",
-            "begin",
-            "service",
-            "departure",
-            "load",
-            distance_column,
-        )
-        return to_frame(rows, list(rows[0]) if rows else first)
+        first = ("route", "vehicle", "stop", "name", "arrival", "wait", "break", "begin", "service", "departure", "load")
+        return to_frame(rows, list(rows[0]) if rows else (*first, distance_column))
 
     def to_geojson(self) -> dict[str, Any]:
-        """Return a FeatureCollection (RFC 7946): a LineString per route, a Point per depot and client. Raises UsageError."""
+        """Return a GeoJSON FeatureCollection (RFC 7946): a LineString per route, a Point per depot and client.
+
+        Raises UsageError if the nodes have no latitudes and longitudes.
+        """
         if not self.on_globe:
             raise UsageError("GeoJSON is for latitudes and longitudes; these nodes have none")
         features = [

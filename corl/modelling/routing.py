@@ -31,16 +31,18 @@ _UNITS = {"": 0.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 class RoutingModel:
     """A model of the cheapest routes of vehicles from depots to clients and back.
 
-    Nodes have coordinates: x and y in the plane, or lat and lon on the globe, where distances are great-circle distances in
-    kilometres; or `set_matrix` sets the distances. A load is a number, or a dict of several kinds: {"kg": 12, "crates": 1}.
-
-    Args:
-        name: The name of the instance.
-        time: The unit of times: "min", "h" or "s", with which the ends of windows may be texts "HH:MM"; "" for any other unit.
-        speed: Units of distance per unit of time.
+    Nodes have coordinates x and y in the plane, or lat and lon on the globe (distances are then in kilometres, along great
+    circles), or `set_matrix` sets their distances. A load is a number, or a dict of several kinds: {"kg": 12, "crates": 1}.
     """
 
     def __init__(self, name: str = "model", *, time: Literal["min", "h", "s", ""] = "", speed: float = 1.0) -> None:
+        """Create a model without nodes and vehicles. Raises UsageError.
+
+        Args:
+            name: The name of the instance.
+            time: The unit of all times: "min", "h", "s", or "" for any other; with the first three, times of day may be "HH:MM".
+            speed: Units of distance per unit of time, above 0.
+        """
         self.name, self.time = check.text("name", name), check.choice("time", time, _UNITS)
         self.speed = check.number("speed", speed)
         if not self.speed > 0:
@@ -53,7 +55,7 @@ class RoutingModel:
         self._skills: list[frozenset[Hashable]] = []
         self._whole: dict[str, Any] = {}
 
-    # ---------------------------------------------------------------- building the model
+    # ---------------------------------------------------------------- nodes, vehicles and constraints
     def add_depot(
         self,
         name: Hashable,
@@ -64,7 +66,16 @@ class RoutingModel:
         lon: float | None = None,
         window: Window | None = None,
     ) -> None:
-        """Add a depot, at which vehicles begin and end; `window`: its opening hours."""
+        """Add a depot, at which routes begin and end. Raises UsageError.
+
+        Args:
+            name: The name of the depot.
+            x: The first coordinate in the plane.
+            y: The second coordinate in the plane.
+            lat: The latitude in degrees, instead of x and y.
+            lon: The longitude in degrees.
+            window: (begin, end) of the opening hours; None as begin or end: no limit.
+        """
         known = self._new(self._depots, self._clients, name)
         of = f"depot {shown(known)}"
         node = self._place(of, x, y, lat, lon) | self._times(of, window=window)
@@ -89,10 +100,23 @@ class RoutingModel:
         release: float | str | None = None,
         needs: Collection[Hashable] = (),
     ) -> None:
-        """Add a client, with a demand that is delivered to it and a pickup that is collected from it.
+        """Add a client. Raises UsageError.
 
-        prize: the cost of not serving it; without a prize it must be served. release: the time at which its demand is ready at
-        the depot. needs: the skills that its vehicle must have.
+        Args:
+            name: The name of the client.
+            x: The first coordinate in the plane.
+            y: The second coordinate in the plane.
+            lat: The latitude in degrees, instead of x and y.
+            lon: The longitude in degrees.
+            demand: The load delivered to the client.
+            pickup: The load collected from the client.
+            service: The duration of the visit.
+            window: (begin, end) of the times at which service may begin; None as begin or end: no limit.
+            windows: Several such windows, instead of `window`.
+            prize: The cost of not serving the client; without a prize it must be served.
+            required: Whether the client must be served even though it has a prize.
+            release: The time at which its demand is available at the depot.
+            needs: The skills that its vehicle must have.
         """
         known = self._new(self._clients, self._depots, name)
         of = f"client {shown(known)}"
@@ -130,10 +154,24 @@ class RoutingModel:
         stays_out: bool | None = None,
         skills: Collection[Hashable] = (),
     ) -> None:
-        """Add `count` vehicles of a kind (None: no limit). unit_cost: per unit of distance; duration_cost: per unit of time.
+        """Add vehicles of one kind. Raises UsageError.
 
-        breaks: (earliest begin, latest begin, duration). reloads: the largest number of returns to load again. stays_out: whether
-        the route ends at its last client. skills: the skills that it offers to clients.
+        Args:
+            name: The name of the kind.
+            count: The number of vehicles; None: no limit.
+            capacity: The largest load; None: no limit.
+            depot: The depot at which routes begin; by default the first.
+            end_depot: The depot at which routes end; by default the one at which they begin.
+            fixed_cost: The cost of each vehicle used.
+            unit_cost: The cost per unit of distance.
+            duration_cost: The cost per unit of time.
+            max_distance: The largest distance of a route.
+            max_duration: The longest duration of a route.
+            shift: (begin, end) of the times at which the vehicle may be on its route.
+            breaks: (earliest begin, latest begin, duration) of each break.
+            reloads: The largest number of returns to a depot to load again.
+            stays_out: Whether routes end at their last client.
+            skills: The skills of the vehicle.
         """
         known = self._vehicles.new(name)
         of = f"vehicle {shown(known)}"
@@ -159,7 +197,7 @@ class RoutingModel:
             self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in room.items() if amount < math.inf}
 
     def add_shipment(self, origin: Hashable, destination: Hashable, *, amount: float = 0) -> None:
-        """Add a shipment from one client to another, later on the same route; neither has a demand."""
+        """Add a shipment from one client to a later one of the same route; neither has a demand. Raises UsageError."""
         given = {
             "from": self._clients.number("origin", origin),
             "to": self._clients.number("destination", destination),
@@ -170,14 +208,19 @@ class RoutingModel:
         self._whole.setdefault("shipments", []).append(given)
 
     def add_group(self, clients: Sequence[Hashable], *, required: bool = True) -> None:
-        """Add a group of clients of which exactly one is served, or at most one if it is not `required`."""
+        """Add a group of clients of which exactly one is served, or at most one if not `required`. Raises UsageError."""
         members = [self._clients.number("clients", client) for client in check.names("clients", clients)]
         if not members:
             raise check.refusal("clients", clients, "at least one client")
         self._whole.setdefault("groups", []).append({"clients": members, "required": check.flag("required", required)})
 
     def set_matrix(self, distances: ArrayLike, durations: ArrayLike | None = None) -> None:
-        """Set the distances and durations between nodes: depots first, then clients, each in the order of their addition."""
+        """Set the distances and durations between nodes. Raises UsageError.
+
+        Args:
+            distances: float [N, N], from row to column; the depots come first, then the clients, in the order of their addition.
+            durations: float [N, N], in the model's unit of time; None: by distance and speed.
+        """
         matrix = _square("distances", distances)
         times = None if durations is None else _square("durations", durations)
         if times is not None and len(times) != len(matrix):
@@ -188,7 +231,10 @@ class RoutingModel:
             self._whole["profiles"] = [{"distances": matrix, "durations": times}]
 
     def ask_osrm(self, url: str, profile: str = "driving") -> None:
-        """Set distances (km) and durations (in the model's time) from an OSRM server, such as `http://localhost:5000`."""
+        """Set the matrices from an OSRM server, such as `http://localhost:5000`: km, and durations in the model's unit of time.
+
+        Raises InputError if the server cannot answer, and UsageError.
+        """
         from corl.modelling.osrm import travel_matrices
 
         url, profile, unit = check.text("url", url), check.text("profile", profile), _UNITS[self.time]
@@ -204,14 +250,20 @@ class RoutingModel:
     def from_frame(
         cls, clients: pandas.DataFrame | Sequence[Mapping[str, Any]], name: str = "model", **options: Any
     ) -> RoutingModel:
-        """Return a model with a client per row: columns are `name` and the arguments of `add_client`."""
+        """Return a model with a client for each row of a table. Raises UsageError.
+
+        Args:
+            clients: A DataFrame, or dicts; its columns are `name` and the other arguments of `add_client`.
+            name: The name of the model.
+            options: The other arguments of `RoutingModel`.
+        """
         model = cls(name, **options)
         for at, row in enumerate(records("clients", clients)):
             cells = taken(f"row {at} of the clients", row, (), _COLUMNS)
             model.add_client(cells.pop("name", at), **cells)
         return model
 
-    # ---------------------------------------------------------------- compiled and solved
+    # ---------------------------------------------------------------- the instance and its solution
     def instance(self) -> VrpInstance:
         """Return the instance of the model. Raises InputError, naming the model's own objects, or UsageError."""
         from corl.problems.vrp.problem import Vrp
@@ -264,7 +316,7 @@ class RoutingModel:
         return facts | ({"coordinates": "latlon"} if on_globe else {}) | whole | nodes
 
     def _plenty(self) -> dict[Hashable, float]:
-        """Return for each kind of load more than the sum over all clients: a capacity that never limits."""
+        """Return for each kind of load 1 more than the sum over all clients: a capacity that is no limit."""
         amounts = [given for (key, _, _), given in self._loads.items() if key == "clients"]
         return {kind: 1.0 + sum(each.get(kind, 0) for each in amounts) for kind in self._dimensions.known}
 
@@ -309,6 +361,7 @@ class RoutingModel:
         return {"window": window, "duration": check.number(f"{of}: breaks", duration)}
 
     def _route(self, instance: VrpInstance, route: Any) -> VehicleRoute:
+        """Return a route of a solution, in the model's names and units."""
         from corl.problems.vrp.evaluation import schedule
         from corl.problems.vrp.timetable import stops
 

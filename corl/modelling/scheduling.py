@@ -11,7 +11,7 @@ from corl.arguments import choice, entries, flag, integer, refusal, text
 from corl.arguments import name as named
 from corl.errors import UsageError, shown
 from corl.modelling.common import Names, Solved, compiled, solved, to_frame
-from corl.modelling.workshop import ConstraintCollector
+from corl.modelling.scheduling_constraints import ConstraintCollector
 
 if TYPE_CHECKING:
     import pandas
@@ -67,10 +67,10 @@ class Plan(Solved):
 
 
 class SchedulingModel:
-    """A model of jobs, which are chains of operations; each operation occupies a machine, which processes one at a time.
+    """A model of jobs, which are sequences of operations on machines; a machine processes one operation at a time.
 
-    objective: "makespan", the end of the last job; "tardiness", the weighted sum of the delays after due dates; or "earliness",
-    the tardiness and the weighted sum of early ends. Times are integers of any one unit.
+    The objective is "makespan", the end of the last job; "tardiness", the weighted sum of the delays after due dates; or
+    "earliness", the tardiness plus the weighted sum of early ends. Times are integers of one unit.
     """
 
     def __init__(self, objective: Literal["makespan", "tardiness", "earliness"] = "makespan", name: str = "model") -> None:
@@ -81,9 +81,9 @@ class SchedulingModel:
         self._constraints, self._declared = ConstraintCollector(), False
 
     def add_machine(self, name: Hashable) -> None:
-        """Declare a machine: tables and pictures list machines in this order, and no undeclared ones are accepted.
+        """Declare a machine. Tables and pictures list machines in this order, and undeclared machines are then refused.
 
-        Without any call of it, machines are those that the operations name, in the order in which they are first named.
+        If no machine is declared, the machines are those of the operations, in the order in which they are first named.
         """
         if not self._declared and len(self._machines):
             raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
@@ -104,19 +104,20 @@ class SchedulingModel:
         family: Hashable = None,
         earliest: Sequence[int] = (),
     ) -> None:
-        """Add a job: `[("saw", 3), {"mill": 2, "lathe": 5}]` is 3 hours on the saw, then 2 on the mill or 5 on the lathe.
+        """Add a job. Raises UsageError.
 
         Args:
             name: The name of the job.
-            operations: For each operation (machine, duration), or {machine: duration} with the machines to choose from.
+            operations: In order, (machine, duration) or {machine: duration} if there is a choice: with
+                `[("saw", 3), {"mill": 2, "lathe": 5}]` the saw takes 3, then the mill takes 2 or the lathe 5.
             release: The earliest start of the job.
-            due: The time by which it should end; required for the objectives "tardiness" and "earliness".
-            weight: The weight of a unit of tardiness.
-            early: The time before which it should not end; None: `due`.
-            earliness: The weight of a unit of earliness.
-            no_wait: Whether each operation must start when the previous one ends.
-            family: The family of the job for set-ups; None: its name.
-            earliest: The earliest start of each operation; empty: no restriction.
+            due: The due date, which the objectives "tardiness" and "earliness" need.
+            weight: The cost of each unit of tardiness.
+            early: The time before which the job should not end; by default `due`.
+            earliness: The cost of each unit of earliness.
+            no_wait: Whether each operation starts when the one before it ends.
+            family: The family on which set-up times depend; by default the job's name.
+            earliest: The earliest start of each operation.
         """
         job = self._jobs.new(name)
         of = f"job {shown(job)}"
@@ -144,9 +145,9 @@ class SchedulingModel:
         self._constraints.add_job(len(listed), *window, waits, kind, begins)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
-        """Set the duration of setting up a machine from one family to another; `before` None: for its first operation.
+        """Set the set-up time of a machine between two families; `before` None: before its first operation. Raises UsageError.
 
-        A job without a family is a family by itself. Set-ups that are not set take no time.
+        A job without a family is a family of its own, named like the job. Other set-ups take no time.
         """
         of = f"set-up of {shown(machine)}"
         pair = None if before is None else named(f"{of}: before", before), named(f"{of}: after", after)
@@ -167,14 +168,14 @@ class SchedulingModel:
     ) -> SchedulingModel:
         """Return the model of the remaining decisions at the time `now`.
 
-        Operations that have begun by `now`, or begin before `frozen_until`, remain as in the plan.
+        Operations that have started by then are fixed as in the plan. Raises UsageError.
 
         Args:
             plan: A plan of this model, to which jobs may have been added since.
             now: The current time.
-            down: Machine -> the time until which it is broken (None: for ever). An operation that is running on a broken machine
-                is lost, and starts again from the beginning.
-            frozen_until: The time before which starts are fixed; None: `now`.
+            down: Broken machines: machine -> the time until which it is broken; None: for ever. An operation that runs on a
+                broken machine is lost and starts again from scratch.
+            frozen_until: Operations that start before this time are fixed too.
         """
         from corl.problems.jobshop.rescheduling import reschedule
 

@@ -14,12 +14,15 @@ __all__ = ["ConstraintCollector"]
 
 
 class ConstraintCollector:
-    """The constraints of jobs and operations, set-ups by (machine, family before, family after), machines, current time."""
+    """Collects constraints of jobs and machines, and turns them into the rules of an instance."""
 
     def __init__(self) -> None:
         self.setups: dict[tuple[int, Hashable, Hashable], int] = {}
+        """(machine, family before or None, family after) -> set-up time."""
         self.unavailable: list[tuple[int, int, int | None]] = []
+        """(machine, begin, end or None) of each period in which a machine is unavailable."""
         self.now = 0
+        """The current time."""
         self.fixed: dict[int, tuple[int, int]] = {}
         """Operation -> its machine and its start."""
         self._early: list[int | None] = []
@@ -31,7 +34,7 @@ class ConstraintCollector:
     def add_job(
         self, operations: int, early: int | None, earliness: int, no_wait: bool, family: Hashable, earliest: Sequence[int]
     ) -> None:
-        """Add the constraints of one more job with `operations` operations."""
+        """Add the constraints of a job; the arguments are those of `SchedulingModel.add_job`, with the number of operations."""
         self._early.append(early)
         self._earliness.append(earliness)
         self._families.append(family)
@@ -53,7 +56,13 @@ class ConstraintCollector:
         self.unavailable = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
 
     def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> SideConstraints | None:
-        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has."""
+        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has.
+
+        Args:
+            rows: For each job, its operations.
+            due: The due date of each job.
+            machines: The number of machines.
+        """
         import numpy as np
 
         from corl.problems.jobshop.rules import FOREVER, SideConstraints
@@ -78,6 +87,7 @@ class ConstraintCollector:
         return SideConstraints(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
+        """Return the fields of the rules for set-ups; `lengths` are the numbers of operations of the jobs. Raises UsageError."""
         import numpy as np
 
         families = {name: k for k, name in enumerate(dict.fromkeys(self._families))}
