@@ -50,9 +50,9 @@ def fill_tables(state, row, shop, tables, s):
     """Fill the tables of schedule s from a row of the pool."""
     for m in range(len(shop.load)):
         tables.load[s, m] = 0
-        _insert_sorted(tables.free, s, m, state.free[row, m])
+        _insert_time(tables.free, s, m, state.free[row, m])
     for j in range(len(shop.release)):
-        _insert_sorted(tables.ready, s, j, state.ready[row, j])
+        _insert_time(tables.ready, s, j, state.ready[row, j])
         for i in range(state.next[row, j], shop.first[j + 1]):
             tables.load[s, shop.machine[i]] += shop.duration[i]
 
@@ -130,7 +130,7 @@ def _quantile(table, s, share):
 
 
 @kernel
-def _insert_sorted(table, s, count, value):
+def _insert_time(table, s, count, value):
     """Insert a value into the first `count` entries of row s, sorted ascending, in place."""
     while count > 0 and table[s, count - 1] > value:
         table[s, count] = table[s, count - 1]
