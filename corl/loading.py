@@ -36,7 +36,7 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
             return load(instance, found)
         if found is None:
             names = ", ".join(registry.problems())
-            raise UsageError(f"{kind_of(instance)} does not determine the problem; give problem=, one of {names}")
+            raise UsageError(f"the problem cannot be determined from {kind_of(instance)}; give problem=, one of {names}")
         return found.with_sense_of(instance), instance
     try:
         data = instance if isinstance(instance, adapter.instance_type) else adapter.adapt(instance)

@@ -84,7 +84,7 @@ def test_a_model_needs_no_problem():
     x = model.addVar(vtype="I", ub=3)
     model.setObjective(x, "maximize")
     assert corl.solve(model, solver="scip", time_limit=5).objective == 3
-    with pytest.raises(corl.UsageError, match="does not determine the problem"):
+    with pytest.raises(corl.UsageError, match="cannot be determined from"):
         corl.solve([[0, 1], [1, 0]])
 
 

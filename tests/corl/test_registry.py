@@ -24,7 +24,7 @@ def install(folder, name, points):
     ("source", "words"),
     [
         ("raise ValueError('at import')", "ValueError: at import"), ("def (", "SyntaxError"), ("", "no attribute"),
-        ("class P: pass", "it is no Problem"), ("import corl\nclass P(corl.Problem): pass", "abstract"),
+        ("class P: pass", "it is not a Problem"), ("import corl\nclass P(corl.Problem): pass", "abstract"),
         ("import corl\nclass P(corl.Problem):\n    def evaluate(self, i, s): return 0", "must have name"),
         ("import corl\nclass P(corl.Problem):\n    name = 'broken'\n    def evaluate(self, i, s): return 0\n"
          "    def recognises(self, head): return 1 // 0", "ZeroDivisionError"),

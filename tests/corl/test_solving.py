@@ -33,7 +33,7 @@ def test_bad_arguments_are_usage_errors(plugin, name, value):
 @pytest.mark.parametrize(
     ("instance", "problem", "words"),
     [
-        (3, None, "which problem an int stands for"), (None, None, "which problem nothing stands for"),
+        (3, None, "cannot be determined from an int"), (None, None, "cannot be determined from nothing"),
         (ITSELF, "jobshop", "a list that is nested"), ({"matrix": ITSELF}, "vrp", "a dict that is nested"),
         ({"values": ITSELF}, "knapsack", "nested"), ([], "vrp", "a list cannot be read as an instance of vrp"),
     ],

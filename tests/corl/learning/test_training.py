@@ -194,7 +194,7 @@ def test_a_network_that_was_not_written_is_not_given_up(lesson, capfd):
     """Killed between its last step and the writing of the network, a run has not finished."""
     _, output = lesson("a", "--steps", 3)
     output.unlink()
-    assert lesson("a", "--steps", 3)[0] == 2 and "resume it" in capfd.readouterr().err
+    assert lesson("a", "--steps", 3)[0] == 2 and "resume that run" in capfd.readouterr().err
     assert lesson("a", "--steps", 3, "--resume")[0] == 0 and output.exists()
 
 
@@ -203,7 +203,7 @@ def test_snapshots_are_not_lost_by_mistake(lesson, capfd):
     _, output = lesson("a", "--steps", 9, "--option", "interrupt_at=2")
     snapshot = snapshots.path_of(output)
     for arguments, code, words in (
-        (["--steps", 3], 2, "the snapshot of an unfinished run is there; resume it, or remove the file"),
+        (["--steps", 3], 2, "the snapshot of an unfinished run exists; resume that run, or remove the file"),
         (["--steps", 5, "--resume", "--option", "interrupt_at=2", "--seed", 4], 2, "a run with seed = 0, not 4"),
         (["--steps", 5, "--resume", "--option", "inputs=4"], 2, "a run with options ="),
     ):
