@@ -26,13 +26,13 @@ from corl.solvers.jobshop.dispatch.solver import Dispatch
 from corl.solvers.jobshop.slim.solver import Slim
 from corl.statistics import resampled_mean
 
-__all__ = ["GROUPS", "NOISE", "main", "values"]
+__all__ = ["FIELDS", "GROUPS", "NOISE", "line", "main", "taillard_group", "values"]
 
 GROUPS = ("15x15", "20x15", "20x20", "30x15", "30x20", "50x15", "50x20", "100x20")
 """Of ta01-ta10, ta11-ta20, ..., ta71-ta80."""
 NOISE = 0.5
 """Of the randomised rule: the best of 0.05 to 1 on generated instances (`--tune`)."""
-_FIELDS = ("group", "method", "schedules", "instances", "mean_gap", "low", "high", "seconds")
+FIELDS = ("group", "method", "schedules", "instances", "mean_gap", "low", "high", "seconds")
 
 
 def values(solver: Solver, instance: JobShopInstance, iterations: int, seed: int) -> tuple[float, float]:
@@ -44,7 +44,7 @@ def values(solver: Solver, instance: JobShopInstance, iterations: int, seed: int
     return first, run.objective
 
 
-def _instances(group: str) -> tuple[list[JobShopInstance], NDArray[np.float64]]:
+def taillard_group(group: str) -> tuple[list[JobShopInstance], NDArray[np.float64]]:
     """The ten instances of a group and their best known makespans."""
     folder = Path(str(resources.files("corl.instances"))) / "jobshop"
     with (folder / "reference.csv").open(newline="") as file:
@@ -53,7 +53,7 @@ def _instances(group: str) -> tuple[list[JobShopInstance], NDArray[np.float64]]:
     return [JobShop().read(folder / f"{name}.json") for name in names], np.array([known[name] for name in names])
 
 
-def _line(group: str, method: str, schedules: int, gaps: NDArray[np.float64], seconds: float) -> list[object]:
+def line(group: str, method: str, schedules: int, gaps: NDArray[np.float64], seconds: float) -> list[object]:
     """A line of the table; seconds: of processor time, an instance."""
     mean = resampled_mean(gaps)
     numbers = ("" if number is None else f"{100.0 * number:.2f}" for number in (mean.value, mean.low, mean.high))
@@ -89,10 +89,10 @@ def main() -> None:
         "fdd/mwkr": Dispatch(rule="fdd/mwkr", noise=NOISE),
     }
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(_FIELDS)
+    writer.writerow(FIELDS)
     every: dict[tuple[str, int], list[float]] = {}
     for group in given.groups:
-        instances, best = _instances(group)
+        instances, best = taillard_group(group)
         for method, solver in methods.items():
             solver.prepare(instances[0])
             began = time.process_time()
@@ -102,10 +102,10 @@ def main() -> None:
             for column, schedules in enumerate((1, given.samples)):
                 gaps = found[:, column] / best - 1.0
                 every.setdefault((method, schedules), []).extend(gaps)
-                writer.writerow(_line(group, method, schedules, gaps, seconds if column else seconds / given.samples))
+                writer.writerow(line(group, method, schedules, gaps, seconds if column else seconds / given.samples))
             sys.stdout.flush()
     for (method, schedules), of_all in every.items():
-        writer.writerow(_line("all", method, schedules, np.array(of_all), 0.0)[:-1])
+        writer.writerow(line("all", method, schedules, np.array(of_all), 0.0)[:-1])
 
 
 if __name__ == "__main__":

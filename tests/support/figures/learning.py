@@ -1,0 +1,152 @@
+"""Figures of the page "When does learning pay?": every learned method beside the best other one at equal time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from corl.statistics import resampled_mean
+
+from . import milp
+from .cells import number, row, rows, table
+
+__all__ = ["over_time", "programs", "static"]
+
+_HEADS = ("", "time", "learned", "best other", "difference, 95 % interval", "better")
+
+
+def over_time() -> str:
+    """Decisions while the world changes: jobs that arrive, and restless bandits."""
+    lines = [
+        _ratio(
+            f"jobs arriving, load {load:g}, due at {due} times their work", "0.5 ms a decision", "`jobshop-arrivals`",
+            "`covert`, tuned", *_tardiness(load, due, "covert"),
+        )
+        for load, due in ((0.9, 3), (0.8, 2), (0.95, 4))
+    ]  # fmt: skip
+    lines += [
+        _ratio("the first of these, eight days", f"{ms} ms a decision", "`jobshop-arrivals`", "`tabu` at every arrival", *found)
+        for ms in ("0.1", "1", "10")
+        for found in [_tardiness(0.9, 3, f"re-solving {ms} ms")]
+    ]
+    for kind in ("scheduling", "routing"):
+        head = f"restless bandits, {kind}, 20 arms"
+        lines.append(_difference(head, "0.6 s", "policy gradient", "`fluid`", _reward(kind, "policy:policy=pg.safetensors")))
+        lines.append(_difference(head, "2 to 7 s", "`sequoia`", "`fluid`", _reward(kind, "sequoia")))
+    return table(_HEADS, lines)
+
+
+def _tardiness(load: float, due: float, other: str) -> tuple[float, float, float]:
+    """Return the ratio of sums of weighted tardiness, policy to other, on their common instances, with a bootstrap interval."""
+    found = [
+        {each["seed"]: float(each["tardiness"]) for each in rows("jobshop/arrivals", load=load, tightness=due, method=name)}
+        for name in ("policy", other)
+    ]
+    pairs = np.array([(found[0][seed], value) for seed, value in found[1].items()])
+    sums = pairs[np.random.default_rng(0).integers(0, len(pairs), (10_000, len(pairs)))].sum(axis=1)
+    low, high = np.quantile(sums[:, 0] / np.maximum(1.0, sums[:, 1]), (0.025, 0.975))
+    return float(pairs[:, 0].sum() / pairs[:, 1].sum()), float(low), float(high)
+
+
+def _reward(kind: str, solver: str) -> list[float]:
+    """Return by how many per cent the reward of `fluid` is above the solver's, for each instance."""
+    found = [
+        {each["instance"]: float(each["objective"]) for each in rows("bandits/trained", kind=kind, solver=name)}
+        for name in (solver, "fluid")
+    ]
+    return [100.0 * (1.0 - value / found[1][instance]) for instance, value in found[0].items()]
+
+
+def programs() -> str:
+    """Time of learned branching by that of SCIP's own rules, on families that it was trained on."""
+    lines = []
+    for family in ("auctions", "set-cover", "independent-set", "facility-location"):
+        name = f"{family}-judge" if family in ("set-cover", "facility-location") else family
+        found = milp.line_of(name, family, "learned-branching")
+        for time, other, key in (("whole solve", "relpscost", "total"), ("after the root", "pscost", "after")):
+            numbers = (float(found[key + end]) for end in ("", "_low", "_high"))
+            lines.append(_ratio(family.replace("-", " "), time, "`learned-branching`", f"SCIP's {other}", *numbers))
+    return table(_HEADS, lines)
+
+
+def static() -> str:
+    """Problems that are known before the search begins."""
+    lines = [
+        _difference(head, "10 ms to 40 ms", "`learned-priority`", "`xla-like`, tuned", _slower(group))
+        for group, head in (("generated", "memory mapping, 80 operations"), ("traced", "memory mapping, traced programs"))
+    ]
+    for family, heads in _SUITES.items():
+        for group, head in heads.items():
+            lines += _of_suite(family, group, head)
+    for regime, head, time in (
+        ("cvrp-200", "where to ruin, vehicle routing, 200 clients", "1 s"), ("cvrp-2000", "the same, 2,000 clients", "10 s"),
+    ):  # fmt: skip
+        found = row("vrp/equal-time", regime=regime, part="judge", arm="learned-1")
+        lines.append(_given(head, time, "network", "uniformly at random", found, "above_uniform"))
+    found = row("orienteering/equal-time", regime="op-400", part="judge", arm="learned-2")
+    lines.append(_given("the same, orienteering, 400 nodes", "1 s", "network", "uniformly at random", found, "above_uniform"))
+    found = row("jobshop/starts", jobs=30, machines=20, start="policy")
+    turned = found | {"lower": str(-float(found["lower"])), "low": str(-float(found["high"])), "high": str(-float(found["low"]))}
+    lines.append(_given("first schedule of tabu search, 30 x 20", "1 s", "`cp-agent`", "FDD/MWKR", turned, "lower"))
+    return table(_HEADS, lines)
+
+
+_SUITES = {
+    "memory": {"80 operations": "memory mapping, 80 operations"},
+    "tsp": {"uniform 100": "TSP, 100 cities", "asymmetric 100": "ATSP, 100 cities"},
+    "knapsack": {"100 items": "knapsack, 100 items"},
+    "jobshop": {"15 x 15": "job shop, 15 x 15", "30 x 20": "job shop, 30 x 20"},
+}
+
+
+def _of_suite(family: str, group: str, head: str) -> Iterator[list[str]]:
+    """Yield the lines of a group: at each limit the best learned method beside the best other one, and beside the best rule."""
+    for limit in dict.fromkeys(each["limit"] for each in rows(f"{family}/learning", group=group)):
+        found = rows(f"{family}/learning", group=group, limit=float(limit))
+        learned = min(found, key=lambda each: float(each["learned_gap"]))["learned"]
+        mine = [each for each in found if each["learned"] == learned]
+        best = min(mine, key=lambda each: float(each["other_gap"]))
+        rules = [each for each in mine if each["other"] in _RULES and each is not best]
+        for each in (*rules, best):
+            yield _given(head, f"{float(limit):g} s", f"`{learned}`", f"`{each['other']}`", each, "difference")
+
+
+_RULES = ("dispatch, randomised", "greedy", "xla-like tuned")
+
+
+def _slower(group: str) -> list[float]:
+    """Return by how many per cent the learned plans are slower than the tuned ones, for each program."""
+    found = [
+        {each["program"]: float(each["microseconds"]) for each in rows("memory/mapping-priority", method=name, group=group)}
+        for name in ("learned, in the time of tuned", "xla-like tuned")
+    ]
+    return [100.0 * (value / found[1][program] - 1.0) for program, value in found[0].items()]
+
+
+def _ratio(head: str, time: str, learned: str, other: str, value: float, low: float, high: float) -> list[str]:
+    """Return a line with a ratio, learned / other."""
+    text = f"{number(value, 2)} times [{number(low, 2)}, {number(high, 2)}]"
+    return [head, time, learned, other, text, _better(low - 1.0, high - 1.0)]
+
+
+def _difference(head: str, time: str, learned: str, other: str, values: Sequence[float]) -> list[str]:
+    """Return a line with a mean difference in per cent; negative: the learned method is better."""
+    found = resampled_mean(values)
+    assert found.value is not None and found.low is not None and found.high is not None
+    return [head, time, learned, other, _per_cent(found.value, found.low, found.high), _better(found.low, found.high)]
+
+
+def _given(head: str, time: str, learned: str, other: str, found: dict[str, str], column: str) -> list[str]:
+    """Return a line whose difference and interval are columns of a results file."""
+    value, low, high = (float(found[key]) for key in (column, "low", "high"))
+    return [head, time, learned, other, _per_cent(value, low, high), _better(low, high)]
+
+
+def _per_cent(value: float, low: float, high: float) -> str:
+    return f"{number(value, 2, sign=True)} % [{number(low, 2)}, {number(high, 2)}]"
+
+
+def _better(low: float, high: float) -> str:
+    """Return the better method, by an interval of learned minus other."""
+    return "learned" if high < 0 else "other" if low > 0 else "neither"
