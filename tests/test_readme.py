@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.pages import named
 
 import corl
 from corl import registry
@@ -66,10 +67,6 @@ def commands(readme: Path) -> list[str]:
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     return [part.strip() for line in lines for part in line.split("&&") if part.strip()]
 
-
-def named(page: Path) -> str:
-    """The page as it is called from the repository's root."""
-    return page.relative_to(ROOT).as_posix()
 
 
 def at_hand(name: str) -> dict[str, object]:

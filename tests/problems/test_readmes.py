@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.pages import named
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ["The problem and its files", "As a decision process", "Which solver", "The paper's method and ours"]
@@ -14,10 +15,6 @@ PAGES = sorted(ROOT.glob("problems/*/**/README.md"))  # those of families; probl
 _TOPS = ("corl", "problems", "instances", "tests")
 LINKED = [ROOT / "README.md", *sorted(page for top in _TOPS for page in ROOT.glob(f"{top}/**/*.md"))]
 
-
-def named(page: Path) -> str:
-    """The page as it is called from the repository's root."""
-    return page.relative_to(ROOT).as_posix()
 
 
 def anchors(page: Path) -> set[str]:
