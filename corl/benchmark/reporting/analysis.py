@@ -224,7 +224,7 @@ def _verdict(a: str, b: str, difference: Estimate, failed_a: int, failed_b: int,
         solved: The number of pairs (instance, seed) that both solved.
     """
     if not solved:
-        return "", "there is no run that both solved: only failures could be compared"
+        return "", "no run that both solved: nothing to compare but the failures"
     if not differing:
         return "", "no difference shown"
     if differing < FEWEST:

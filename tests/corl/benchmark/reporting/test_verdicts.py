@@ -140,7 +140,7 @@ def test_duel_refuses(store):
     for arguments, words in (
         (("a", "x", "s"), "the solvers are: a, b"), (("a", "b"), "--suite"), (("a", "a"), "itself"),
         (("a", "c"), "no suite has runs of both"),
-        (("a", "b", "s", 3.0), "they have: 10 s"), (("a", "b", "nowhere"), "no runs"),
+        (("a", "b", "s", 3.0), "accepted: 10 s"), (("a", "b", "nowhere"), "no runs"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=words):
             duel(made, *arguments)
