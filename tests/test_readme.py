@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.pages import named
 
 import corl
 from corl import registry
 from corl.cli.main import parser_of
 from corl.learning.recipe import recipe_names
+from support.pages import named
 
 ROOT = Path(__file__).resolve().parents[1]
 SHELL = ("", "sh", "shell")
@@ -66,7 +66,6 @@ def commands(readme: Path) -> list[str]:
     text = "".join(text for language, text in blocks(readme) if language in SHELL)
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     return [part.strip() for line in lines for part in line.split("&&") if part.strip()]
-
 
 
 def at_hand(name: str) -> dict[str, object]:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from support.pages import named
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,7 +15,6 @@ MOST_WORDS = {f"problems/{name}/README.md": 1300 for name in ("memory", "milp", 
 PAGES = sorted(ROOT.glob("problems/*/**/README.md"))  # those of families; problems/README.md is about one's own
 _TOPS = ("corl", "problems", "instances", "tests")
 LINKED = [ROOT / "README.md", *sorted(page for top in _TOPS for page in ROOT.glob(f"{top}/**/*.md"))]
-
 
 
 def anchors(page: Path) -> set[str]:
