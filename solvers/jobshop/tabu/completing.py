@@ -31,7 +31,7 @@ __all__ = ["completion", "improved"]
 
 _SLACK = 0.01  # the share of the makespan that removing waits may cost in total
 _START, _BEST, _HERE, _TRIED = range(4)  # rows: the given state, a complete schedule, the schedule that is replayed, scratch
-_ROW_FIELDS = ("left", "waits", "work", "estimate", "next", "start")
+_ROW_FIELDS = ("unscheduled", "waits", "work", "estimate", "next", "start_time")
 
 
 def completion(environment: Environment, row: int, moves: int, seed: int) -> list[NDArray[np.int64]]:
