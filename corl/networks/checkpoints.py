@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
@@ -32,6 +33,7 @@ __all__ = ["FORMAT", "load", "load_cached", "load_cached_as", "load_policy", "re
 _Network = TypeVar("_Network")
 FORMAT = 1
 """The number of this format; a file with a higher one is refused."""
+_RENAMED = {"milp-revibranch-auctions": "milp-tree-credit-auctions"}  # old name -> name, of shipped policies
 _ACCEPTED = "accepted: a checkpoint written by corl train"
 _KEYS = {"format": int, "architecture": str, "config": dict, "training": dict, "package": str, "digest": str}
 
@@ -131,6 +133,10 @@ def resolve(name_or_path: str | os.PathLike[str]) -> Path:
     path, known = Path(name_or_path), shipped()
     if (name := os.fspath(name_or_path)) in known:
         return known[name]
+    if name in _RENAMED and not path.exists():
+        message = f"the policy {name} is now called {_RENAMED[name]}; the old name will be removed in the next version"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return known[_RENAMED[name]]
     if not path.exists():
         raise UsageError(unknown("neither a checkpoint file nor a shipped policy:", name, known))
     return path
