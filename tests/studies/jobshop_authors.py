@@ -85,7 +85,7 @@ def _best(solver: Slim, instance: JobShopInstance, seconds: float) -> float:
 def _group(authors: Authors, group: str) -> list[list[object]]:
     """Return the lines of a group."""
     instances, best = taillard_group(group)
-    ours, unlimited = Slim(width=_SAMPLES - 1), Slim()
+    ours, unlimited = Slim(width=_SAMPLES - 1), Slim(width=0, rounds=0)
     for solver in (ours, unlimited):
         solver.prepare(instances[0])
     found: dict[tuple[str, int], list[tuple[float, float]]] = {}
