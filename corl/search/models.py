@@ -86,7 +86,7 @@ class LatentNetwork(Protocol):
         """Return latent states and predictions for R observations: (latent float [R, ...], logits [R, A], value [R])."""
 
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
-        """Take int64 `actions` [R]; return (latent [R, ...], reward [R], logits [R, A], value [R]), the latter two predictions."""
+        """Take int64 `actions` [R]; return predictions after them: (latent [R, ...], reward [R], logits [R, A], value [R])."""
 
 
 def rows_needed(trees: int, simulations: int) -> int:
