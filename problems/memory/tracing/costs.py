@@ -138,8 +138,8 @@ def _pooling(name: str, args: Sequence[Any], read: float, made: float) -> float:
     """
     if "adaptive" in name:
         return read
-    found = re.search(r"pool(\d)d", name)
-    dimensions = int(found[1]) if found else 2
+    match = re.search(r"pool(\d)d", name)
+    dimensions = int(match[1]) if match else 2
     window = args[1] if isinstance(args[1], (list, tuple)) else [args[1]]
     return made * float(math.prod(window) if len(window) == dimensions else window[0] ** dimensions)
 

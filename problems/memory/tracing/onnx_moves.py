@@ -147,9 +147,9 @@ def _gather(call: Call) -> Any:
     if axis % x.dim() == 0 and x.dim() == 2:
         return call.run(aten.embedding.default, x, index)  # rows of a table
     flat = call.run(aten.reshape.default, index, [-1])
-    found = call.run(aten.index_select.default, x, axis, flat)
+    gathered = call.run(aten.index_select.default, x, axis, flat)
     axis %= x.dim()
-    return call.run(aten.reshape.default, found, [*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]])
+    return call.run(aten.reshape.default, gathered, [*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]])
 
 
 def _gather_elements(call: Call) -> Any:
