@@ -88,13 +88,7 @@ def network(*, layers: int = 60, branches: int = 3, training: bool = False, seed
             rows.append((now, min(end, horizon + 1), size))
         rows.append((now + 1, now + 2, int(channels * 64 * random.integers(1, 32))))
         if training:
-            rows.append(
-                (
-                    horizon - now - 1,
-                    horizon - now + 2,
-                    int(channels * pixels * random.integers(1, 8, endpoint=True) * 4),
-                )
-            )
+            rows.append((horizon - now - 1, horizon - now + 2, int(channels * pixels * random.integers(1, 8, endpoint=True) * 4)))
     table = np.array(rows, np.int64)
     words = f"--option layers={layers} --option branches={branches} --option training={str(training).lower()}"
     return _shuffled("network", words, seed, random, table[:, 0], table[:, 1], table[:, 2])
