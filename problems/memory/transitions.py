@@ -323,6 +323,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @kernel
 def _copy(state: Any, src: Any, dst: Any) -> None:
+    """Copy the game in row `src` to row `dst`, in place."""
     instance = state.instance[src]
     state.instance[dst], state.current_access[dst], state.value[dst] = instance, state.current_access[src], state.value[src]
     n, m, g, count = state.ops[instance], state.tensors[instance], state.groups[instance], state.rect_count[src]

@@ -117,6 +117,7 @@ GENERATORS: dict[str, Callable[..., StaticInstance]] = {"tiled": tiled, "peaks":
 
 
 def _check(size: int, share: float) -> None:
+    """Raise UsageError if the number of buffers, or the share of lifetimes to shorten, is out of range."""
     if not 1 <= size <= 1_000_000:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to 1,000,000")
     if not 0.0 <= share <= 1.0:

@@ -150,12 +150,14 @@ def _is_training_norm(name: str, args: Sequence[Any]) -> bool:
 
 
 def _is_elementwise(name: str, function: Any) -> bool:
+    """Return whether each element of the result depends only on the operands' elements at the same place."""
     if name in _TRANSCENDENTAL or name in _FORMULAS or name in ("and", "or", "xor", "masked_fill", "fill", "zero"):
         return True
     return _tagged(function, "pointwise")
 
 
 def _tagged(function: Any, tag: str) -> bool:
+    """Return whether PyTorch gives an operation this tag; False if this version of PyTorch does not know the tag."""
     import torch
 
     return getattr(torch.Tag, tag, None) in function.tags

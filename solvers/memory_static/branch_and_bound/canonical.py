@@ -3,21 +3,19 @@
 The search is that of M. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated machine learning" (ASPLOS
 2023), with two more rules. Every buffer has a rank. If there is an allocation within the capacity, one of them minimises the sum
 of offset x size x (n - rank): the canonical allocation. In the canonical allocation each buffer has the lowest offset that the
-buffers below it allow. So the search places buffers by increasing offset, and buffers with equal offsets by rank, with these
-rules:
+buffers below it allow. So the search places buffers by increasing offset, and buffers with equal offsets by rank. The rules are:
 - A buffer is placed at the lowest offset that the buffers placed before allow; this must not be below their offsets.
 - The offset is less than offset + size of every unplaced buffer: otherwise that buffer would fit beneath (dominance).
 - If no unplaced buffer is alive at the same time as the buffer chosen, no other choice is tried at this node.
-- A buffer that could have been placed, but was not, must lie on a buffer that is still unplaced; so its lowest offset is raised
-to
-  the end of the lowest such buffer (our addition).
+- A buffer that could have been placed, but was not, must lie on a buffer that is still unplaced. So its lowest offset is raised
+  to the lowest possible end of such a buffer (our addition).
 - Of two buffers with the same lifetime, one directly on the other, the buffer of lower rank is below. Of two identical buffers,
   the one of lower rank is placed first (our addition).
 - The unplaced buffers of a section must fit between the section's floor and the capacity (section inference). A section is a span
   of time in which the same buffers are alive; its floor is a lower bound on the offsets of its unplaced buffers.
-If no unplaced buffer is alive in two successive sections, the search splits into parts at their border. The buffers of a part are
-ranked separately. If a part has no allocation, all decisions since the last one that affects this part are undone. The arrays are
-in canonical_state.py, the effects of a choice in canonical_moves.py.
+If no unplaced buffer is alive in both of two successive sections, the search splits into parts at their border. The buffers of a
+part are ranked separately. If a part has no allocation, all decisions since the last one that affects this part are undone. The
+arrays are in canonical_state.py, the effects of a choice in canonical_moves.py.
 """
 
 # mypy: allow-untyped-defs

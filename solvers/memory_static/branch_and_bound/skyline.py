@@ -10,9 +10,9 @@ lies on the smallest other buffer of the niche, and the floor rises. The section
 so far is chosen, as constraint solvers choose variables (dom/wdeg, Boussemart et al., 2004).
 
 Floors rise to the lowest offset of an unplaced buffer, and the unplaced buffers of a section must fit between its floor and the
-capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). If no unplaced buffer is alive in two successive sections, the
-search splits into parts at their border. If a part has no allocation, all decisions since the last one that affects this part are
-undone. The arrays are in skyline_state.py, the effects of a choice in skyline_moves.py.
+capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). If no unplaced buffer is alive in both of two successive sections,
+the search splits into parts at their border. If a part has no allocation, all decisions since the last one that affects this part
+are undone. The arrays are in skyline_state.py, the effects of a choice in skyline_moves.py.
 """
 
 # mypy: allow-untyped-defs
