@@ -24,8 +24,7 @@ def pack(rects: Any, same_offset_as: Any, count: Any, capacity: Any) -> Any:
     forward. A chain of rectangles that must have the same offset is placed as a whole.
 
     Args:
-        rects: int64 [>= count, 4], columns LOW, HIGH, OFFSET and SIZE of timing.py; only offsets are written, -1: no offset
-            found.
+        rects: int64 [>= count, 4], columns LOW, HIGH, OFFSET and SIZE of timing.py; only offsets are written (-1: none found).
         same_offset_as: int64 [>= count], an earlier rectangle that must have the same offset; -1: none. The rectangle may overlap
             the earlier one at its own first operation.
         count: The number of rectangles.

@@ -6,8 +6,7 @@ FLOPs on the matrix unit are those of torch.utils.flop_counter:
 - those of its two matrix products for attention.
 FLOPs on the vector unit per element of the result: 1 for arithmetic, comparisons and selections, 4 for a transcendental function,
 and the number of operations in its formula for an activation function. Per element of the input: 1 for a sum or a maximum, 8 for
-softmax and for normalisations with statistics (mean, variance, scaling, affine map). Copies, gathers and conversions cost
-nothing.
+softmax and normalisations with statistics (mean, variance, scaling, affine map). Copies, gathers and conversions cost nothing.
 """
 
 from __future__ import annotations

@@ -90,12 +90,10 @@ def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: i
 def orders(instance: StaticInstance) -> dict[str, NDArray[np.int32]]:
     """Return orders in which single passes do well, name -> int32 [n].
 
-    The buffers are sorted
-    - load: by the largest load during the lifetime, then lifetime, then size (like minimalloc's "TWA"); the load is the total
-    size
-      of the buffers that are alive at a moment;
-    - size, root, area, length: by size, size times square root of lifetime, lifetime times size, or lifetime;
-    - start: by start of the lifetime, which is the only increasing order.
+    The name says what the buffers are sorted by. The load is the total size of the buffers that are alive at a moment.
+    - load: the largest load during the lifetime, then lifetime, then size, all decreasing (minimalloc's "TWA");
+    - size, root, area, length: decreasing size, size times square root of lifetime, lifetime times size, or lifetime;
+    - start: increasing start of the lifetime.
     """
     section_data, n = sections(instance), instance.n
     length, size = (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
