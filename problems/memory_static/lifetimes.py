@@ -60,7 +60,7 @@ def trace_buffers(
 ) -> StaticInstance:
     """Return the buffers of a model, for `corl trace --problem memory-static`.
 
-    The other options than `alignment` are those of `corl trace` for memory mapping.
+    All options but `alignment` are those of `corl trace` for memory mapping.
     """
     from corl.problems.memory.problem import Mapping
 

@@ -74,9 +74,9 @@ class StaticAllocation(Problem):
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> StaticInstance:
-        """Return the instance for an array or list of (lower, upper, size) rows, or an object with these as lists.
+        """Return the instance of an array or list of (lower, upper, size) rows, or of an object of lists.
 
-        Raises InputError.
+        The object's keys are lower, upper, size and optionally ids, alignment and fixed. Raises InputError.
         """
         if isinstance(data, Mapping):
             data = {key: value for key, value in data.items() if (key, value) != ("problem", self.name)}
