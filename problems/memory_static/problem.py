@@ -38,8 +38,8 @@ def _buffers(observation: Mapping[str, Any]) -> Tokens:
 class StaticAllocation(Problem):
     """Offsets for buffers of fixed lifetimes; the height, the largest offset + size, is minimised.
 
-    A solution is an integer array: the offsets, in the instance's order. Modules that are only needed by one method are imported
-    there: `import corl.problems.memory_static.problem` loads NumPy alone.
+    A solution is an integer array: the offsets, in the instance's order. Each method imports the modules that only it needs, so
+    that `import corl.problems.memory_static.problem` loads no library but NumPy.
     """
 
     name = "memory-static"
