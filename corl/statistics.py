@@ -57,10 +57,10 @@ class Resampling:
     a resample.
     """
 
-    def __init__(self, slots: NDArray[np.bool_], seed: int = 0) -> None:
-        """Draw the resamples. `slots`: bool [instances, runs], True for each requested run."""
-        self.slots = slots
-        runs = slots.sum(axis=1)
+    def __init__(self, requested: NDArray[np.bool_], seed: int = 0) -> None:
+        """Draw the resamples. `requested`: bool [instances, runs], True for each requested run."""
+        self.requested = requested
+        runs = requested.sum(axis=1)
         present = runs > 0
         self.instances, self.runs = int(present.sum()), int(runs.sum())
         self.varies = bool((runs > 1).any())
@@ -80,7 +80,7 @@ class Resampling:
 
     def means(self, values: NDArray[np.float64]) -> list[Estimate]:
         """Return `mean` of each of many tables of values, float64 [tables, instances, runs]."""
-        flat = values[:, self.slots]
+        flat = values[:, self.requested]
         known = ~np.isnan(flat)
         total, count = np.where(known, flat, 0.0), known.astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -93,8 +93,8 @@ class Resampling:
 
         Runs marked in `excluded`, bool [instances, runs], are not counted.
         """
-        flat = np.where(np.isnan(values), np.inf, values)[self.slots]
-        counted = np.ones(len(flat), bool) if excluded is None else ~excluded[self.slots]
+        flat = np.where(np.isnan(values), np.inf, values)[self.requested]
+        counted = np.ones(len(flat), bool) if excluded is None else ~excluded[self.requested]
         if not counted.any():
             return Estimate(None)
         order = np.argsort(flat, kind="stable")
@@ -125,7 +125,7 @@ class Resampling:
         to Student's. The percentiles are moved outwards accordingly (T. Hesterberg, What teachers should know about the
         bootstrap, 2015, section 4.3).
         """
-        rows = np.flatnonzero(self.slots.any(axis=1)).repeat(self.slots.sum(axis=1)[self.slots.any(axis=1)])
+        rows = np.flatnonzero(self.requested.any(axis=1)).repeat(self.requested.sum(axis=1)[self.requested.any(axis=1)])
         per_instance = np.bincount(rows[known], minlength=1)
         per_instance = per_instance[per_instance > 0]
         if self.resampled_instances:

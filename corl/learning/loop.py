@@ -63,7 +63,7 @@ class PolicyRecipe(Recipe):
     )
 
     def first_network(self, training: Training, source: Source) -> NetworkPolicy:
-        """Return the network to train, on the training's device: that of the checkpoint `start`, or a new one.
+        """Return the network to train, on the training's device: the one in the checkpoint `start`, or a new one.
 
         Raises:
             UsageError: `network` is no architecture of a policy or has no such option; `start` holds no policy for the problem.

@@ -31,9 +31,9 @@ SAVE_EVERY = 180.0  # seconds between two snapshots
 class Training:
     """The session of one training run: the argument of `Recipe.train`.
 
-    A run that was killed can resume from its last snapshot. If it is limited by `steps`, its result then equals that of an
-    uninterrupted run bit by bit (on the same machine and device, with the same number of threads). The clock starts with the
-    first call of `budget`.
+    A run that was killed can resume from its last snapshot. If runs are limited by `steps`, a resumed one and an uninterrupted
+    one have identical results (on the same machine and device, with the same number of threads). The clock starts with the first
+    call of `budget`.
     """
 
     problem: Problem

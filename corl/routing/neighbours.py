@@ -16,7 +16,7 @@ def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = 
     """Return for each city the k nearest other cities, k < n, nearest first: int32 [n, k].
 
     Args:
-        metric: The distances. In a matrix, the distances from the city to the others count.
+        metric: The distances. If a matrix is asymmetric, the distances from the city to the other cities count.
         k: The number of neighbours.
         prices: float64 [n] or None; the price of a city is subtracted from a matrix's distances to this city.
     """
