@@ -36,7 +36,7 @@ Data: TypeAlias = "tuple[Any, dict[str, float]]"
 
 @dataclass(frozen=True)
 class PolicyRecipe(Recipe):
-    """The options of every recipe that trains a policy on generated instances, or on those in a folder."""
+    """The base class of recipes that train a policy on generated instances or on instance files, with their common options."""
 
     generator: str = option("", "The problem's generator that makes the instances; empty: the first that takes a size.")
     size: int = option(20, "The size of the instances, an option of the generator (for bandits: the number of arms).", low=1)
