@@ -76,7 +76,7 @@ __all__ = [
 ]
 
 # In a source checkout, problems/, solvers/ and instances/ lie beside this folder, not inside it. Without the checkout's root in
-# __path__, `import corl.problems` from the root would fail.
+# __path__, importing `corl.problems` from the root would fail.
 _root = Path(__file__).resolve().parent.parent
 if not (Path(__file__).parent / "problems").is_dir() and (_root / "problems").is_dir() and (_root / "pyproject.toml").is_file():
     __path__.append(str(_root))

@@ -66,9 +66,8 @@ class Text:
             OSError: The file cannot be read.
         """
         file = str(path)
-        most = min(
-            largest, max(_SMALL_BYTES, _MAX_RATIO * Path(path).stat().st_size)
-        )  # no limit for an uncompressed file up to `largest`
+        # An uncompressed file never exceeds the ratio: only `largest` limits its size.
+        most = min(largest, max(_SMALL_BYTES, _MAX_RATIO * Path(path).stat().st_size))
         with opened(path) as stream:
             data = stream.read(1 << 16)
             if b"\0" not in data:  # a binary file is not read further: it may be an endless device

@@ -48,11 +48,9 @@ class Names:
         """Return the number of a known name. Raises UsageError for an unknown one, and suggests a similar name."""
         found = name(of, given)
         if found not in self.known:
-            near, first_names = hint(str(found), map(str, self.known)), ", ".join(map(shown, list(self.known)[:8]))
+            near, examples = hint(str(found), map(str, self.known)), ", ".join(map(shown, list(self.known)[:8]))
             more = ", ..." if len(self.known) > 8 else ""
-            accepted = (
-                f"accepted: {first_names}{more}" if first_names else f"accepted: none yet, add_{self.kind.split()[0]} adds one"
-            )
+            accepted = f"accepted: {examples}{more}" if examples else f"accepted: none yet, add_{self.kind.split()[0]} adds one"
             raise UsageError(f"{of}: there is no {self.kind} {shown(found)}{near}; {accepted}")
         return self.known[found]
 
@@ -143,9 +141,7 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
             dimensions.number(of, key)
         where = f"{of}: {key}" if isinstance(given, Mapping) else of
         load = number(where, amount, infinite=infinite)
-        if (
-            load or key in dimensions.known or isinstance(given, Mapping) or infinite
-        ):  # a number 0 does not add the dimension "load"
+        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # a number 0 adds no dimension
             found[key] = load
     for key in found:
         if key not in dimensions.known:

@@ -252,7 +252,7 @@ def test_arms():
         policy.act({"Ann": "away"})
     with pytest.raises(UsageError, match="there is no state 'gone'"):
         policy.act({"Ann": "gone", "Bob": "away"})
-    with pytest.raises(UsageError, match="arm 'Eve': accepted: left and pulled, 2 x 2 chances"):
+    with pytest.raises(UsageError, match="arm 'Eve': accepted: left and pulled, 2 x 2 probabilities"):
         model.add_arm("Eve", left=[[1, 1], [0, 1]], pulled=stuck, reward={}, start="away")
     seen = BanditModel(["away", "here"], budget=1)
     rows = [{"arm": "Ann", "state": "away", "pulled": k % 2 == 0, "next": "here" if k % 2 == 0 else "away"} for k in range(40)]
