@@ -221,7 +221,7 @@ def test_coolings_are_as_many_as_there_is_time_for(make, speed, count):
     search = Search(instance, 10, 0, run)
     assert search.serve_all(5.0)
     planned = solver._expected_iterations(search, run)
-    seen.append(solver._cooling_count(instance.clients, planned, long=False))
+    seen.append(solver._cooling_count(instance.clients, planned, long_routes=False))
     assert planned == pytest.approx(speed * run.time_limit, rel=0.05)
     assert seen == [count]
     assert solver._first_temperature(3000, planned) == pytest.approx(5.0 * np.sqrt(planned / 6e6), rel=1e-9)
