@@ -8,11 +8,7 @@ import pytest
 
 from support.figures.blocks import pages, renewed, without_blocks
 from support.figures.cells import ROOT
-
-
-def named(page):
-    """The page as it is called from the repository's root."""
-    return page.relative_to(ROOT).as_posix()
+from support.pages import named
 
 
 @pytest.mark.parametrize("page", pages(), ids=named)

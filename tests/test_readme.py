@@ -16,6 +16,7 @@ import corl
 from corl import registry
 from corl.cli.main import parser_of
 from corl.learning.recipe import recipe_names
+from support.pages import named
 
 ROOT = Path(__file__).resolve().parents[1]
 SHELL = ("", "sh", "shell")
@@ -65,11 +66,6 @@ def commands(readme: Path) -> list[str]:
     text = "".join(text for language, text in blocks(readme) if language in SHELL)
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     return [part.strip() for line in lines for part in line.split("&&") if part.strip()]
-
-
-def named(page: Path) -> str:
-    """The page as it is called from the repository's root."""
-    return page.relative_to(ROOT).as_posix()
 
 
 def at_hand(name: str) -> dict[str, object]:

@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     seeds = args.seeds
     if seeds is not None and seeds < 1:
         raise UsageError(f"--seeds: {seeds} is not accepted; it takes an integer from 1 up")
-    suite = read_suite(args.suite).chosen(solvers, _seconds(args.time_limits), seeds)
+    suite = read_suite(args.suite).with_changes(solvers, _seconds(args.time_limits), seeds)
     path = args.store or Path(suite.store)
     target = None
     if args.export is not None:

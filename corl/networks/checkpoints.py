@@ -1,8 +1,8 @@
-"""Checkpoints: a network's weights and what rebuilds it, in a safetensors file. Nothing is ever unpickled.
+"""Checkpoints: a network's weights and the facts needed to rebuild the network, in a safetensors file. Nothing is ever unpickled.
 
-The file's metadata has one JSON text under the key "corl": the number of this format, the name of the architecture in
-the group `corl.networks`, the keyword arguments of its class, facts about the training, the package's version, and a
-digest of all that and of the weights.
+The file's metadata has a header under the key "corl", a JSON text: the number of this format, the name of the architecture in
+the group `corl.networks`, the keyword arguments of its class, facts about the training, the package's version, and a digest of
+these entries and of the weights.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
@@ -32,6 +33,7 @@ __all__ = ["FORMAT", "load", "load_cached", "load_cached_as", "load_policy", "re
 _Network = TypeVar("_Network")
 FORMAT = 1
 """The number of this format; a file with a higher one is refused."""
+_RENAMED = {"milp-revibranch-auctions": "milp-tree-credit-auctions"}  # old name -> name, of shipped policies
 _ACCEPTED = "accepted: a checkpoint written by corl train"
 _KEYS = {"format": int, "architecture": str, "config": dict, "training": dict, "package": str, "digest": str}
 
@@ -57,9 +59,9 @@ def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = No
 
 
 def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
-    """Return the network in a checkpoint, on the CPU and in evaluation mode, and its header.
+    """Return the network in a checkpoint, on the CPU and in evaluation mode, and the header.
 
-    Raises InputError, naming the file, if it is damaged, of another program, too new, or does not fit its architecture.
+    Raises InputError, naming the file, if the file is damaged, too new or of another program, or does not fit its architecture.
     """
     from corl.networks.configurations import check_config, check_finite
 
@@ -69,7 +71,7 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
         check_config(kind, header["config"], weights)
         network: Any = kind(**header["config"])
         network.load_state_dict(weights)
-        check_finite(dict(network.named_buffers()))  # of buffers that are not in the file
+        check_finite(dict(network.named_buffers()))  # also those that are not in the file
     except CorlError as error:
         raise InputError(str(error), file=str(path)) from error
     except Exception as error:  # a constructor may raise anything; load_state_dict a RuntimeError of many lines
@@ -82,15 +84,15 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 
 
 def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instance: Any = None) -> nn.Module:
-    """Return the shipped network of that name ("tsp-bq"), or the one in a checkpoint file, in evaluation mode.
+    """Return the shipped network of that name ("tsp-bq"), or the network in a checkpoint file, in evaluation mode.
 
     Args:
         name_or_path: The name or the file.
-        problem: The name of the problem that it must be a policy for; "": that of `instance`, if given.
-        instance: An Instance.
+        problem: The name of the problem that the policy must be for; "": the problem of `instance`, or any.
+        instance: An Instance, or None.
 
     Raises:
-        UsageError: An unknown name (the known ones are listed), or a policy of another problem.
+        UsageError: An unknown name (the known names are listed), or a policy for another problem.
         InputError: A bad file.
     """
     network = load(resolve(name_or_path))[0]
@@ -103,16 +105,16 @@ def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instanc
 
 
 def load_cached(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the network and header as `load` does, but the same objects while the file is unchanged.
+    """Return the network and header as `load` does. Further calls return the same objects while the file is unchanged.
 
-    The weights must not be changed.
+    The caller must not change the weights.
     """
     path = resolve(name_or_path)
     return _loaded(path, path.stat().st_mtime_ns)
 
 
 def load_cached_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
-    """Return the network of `load_cached`, which must be of this class. Raises UsageError for another one."""
+    """Return the network of `load_cached`. Raises UsageError if it is not of the class `kind`."""
     network, _ = load_cached(name_or_path)
     if not isinstance(network, kind):
         accepted = getattr(kind, "architecture", kind.__name__)
@@ -122,22 +124,26 @@ def load_cached_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -
 
 @lru_cache(maxsize=4)
 def _loaded(path: Path, changed: int) -> tuple[Any, dict[str, Any]]:
-    """Return the content of a file with this time of its last change."""
+    """Return `load(path)`; `changed`, the time of the file's last change, makes a changed file a new entry of the cache."""
     return load(path)
 
 
 def resolve(name_or_path: str | os.PathLike[str]) -> Path:
-    """Return the checkpoint file of a name or a path. Raises UsageError if there is none."""
+    """Return the checkpoint file of a shipped network's name, or the path itself. Raises UsageError if there is no such file."""
     path, known = Path(name_or_path), shipped()
     if (name := os.fspath(name_or_path)) in known:
         return known[name]
+    if name in _RENAMED and not path.exists():
+        message = f"the policy {name} is now called {_RENAMED[name]}; the old name will be removed in the next version"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return known[_RENAMED[name]]
     if not path.exists():
         raise UsageError(unknown("neither a checkpoint file nor a shipped policy:", name, known))
     return path
 
 
 def shipped() -> dict[str, Path]:
-    """Return name -> file of all networks in the package: weights/NAME.safetensors in the folders of corl.solvers."""
+    """Return name -> file of all networks in the package: the files weights/NAME.safetensors in the folders of corl.solvers."""
     root = Path(str(resources.files("corl.solvers")))
     files = sorted([*root.glob("weights/*.safetensors"), *root.glob("*/weights/*.safetensors")])
     return {file.stem: file for file in files}
@@ -149,7 +155,7 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path, *, with_weights: bool = True) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return the header, checked, and the weights, checked against its digest."""
+    """Return the header and, unless `with_weights` is False, the weights, both checked. Raises InputError."""
     from safetensors import SafetensorError, safe_open
 
     weights: dict[str, Any] = {}
@@ -179,14 +185,15 @@ def _header(text: str | None, path: Path) -> dict[str, Any]:
 
 
 def _digest(header: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
-    """Return the SHA-256 of the header's other entries and of every weight, in the order of their names."""
-    found = hashlib.sha256(json.dumps({key: header[key] for key in sorted(header) if key != "digest"}, sort_keys=True).encode())
+    """Return the SHA-256 of the header's entries, without the digest, and of every weight, in the order of their names."""
+    digest = hashlib.sha256(json.dumps({key: header[key] for key in sorted(header) if key != "digest"}, sort_keys=True).encode())
     for part in _parts(weights):
-        found.update(part)
-    return found.hexdigest()
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _parts(weights: Mapping[str, Tensor]) -> Iterator[bytes]:
+    """Yield the bytes to digest: of each weight, by name, a description and the values."""
     import torch
 
     for name in sorted(weights):

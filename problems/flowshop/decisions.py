@@ -1,4 +1,4 @@
-"""The decisions that build a given sequence; imitation learns from them."""
+"""The decisions that build a given sequence, as examples for imitation learning."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: FlowShopInstance, solution: Any) -> NDArray[np.int64]:
-    """Return the jobs in their sequence, int64 [n]. Raises Infeasible for anything but a sequence of all jobs."""
+    """Return the actions, int64 [n]: the jobs in the order of `solution`. Raises Infeasible unless each job occurs once."""
     return check(instance, solution)

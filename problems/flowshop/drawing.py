@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_LABELLED = 400  # the most operations for which bars are labelled with their jobs
+_MAX_LABELLED_BARS = 400
 
 
 def draw(instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
@@ -29,14 +29,14 @@ def draw(instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
 
     sequence = np.arange(instance.jobs) if solution is None else check(instance, solution)
     end, duration = completion(instance, sequence), instance.duration[sequence]
-    # steps of the golden ratio round the colour wheel keep the colours of neighbours apart for any number of jobs
+    # consecutive jobs are a golden ratio of the colour wheel apart, so that neighbours differ for any number of jobs
     colours = matplotlib.colormaps["hsv"]((sequence * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if duration.size <= 2000 else 0.0
     for i in range(instance.machines):
         left = end[:, i] - duration[:, i]
         axes.barh(i, duration[:, i], left=left, height=0.9, color=colours, edgecolor="white", linewidth=line)
     last = max(1, int(end.max()))
-    for k, i in np.argwhere(duration > 0.02 * last) if duration.size <= _LABELLED else ():
+    for k, i in np.argwhere(duration > 0.02 * last) if duration.size <= _MAX_LABELLED_BARS else ():
         middle = end[k, i] - duration[k, i] / 2
         axes.text(middle, i, str(sequence[k]), ha="center", va="center", fontsize=6, color="white")
     whole_ticks(axes, "x")
@@ -60,18 +60,21 @@ def scene(instance: FlowShopInstance, solution: Any) -> Scene | None:
     scene.rows = [str(i) for i in range(instance.machines)]
     scene.marked = "a critical operation: a delay of it delays the end of the last job"
     scene.head, scene.steps_head = ("job", "place", "starts", "ends"), ("machine", "start", "end")
-    marked, start = _critical(instance, sequence, end), end - duration
+    is_critical, start = _critical(instance, sequence, end), end - duration
     for k, job in enumerate(sequence.tolist()):
         for i in range(instance.machines):
             text = f"{job}\njob {job} on machine {i}: {start[k, i]} to {end[k, i]}"
-            scene.boxes.append((int(start[k, i]), i, int(duration[k, i]), 1, text, k, bool(marked[k, i])))
+            scene.boxes.append((int(start[k, i]), i, int(duration[k, i]), 1, text, k, bool(is_critical[k, i])))
         steps = [(i, int(start[k, i]), int(end[k, i])) for i in range(instance.machines)]
         scene.groups.append(Group((f"job {job}", k + 1, int(start[k, 0]), int(end[k, -1])), steps))
     return scene
 
 
 def _critical(instance: FlowShopInstance, sequence: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return the operations of one chain, without gaps except set-ups, that ends at the makespan, bool [n, m]."""
+    """Return which operations are on one critical path, bool [n, m] (position, machine).
+
+    The path is a chain of operations that ends at the makespan, without idle time between them except set-ups.
+    """
     found = np.zeros(end.shape, bool)
     k, i = instance.jobs - 1, instance.machines - 1
     while True:

@@ -20,9 +20,11 @@ __all__ = ["FlowShopEnvironment"]
 class FlowShopEnvironment(Environment):
     """A pool of partial sequences.
 
-    An action is the job that is next on every machine. `actions` lists the `width` remaining jobs with the least work; `step`
-    accepts any remaining job. The reward of a step is minus the growth of the estimate, a lower bound (`transitions.py`); the
-    base value is minus the first estimate.
+    An action is a job, which is appended to the sequence that all machines follow. `actions` lists the `width` remaining jobs
+    with the smallest sums of durations; `step` accepts any remaining job.
+
+    The estimate is a lower bound of the objective value (`_bound` in transitions.py). The reward of a step is minus the growth of
+    the estimate; the base value is minus the estimate of the empty sequence.
     """
 
     def __init__(self, instances: Sequence[FlowShopInstance], rows: int, width: int = 128) -> None:
@@ -32,7 +34,7 @@ class FlowShopEnvironment(Environment):
         self.reset(np.arange(rows), 0)
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Return the base values: minus the bounds of the empty sequences."""
+        """Return the base values, float64 [R]: minus the lower bounds of the empty sequences."""
         bases = np.empty(len(rows))
         reset_rows(self.state, rows, which, bases)
         return bases
@@ -44,18 +46,18 @@ class FlowShopEnvironment(Environment):
             action: int32, the jobs as `actions` lists them, -1 in empty slots.
             mask: bool, whether the slot holds a job.
             end: float64, when the job would end.
-            idle: float64, the time for which machines would have waited before it, summed over the machines.
-            late_idle: float64, the same, weighted by the position of the machine (early ones more) and by the fraction of jobs
-                left.
-            growth: float64, by how much the end of the last machine would be later at least.
+            idle: float64, the time for which machines would wait before the job, set-ups included, summed over the machines.
+            late_idle: float64, the sum of the waiting times weighted by (m - i) / m for machine i = 0..m - 1, times the fraction
+                of jobs that remain.
+            growth: float64, how much later than now the last machine would be free, at least.
             work: float64, the sum of the job's durations.
-            slope: float64, how much longer they are on late machines than on early ones.
-            setup: float64, the sum of its set-ups.
-            remaining: int32 [R], jobs that are left.
+            slope: float64, the sum of the job's durations weighted from -1 (first machine) to 1 (last machine).
+            setup: float64, the sum of the set-ups before the job.
+            remaining: int32 [R], the number of jobs that are not in the sequence.
             machines: int32 [R], the number of machines.
             estimate: float64 [R], the lower bound.
             free: float64 [R, 2], when the first and the last machine have finished the sequence.
-            total: bool [R], whether the objective is the total completion time.
+            total: bool [R], True if the objective is the total completion time, False if it is the makespan.
         """
         state = self.state
         table = np.zeros((*actions.shape, len(COLUMNS)))
@@ -69,7 +71,7 @@ class FlowShopEnvironment(Environment):
         return observed | {"estimate": state.estimate[rows], "free": free, "total": state.total[instance]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
-        """Return the sequence of a row, int64 [n]. Raises UsageError while jobs are left."""
+        """Return the sequence of a row, int64 [n]. Raises UsageError while jobs remain."""
         at = int(self._checked(row)[0])
         instance = self.instances[int(self.state.instance[at])]
         if self.state.length[at] < instance.jobs:
@@ -103,6 +105,6 @@ def _pool(instances: list[FlowShopInstance], rows: int) -> State:
         sequence=np.zeros((rows, n), np.int32),
         placed=np.zeros((rows, n), np.bool_),
         free=np.zeros((rows, m), np.int64),
-        ended=np.zeros(rows, np.int64),
+        completion_sum=np.zeros(rows, np.int64),
         estimate=np.zeros(rows),
     )

@@ -14,16 +14,16 @@ __all__ = ["check", "completion", "objective"]
 
 
 def objective(instance: FlowShopInstance, solution: Any) -> float:
-    """Return the makespan or the total completion time. Raises Infeasible for anything but a sequence of all jobs."""
+    """Return the makespan or the total completion time. Raises Infeasible unless `solution` has each job once."""
     ends = completion(instance, check(instance, solution))[:, -1]
     return float(ends.max() if instance.objective == "makespan" else ends.sum())
 
 
 def check(instance: FlowShopInstance, solution: Any) -> NDArray[np.int64]:
-    """Return `solution` as int64 [n], if it has every job once. Raises Infeasible naming the first fault."""
+    """Return `solution` as int64 [n]. Raises Infeasible, naming the first fault, unless it has each job once."""
     try:
         jobs = np.asarray(solution)
-    except ValueError:  # ragged
+    except ValueError:  # rows of different lengths
         raise Infeasible("a solution is a list of jobs") from None
     if jobs.ndim != 1 or jobs.dtype.kind not in "iu":
         raise Infeasible(f"a solution is a list of jobs, not an array of {jobs.dtype} of shape {list(jobs.shape)}")
@@ -39,8 +39,9 @@ def check(instance: FlowShopInstance, solution: Any) -> NDArray[np.int64]:
 def completion(instance: FlowShopInstance, sequence: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return when each job of a sequence ends on each machine, int64 [n, m] in the order of the sequence.
 
-    C[k, i] = max(C[k - 1, i] + set-up, C[k, i - 1]) + duration. For one machine i all k are computed at once: C[k, i] minus the
-    machine's durations and set-ups up to k is the running maximum of the delays by jobs that are not ready.
+    The recursion for the k-th job on machine i is C[k, i] = max(C[k - 1, i] + set-up, C[k, i - 1]) + duration. For each machine
+    all k are computed at once: C[k, i] is `busy` (the time if the machine never waited for a job) plus the longest delay that one
+    of the first k jobs causes by arriving late.
     """
     ends = np.zeros(instance.duration.shape, np.int64)
     ready = np.zeros(instance.jobs, np.int64)  # when each job reaches the machine

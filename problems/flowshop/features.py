@@ -1,4 +1,4 @@
-"""Features of a partial sequence: the remaining jobs, in units of their own durations."""
+"""Features of a partial sequence: the remaining jobs, with times divided by the mean duration of their operations."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from corl.tokens import Tokens
 __all__ = ["COLUMNS", "TOKENS", "jobs", "observe"]
 
 COLUMNS = ("end", "idle", "late_idle", "growth", "work", "slope", "setup")
-"""The columns that `observe` fills for each listed job: see FlowShopEnvironment.observe."""
+"""The columns that `observe` fills for each listed job: see `FlowShopEnvironment._observe`."""
 _END, _IDLE, _LATE_IDLE, _GROWTH, _WORK, _SLOPE, _SETUP = range(len(COLUMNS))
 
 TOKENS = 13
-"""F: features of a token: those of a job, then those of the shop."""
+"""The number of features of a token: nine of a job, then four of the shop as a whole."""
 _SHOP, _REMAINING, _TOTAL, _SPREAD = range(TOKENS - 4, TOKENS)
-_SHOWN = 20.0  # the bound of asinh of times in mean durations
+_LOG_LIMIT = 20.0  # limit of the absolute value of asinh(time / mean duration)
 
 
 def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return K tokens for the listed jobs and one for the shop.
+    """Return K tokens for the listed jobs, and one for the shop as a whole.
 
-    The scale of the values approximates the further growth of the estimate. Times are in mean durations of the listed jobs, on a
-    logarithmic scale; most are differences from the least of the listed jobs.
+    Times are in mean operation durations of the listed jobs, on a logarithmic scale; most are differences from the minimum over
+    the listed jobs. The scale of the values approximates how much the estimate (a lower bound) may still grow.
     """
     mask, machines = observation["mask"], observation["machines"].astype(np.float64)[:, None]
     rows, slots = mask.shape
@@ -49,30 +49,30 @@ def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     ]
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
     for k, column in enumerate(columns):
-        x[:, :slots, k] = np.where(mask, np.clip(np.arcsinh(2.0 * column), -_SHOWN, _SHOWN), 0.0)
+        x[:, :slots, k] = np.where(mask, np.clip(np.arcsinh(2.0 * column), -_LOG_LIMIT, _LOG_LIMIT), 0.0)
     x[:, slots, _SHOP] = 1.0
     x[:, slots, _REMAINING] = np.log1p(observation["remaining"]) / 5.0
     x[:, slots, _TOTAL] = observation["total"]
-    x[:, slots, _SPREAD] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _SHOWN)[:, 0]
+    x[:, slots, _SPREAD] = np.minimum(np.arcsinh((last - first) / (unit * machines)), _LOG_LIMIT)[:, 0]
     present = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
-    grow = np.where(observation["total"], observation["remaining"], 1.0) * np.sqrt(1.0 + observation["remaining"])
-    return Tokens(x, present, None, unit[:, 0] * grow)
+    growth = np.where(observation["total"], observation["remaining"], 1.0) * np.sqrt(1.0 + observation["remaining"])
+    return Tokens(x, present, None, unit[:, 0] * growth)
 
 
 def _above(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return how far each listed value is above the least of its row."""
+    """Return each value minus the minimum over the listed jobs of its row, float64 [R, K]."""
     least: NDArray[np.float64] = np.where(mask, values, np.inf).min(axis=1, keepdims=True, initial=1e300)
     return values - least
 
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, table: Any) -> None:
-    """Fill table [R, K, 7] with the columns COLUMNS of FlowShopEnvironment.observe."""
+    """Write the observation of the listed jobs of `rows` to table (float64 [R, K, 7], the columns COLUMNS), in place."""
     for r in range(len(rows)):
         row = rows[r]
         instance = state.instance[row]
         n, m, count = state.jobs[instance], state.machines[instance], state.length[row]
-        left = (n - count) / n
+        remaining = (n - count) / n
         for slot in range(actions.shape[1]):
             job = actions[r, slot]
             if job < 0:
@@ -83,7 +83,7 @@ def observe(state: Any, rows: Any, actions: Any, table: Any) -> None:
                 duration, change = state.duration[at + i], setup(state, row, job, i)
                 start = max(end, state.free[row, i] + change)
                 wait = start - state.free[row, i]
-                idle, late = idle + wait, late + wait * (m - i) / m * left
+                idle, late = idle + wait, late + wait * (m - i) / m * remaining
                 end = start + duration
                 growth = max(growth, end + state.tail[at + i])
                 setups += change

@@ -1,13 +1,14 @@
 """Instance files: Taillard's text, a later text format with one row per job, and JSON.
 
-Taillard's  a title ("number of jobs, number of machines, initial seed, upper bound and lower bound :"), these numbers, the title
-            "processing times :", one line per machine with one number per job. The titles, and all but the first two numbers,
-            are optional
-by jobs     the number of jobs and the number of machines, on two lines; one line per job with one number per machine; optionally
-            for each machine one line per job with the set-ups from it to each job (SDST instances)
+Taillard's  A title ("number of jobs, number of machines, initial seed, upper bound and lower bound :"), a line with these
+            numbers, the title "processing times :", then one line per machine with one number per job. The titles are optional,
+            and so are all but the first two numbers.
+by jobs     The number of jobs and the number of machines, on two lines; then one line per job with one number per machine. If
+            there are set-ups (SDST instances): for each machine one line per job a, with its set-up times to each job b.
 JSON        {"problem": "flowshop", "name": "small", "objective": "total_completion_time", "durations": [[3, 2], [1, 4]],
-            "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}: one row of durations per job; one table of set-ups per machine, with
-            an additional last row for the first job if there are such set-ups. Or the call of a generator:
+            "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}
+            `durations` has one row per job. `setups` has one table per machine: row a holds the set-up times from job a to each
+            job; an optional last row holds the set-ups before the first job. Instead, a generator may be named:
             {"problem": "flowshop", "name": "ta001", "generator": "taillard", "parameters": {"jobs": 20, ...}}
 
 Lines that begin with # are comments. Numbers are integers from 0.
@@ -51,15 +52,17 @@ SCHEMAS = {
     "solution": document("corl flowshop solution: the jobs in their sequence, from 0", Array(Integer(0))),
 }
 
-_HEAD = 4096  # the number of characters that `recognises` receives
+_HEAD_LENGTH = 4096  # characters that `recognises` receives of a longer file
 _Line = tuple[int, list[str]]
+"""The line number, and the tokens of the line."""
 
 
 def recognises(head: str) -> bool:
-    """Return whether a file that begins with `head` is a flow shop.
+    """Return whether a file that begins with `head` looks like a flow shop.
 
-    It is one in JSON (its key "problem" first), with Taillard's title, or of numbers: Taillard's five or the first two of them,
-    then rows with one number per job; or the two lines of a text by jobs, then a row with one number per machine.
+    JSON is recognised by its key "problem", Taillard's text by its title. A text of numbers is recognised if it begins with
+    Taillard's five numbers, or the first two of them, and rows with one number per job follow; or if it begins with the two lines
+    of a text by jobs, and a row with one number per machine follows.
     """
     if _JSON.match(head) or _TITLE.search(head):
         return True
@@ -68,27 +71,28 @@ def recognises(head: str) -> bool:
         return False
     if len(lines[0]) in (2, 5):
         jobs, machines = (int(token) for token in lines[0][:2])
-        rows = lines[1:] if len(head) < _HEAD else lines[1:2]
-        fits = all(len(row) == jobs for row in rows) and (len(rows) == machines or len(head) >= _HEAD)
+        is_whole_file = len(head) < _HEAD_LENGTH
+        rows = lines[1:] if is_whole_file else lines[1:2]
+        fits = all(len(row) == jobs for row in rows) and (len(rows) == machines or not is_whole_file)
         return fits and not (len(lines[0]) == 2 and all(_visits(row, machines) for row in rows))
     return len(lines) >= 3 and len(lines[0]) == len(lines[1]) == 1 and len(lines[2]) == int(lines[1][0])
 
 
 def _visits(row: list[str], machines: int) -> bool:
-    """Return whether a row is that of a classic job shop: pairs of machine and duration, each machine once."""
+    """Return whether a row looks like one of a classic job shop: pairs of machine and duration, each machine once."""
     return sorted(map(int, row[::2])) == list(range(machines))
 
 
 def read_instance(path: str | Path) -> FlowShopInstance:
-    """Return the instance in a file; its content decides on the format.
+    """Return the instance in a file, whose content decides the format.
 
-    Raises InputError with file, line, field and what is accepted, or OSError.
+    Raises OSError, or InputError with file, line, field and what is accepted.
     """
     return read_text(Text.read(path), plain_name(path).stem)
 
 
 def read_text(text: Text, name: str = "") -> FlowShopInstance:
-    """Return the instance in a text; it is called `name` if the format has no name. Raises InputError."""
+    """Return the instance in a text; `name` is its name if the text states none. Raises InputError."""
     if text.content.lstrip()[:1] in ("{", "["):
         return read_object(text, lambda field: from_json_value(field, name))
     lines, comment = _lines(text)
@@ -104,7 +108,7 @@ def read_text(text: Text, name: str = "") -> FlowShopInstance:
 
 
 def _lines(text: Text) -> tuple[list[_Line], str]:
-    """Return (line number, tokens) of the lines that are neither comments nor titles; and the text of the comments."""
+    """Return the lines that are neither comments nor titles, and the text of the comments."""
     lines, comments = [], []
     for number, line in text.lines():
         if line.startswith("#"):
@@ -115,7 +119,7 @@ def _lines(text: Text) -> tuple[list[_Line], str]:
 
 
 def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
-    """Return durations [jobs, machines] of Taillard's text, and None for its set-ups. Raises InputError."""
+    """Return the durations in Taillard's text, int64 [jobs, machines], and None because it has no set-ups. Raises InputError."""
     number, header = lines[0]
     if len(header) not in (2, 5):
         message = f"{quoted(' '.join(header))} is not accepted; accepted: jobs, machines, perhaps a seed and two bounds"
@@ -126,20 +130,23 @@ def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
 
 
 def _by_jobs(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Return durations [jobs, machines] and set-ups [machines, jobs, jobs] or None of a text by jobs. Raises InputError."""
+    """Return the durations, int64 [jobs, machines], and the set-ups, int64 [machines, jobs, jobs] or None, in a text by jobs.
+
+    Raises InputError.
+    """
     jobs = text.integer(lines[0][1][0], "jobs", lines[0][0], 1, LARGEST_OPERATIONS)
     if len(lines) < 2 or len(lines[1][1]) != 1:
         raise text.error("accepted: the number of machines", line=lines[min(1, len(lines) - 1)][0], field="machines")
     machines = text.integer(lines[1][1][0], "machines", lines[1][0], 1, LARGEST_OPERATIONS)
-    rows, rest = lines[2 : 2 + jobs], lines[2 + jobs :]
+    rows, setups = lines[2 : 2 + jobs], lines[2 + jobs :]
     duration = _table(text, rows, jobs, machines, "durations", "job")
-    if not rest:
+    if not setups:
         return duration, None
-    return duration, _table(text, rest, machines * jobs, jobs, "setups", "job of each machine").reshape(machines, jobs, jobs)
+    return duration, _table(text, setups, machines * jobs, jobs, "setups", "job of each machine").reshape(machines, jobs, jobs)
 
 
 def _table(text: Text, lines: list[_Line], rows: int, columns: int, field: str, what: str) -> NDArray[np.int64]:
-    """Return an array int64 [rows, columns], one line per row. Raises InputError."""
+    """Return the numbers in `lines`, int64 [rows, columns]; `what` names a row in messages. Raises InputError."""
     if len(lines) != rows:
         line = lines[min(rows, len(lines) - 1)][0] if lines else text.last_line
         raise text.error(f"{len(lines):,} lines; accepted: {rows:,}, one for every {what}", line=line, field=field)
@@ -152,27 +159,27 @@ def _table(text: Text, lines: list[_Line], rows: int, columns: int, field: str, 
 
 
 def from_json_value(field: Field, name: str = "") -> FlowShopInstance:
-    """Return the instance of a JSON object. Raises InputError with the field."""
+    """Return the instance in a JSON object; `name` is its name if the object has none. Raises InputError with the field."""
     if "generator" in field.value:
         made: FlowShopInstance = generated(field, GENERATORS, "flowshop", name)
         return made
     given = field.record(_INSTANCE)
     name, comment = heading(given, "flowshop", name)
-    chosen: Any = given.get("objective", "makespan").choice()
+    objective: Any = given.get("objective", "makespan").choice()
     duration, setup = given["durations"].integers(None, None), None
     if "setups" in given:
         jobs, machines = duration.shape
         tables = given["setups"].entries(machines)
         rows = jobs + 1 if isinstance(tables[0].value, list) and len(tables[0].value) == jobs + 1 else jobs
         setup = given["setups"].integers(machines, rows, jobs)
-    return FlowShopInstance(name, duration, setup, chosen, comment)
+    return FlowShopInstance(name, duration, setup, objective, comment)
 
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: FlowShopInstance, path: str | Path) -> None:
-    """Write a file from which `read_instance` returns an equal instance (named by the file name, unless it is JSON).
+    """Write a file from which `read_instance` returns an equal instance (from Taillard's text, with the file's name as its name).
 
-    The suffix .json means JSON; any other Taillard's text if it can hold the instance, otherwise JSON.
+    The suffix .json means JSON. For another suffix it is Taillard's text if that can hold the instance, otherwise JSON.
     """
     json_name = plain_name(path).suffix.lower() == ".json"
     with writing(path) as stream:
@@ -186,14 +193,14 @@ def write_instance(instance: FlowShopInstance, path: str | Path) -> None:
 
 
 def _json(instance: FlowShopInstance) -> str:
-    """Return the JSON text, with one line per row of a table."""
+    """Return the JSON text of an instance, with one line per row of a table."""
     head: dict[str, Any] = {"problem": "flowshop", "name": instance.name}
     head |= {"comment": instance.comment} if instance.comment else {}
     head |= {"objective": instance.objective} if instance.objective != "makespan" else {}
     content = f'{dumps(head)[:-1]}, "durations": {_rows(instance.duration)}'
     if instance.setup is not None:
-        first = instance.setup[:, instance.jobs].any()
-        tables = [_rows(table if first else table[:-1]) for table in instance.setup]
+        has_first_setups = instance.setup[:, instance.jobs].any()
+        tables = [_rows(table if has_first_setups else table[:-1]) for table in instance.setup]
         content += f', "setups": [{", ".join(tables)}]'
     return content + "}\n"
 

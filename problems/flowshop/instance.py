@@ -13,7 +13,10 @@ from corl.errors import InputError
 __all__ = ["HORIZON", "LARGEST_OPERATIONS", "LARGEST_SETUPS", "OBJECTIVES", "FlowShopInstance"]
 
 HORIZON = 10**9
-"""The limit on the sum of all durations, with the longest set-up before each: every completion time is then an int32."""
+"""The maximum of the sum of all durations and, for each operation, the longest set-up before it.
+
+Every completion time is then an int32.
+"""
 LARGEST_OPERATIONS = 10_000_000
 LARGEST_SETUPS = 20_000_000
 OBJECTIVES = ("makespan", "total_completion_time")
@@ -24,17 +27,20 @@ class FlowShopInstance:
     """n jobs that visit m machines in the same order; every machine processes the jobs in the same sequence.
 
     A machine may be set up for a job before the job arrives. Times are integers from 0; n * m is at most LARGEST_OPERATIONS.
-    Raises InputError naming the field.
+    The constructor raises InputError naming the field.
     """
 
     name: str
     duration: NDArray[np.int64]
     """int64 [n, m]: the duration of each job on each machine."""
     setup: NDArray[np.int64] | None = None
-    """int64 [m, n + 1, n]: the set-up time of a machine from one job to the next; row n is that before the first job (0 if the
-    array is given as [m, n, n]). The diagonal has no meaning."""
+    """int64 [m, n + 1, n]: setup[i, a, b] is the set-up time of machine i between job a and job b directly after it.
+
+    setup[i, n, b] is the set-up time before job b if b is the first job. The constructor also takes [m, n, n], without set-ups
+    before first jobs. The diagonal (a = b) is ignored.
+    """
     objective: Literal["makespan", "total_completion_time"] = "makespan"
-    """The objective: the makespan, or the sum of the completion times."""
+    """The objective: the makespan, or the sum of the jobs' completion times."""
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -74,10 +80,10 @@ class FlowShopInstance:
 
 
 def _times(given: object, field: str, dimensions: int) -> NDArray[np.int64]:
-    """Return a contiguous int64 array of times. Raises InputError for anything else."""
+    """Return `given` as a contiguous int64 array. Raises InputError unless it is an array of times with so many dimensions."""
     try:
         array = np.asarray(given)
-    except ValueError:  # ragged
+    except ValueError:  # rows of different lengths
         array = np.zeros(0)
     if array.ndim != dimensions or array.dtype.kind not in "iu" or not array.size:
         raise InputError(f"accepted: an array of integers in {dimensions} dimensions", field=field)

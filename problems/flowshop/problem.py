@@ -1,4 +1,4 @@
-"""FlowShop: the adapter of the permutation flow shop."""
+"""FlowShop: the permutation flow shop for `corl` (files, judge, environment, drawings)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FlowShop"]
 
-_ADAPTED = "accepted: durations [jobs, machines], or an object with durations, and perhaps setups and objective"
-_TINY = 6, 4  # jobs and machines of a miniature instance
+_ACCEPTED = "accepted: durations [jobs, machines], or an object with durations, and perhaps setups and objective"
+_WARM_UP_SIZE = 6, 4  # jobs and machines of the instance on which kernels are compiled
 
 
 def _jobs(observation: Mapping[str, Any]) -> Tokens:
@@ -39,8 +39,8 @@ def _jobs(observation: Mapping[str, Any]) -> Tokens:
 class FlowShop(Problem):
     """The permutation flow shop: makespan or total completion time, with sequence-dependent set-ups or without.
 
-    A solution is an integer array: the jobs in the order in which every machine processes them. Modules that are only needed by
-    one method are imported there: `import corl.problems.flowshop.problem` loads NumPy alone.
+    A solution is an integer array: the jobs in the order in which every machine processes them. A module that only one method
+    needs is imported there, so that `import corl.problems.flowshop.problem` loads no third-party package but NumPy.
     """
 
     name = "flowshop"
@@ -51,13 +51,13 @@ class FlowShop(Problem):
     features = {"jobs": _jobs}  # noqa: RUF012
 
     def evaluate(self, instance: FlowShopInstance, solution: Any) -> float:
-        """Return the makespan or the total completion time. Raises Infeasible for anything but a sequence of all jobs."""
+        """Return the makespan or the total completion time. Raises Infeasible unless `solution` has each job once."""
         from corl.problems.flowshop.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of a flow shop in JSON (its key "problem" first) or in one of the texts."""
+        """Return whether `head`, the beginning of a file, looks like a flow shop in one of the text formats or in JSON."""
         from corl.problems.flowshop.formats import recognises
 
         return recognises(head)
@@ -69,23 +69,31 @@ class FlowShop(Problem):
         return read_instance(path)
 
     def write(self, instance: FlowShopInstance, path: Path) -> None:
-        """Write a file from which `read` returns an equal one: .json, or else Taillard's text if it can hold the instance."""
+        """Write a file from which `read` returns an equal instance.
+
+        A name in .json means JSON. For other names it is Taillard's text, or JSON if that cannot hold the instance.
+        """
         from corl.problems.flowshop.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> FlowShopInstance:
-        """Return the instance of durations [jobs, machines], or of a JSON file's value."""
+        """Return the instance of an array of durations [jobs, machines], or of an object with the layout of the JSON files.
+
+        Raises InputError.
+        """
         if isinstance(data, Mapping):
             from corl.problems.flowshop.formats import from_json_value
 
             return from_json_value(Field(plain(data)), "object")
         if not isinstance(data, (list, tuple, np.ndarray)):
-            raise InputError(f"{kind_of(data)} is no flow shop; {_ADAPTED}")
+            raise InputError(f"{kind_of(data)} is no flow shop; {_ACCEPTED}")
         return FlowShopInstance("array", data)  # type: ignore[arg-type]  # which __post_init__ checks
 
     def from_json(self, instance: FlowShopInstance, value: Any) -> NDArray[np.int64]:
-        """Return int64 jobs. Raises InputError for anything but a list of integers, Infeasible for an unknown job."""
+        """Return the jobs of a solution, int64 [n]. Raises InputError unless `value` is a list of integers, Infeasible if a job
+        does not exist.
+        """
         if not isinstance(value, list) or not all(type(job) is int for job in value):
             raise InputError("accepted: a list of jobs, integers from 0", field="solution")
         if any(not 0 <= job < instance.jobs for job in value):
@@ -99,7 +107,7 @@ class FlowShop(Problem):
         return SCHEMAS
 
     def describe(self, instance: FlowShopInstance) -> dict[str, Any]:
-        """Return facts for `corl info`."""
+        """Return the facts about the instance that `corl info` prints."""
         facts: dict[str, Any] = {"objective": instance.objective, "jobs": instance.jobs, "machines": instance.machines}
         facts["durations"] = f"{instance.duration.min()} to {instance.duration.max()}"
         if instance.setup is not None:
@@ -125,7 +133,7 @@ class FlowShop(Problem):
     ) -> FlowShopEnvironment:
         """Return an environment that builds sequences job by job: `rows` states of `instances`.
 
-        Of the remaining jobs, the `width` with the least work are listed.
+        Of the remaining jobs, the `width` with the smallest sums of durations are listed.
         """
         from corl.problems.flowshop.environment import FlowShopEnvironment
 
@@ -133,7 +141,7 @@ class FlowShop(Problem):
         return FlowShopEnvironment(instances, rows) if width is None else FlowShopEnvironment(instances, rows, width)
 
     def decisions(self, instance: FlowShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the jobs in their sequence."""
+        """Return the actions that build a solution: its jobs, in order."""
         from corl.problems.flowshop.decisions import decisions
 
         self.environment_name(name)
@@ -141,7 +149,7 @@ class FlowShop(Problem):
 
     def warm_up_instance(self, instance: FlowShopInstance) -> FlowShopInstance:
         """Return the instance of the first six jobs on the first four machines."""
-        jobs, machines = min(_TINY[0], instance.jobs), min(_TINY[1], instance.machines)
+        jobs, machines = min(_WARM_UP_SIZE[0], instance.jobs), min(_WARM_UP_SIZE[1], instance.machines)
         setup = instance.setup
         if setup is not None:
             setup = setup[:machines, np.append(np.arange(jobs), instance.jobs), :jobs]

@@ -1,4 +1,4 @@
-"""The decisions that build a given schedule, or one in which no operation ends later; imitation learns from them."""
+"""The decisions that build a given schedule, or one in which no operation ends later, as examples for imitation learning."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ __all__ = ["decisions"]
 def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
     """Return actions of JobShopEnvironment, int64 [operations], by which no operation ends later than in `solution`.
 
-    Each step considers the machine of the earliest possible end (Giffler and Thompson), and takes the operation that the schedule
-    sequences next there. If that cannot start before this end, the operation with the earliest end is taken, even if the schedule
-    sequences it later or elsewhere: it delays no other. Raises Infeasible if `solution` is not a feasible schedule.
+    Each step considers the machine on which an operation can end first (Giffler and Thompson). If the operation that `solution`
+    sequences next there can start before this end, it is taken. Otherwise the operation that can end first is taken, even if
+    `solution` processes it later or on another machine: it delays no other operation. Raises Infeasible if `solution` is not a
+    feasible schedule.
     """
     start, machine = check(instance, solution)
     environment = JobShopEnvironment([instance], 1, width=len(instance.choice_machine))
@@ -33,7 +34,7 @@ def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
         listed = environment.actions([0])[0]
         listed = listed[listed >= 0]
         m = instance.choice_machine[listed[0]]
-        while len(queues[m]) and done[queues[m][0]]:  # operations taken earlier, or on another machine
+        while len(queues[m]) and done[queues[m][0]]:  # taken in an earlier step, maybe on another machine
             queues[m] = queues[m][1:]
         choice = chosen[queues[m][0]] if len(queues[m]) else -1
         if choice not in listed:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["critical", "draw", "scene"]
 
-_LABELLED = 400  # the most operations for which bars are labelled with their jobs
-_NAMED = 60  # the most machines or jobs for which rows are labelled
-_SHORT = 10  # the most characters of a name on a bar
-_DUE = "#24292f"
-_BREAK = "#d0d7de"
+_MAX_LABELLED_BARS = 400
+_MAX_LABELLED_ROWS = 60
+_MAX_CHARACTERS = 10  # of a label on a bar
+_DARK = "#24292f"
+_GREY = "#d0d7de"
 
 
 def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
@@ -32,49 +32,50 @@ def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
 
     Breaks of machines are grey, set-ups hatched, fixed operations framed, and a dotted line marks the present time.
 
-    Without a solution there is one row per job: its operations without waiting from its release date on, coloured by machine (the
-    quickest one), with a mark at the due date.
+    If `solution` is None, there is one row per job: its operations from the release date on, without waiting, each on its fastest
+    machine and coloured by that machine. A mark shows the due date.
     """
     if solution is None:
         return _draw_jobs(instance, axes)
     schedule = check(instance, solution)
-    _bars(instance, schedule, schedule.machine, instance.job, _jobs(instance), axes)
-    legend = [] if instance.rules is None else _rules(instance, instance.rules, schedule, axes)
+    _draw_bars(instance, schedule, schedule.machine, instance.job, _job_labels(instance), axes)
+    legend = [] if instance.rules is None else _draw_rules(instance, instance.rules, schedule, axes)
     end = completion(instance, schedule)
     late: NDArray[np.int64] = np.zeros(0, np.int64)
     if instance.objective != "makespan" and instance.due is not None:
         late = np.flatnonzero(end > instance.due)
         for j in late:
             last = int(instance.first[j + 1]) - 1
-            axes.plot([end[j]] * 2, [schedule.machine[last] - 0.45, schedule.machine[last] + 0.45], color=_DUE, linewidth=1.5)
+            axes.plot([end[j]] * 2, [schedule.machine[last] - 0.45, schedule.machine[last] + 0.45], color=_DARK, linewidth=1.5)
     label = "time; a bar's text: its job" + ("; a black line: the end of a late job" if len(late) else "")
     axes.set_xlabel(label + ("\n" + "; ".join(legend) if legend else ""))
     axes.set_ylabel("machine")
-    _rows(axes, _machines(instance))
+    _label_rows(axes, _machine_labels(instance))
     what = instance.objective.replace("earliness_", "earliness and ").replace("_", " ")
     axes.set_title(f"{_title(instance)}, {what} {objective(instance, schedule):,.10g}")
     axes.set_xlim(0, max(1, int(end.max())))
 
 
-def _rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, axes: Axes) -> list[str]:
-    """Add the side constraints to a Gantt chart; return the meaning of each mark."""
+def _draw_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, axes: Axes) -> list[str]:
+    """Draw the side constraints in a Gantt chart; return the entries of its legend."""
     legend, last = [], int(ends(instance, schedule).max())
     for machine, begin, end in [] if rules.unavailable is None else rules.unavailable.tolist():
         if begin < last:
-            axes.barh(machine, min(end, last) - begin, left=begin, height=0.98, color=_BREAK, zorder=0)
+            axes.barh(machine, min(end, last) - begin, left=begin, height=0.98, color=_GREY, zorder=0)
             legend = ["grey: not available"]
     setups = [(i, length) for i, _, length in setups_before(instance, schedule.start, schedule.machine) if length]
     for i, length in setups:
         begin = setup_begin(instance, schedule, i, length)
-        axes.barh(schedule.machine[i], length, left=begin, height=0.5, color="white", edgecolor=_DUE, hatch="////", linewidth=0.5)
+        style: dict[str, Any] = {"color": "white", "edgecolor": _DARK, "hatch": "////", "linewidth": 0.5}
+        axes.barh(schedule.machine[i], length, left=begin, height=0.5, **style)
     legend += ["hatched: a set-up"] if setups else []
     fixed = rules.fixed
     if len(fixed):
         lengths, where = (ends(instance, schedule) - schedule.start)[fixed], schedule.machine[fixed]
-        axes.barh(where, lengths, left=schedule.start[fixed], height=0.9, color="none", edgecolor=_DUE, linewidth=1.5)
+        axes.barh(where, lengths, left=schedule.start[fixed], height=0.9, color="none", edgecolor=_DARK, linewidth=1.5)
         legend.append("framed: fixed")
     if rules.now:
-        axes.axvline(rules.now, color=_DUE, linestyle=":", linewidth=1.0)
+        axes.axvline(rules.now, color=_DARK, linestyle=":", linewidth=1.0)
         legend.append("dotted: now")
     return legend
 
@@ -82,49 +83,59 @@ def _rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule
 def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
     """Draw the operations of each job one after the other, coloured by machine."""
     duration = instance.shortest.astype(np.int64)
-    quickest = [min(instance.choices(i), key=lambda choice: choice[1])[0] for i in range(instance.operations)]
+    fastest = [min(instance.choices(i), key=lambda choice: choice[1])[0] for i in range(instance.operations)]
     before = np.cumsum(duration) - duration
     start = before - before[instance.first[:-1]][instance.job] + instance.release[instance.job]
-    schedule = Schedule(start, np.array(quickest, np.int32))
-    _bars(instance, schedule, instance.job, schedule.machine, _machines(instance), axes)
+    schedule = Schedule(start, np.array(fastest, np.int32))
+    _draw_bars(instance, schedule, instance.job, schedule.machine, _machine_labels(instance), axes)
     if instance.due is not None:
-        axes.plot(instance.due, np.arange(instance.jobs), linestyle="", marker="|", color=_DUE)
+        axes.plot(instance.due, np.arange(instance.jobs), linestyle="", marker="|", color=_DARK)
     axes.set_xlabel("time; a bar's text: its machine" + ("; a mark: a due date" if instance.due is not None else ""))
     axes.set_ylabel("job")
-    _rows(axes, _jobs(instance))
+    _label_rows(axes, _job_labels(instance))
     axes.set_title(_title(instance))
 
 
-def _bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any, hues: Sequence[str], axes: Axes) -> None:
-    """Draw one bar for each operation i, at height row[i], in the colour of hues[hue[i]] and labelled by its first characters."""
+def _draw_bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any, hues: Sequence[str], axes: Axes) -> None:
+    """Draw one bar per operation.
+
+    Args:
+        instance: The instance.
+        schedule: Start and machine of each operation.
+        row: int [operations], the row of each operation's bar.
+        hue: int [operations], the colour of each bar, as an index into `hues`.
+        hues: The text for each colour; its first characters label the bars.
+        axes: Where the bars are drawn.
+    """
     import matplotlib
 
     counts = np.diff(instance.choice_first)
     chosen = instance.choice_machine == np.repeat(schedule.machine, counts)
     duration = instance.choice_duration[chosen]
-    # steps of the golden ratio round the colour wheel keep the colours of neighbours apart for any number of hues
+    # consecutive hues are a golden ratio of the colour wheel apart, so that neighbours differ for any number of hues
     colours = matplotlib.colormaps["hsv"]((np.arange(len(hues)) * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if instance.operations <= 2000 else 0.0
     axes.barh(row, duration, left=schedule.start, height=0.9, color=colours[hue], edgecolor="white", linewidth=line)
-    if instance.operations <= _LABELLED:
+    if instance.operations <= _MAX_LABELLED_BARS:
         span = float((schedule.start + duration).max()) or 1.0
         for i in np.flatnonzero(duration > 0.02 * span):
             middle = schedule.start[i] + duration[i] / 2
-            axes.text(middle, row[i], hues[hue[i]][:_SHORT], ha="center", va="center", fontsize=6, color="white")
+            axes.text(middle, row[i], hues[hue[i]][:_MAX_CHARACTERS], ha="center", va="center", fontsize=6, color="white")
     whole_ticks(axes, "x")
 
 
-def _rows(axes: Axes, names: Sequence[str]) -> None:
-    if len(names) <= _NAMED:
+def _label_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Label the rows with their names unless there are too many, and put the first row at the top."""
+    if len(names) <= _MAX_LABELLED_ROWS:
         axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
 
 
-def _jobs(instance: JobShopInstance) -> Sequence[str]:
+def _job_labels(instance: JobShopInstance) -> Sequence[str]:
     return instance.job_names or [str(job) for job in range(instance.jobs)]
 
 
-def _machines(instance: JobShopInstance) -> Sequence[str]:
+def _machine_labels(instance: JobShopInstance) -> Sequence[str]:
     return instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]
 
 
@@ -143,7 +154,7 @@ def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
     scene.marked = "a critical operation: a delay of it delays the end of the last job"
     scene.head = ("job", "operations", "starts", "ends") + (("due", "late") if instance.due is not None else ())
     scene.steps_head = ("operation", "machine", "start", "end")
-    marked = critical(instance, schedule, duration)
+    is_critical = critical(instance, schedule, duration)
     if instance.rules is not None:
         _add_rules(instance, instance.rules, schedule, int(end.max()), scene)
     end_of = schedule.start + duration
@@ -153,7 +164,7 @@ def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
         step = i - int(instance.first[job])
         name = instance.job_names[job] if instance.job_names else str(job)
         text = f"{name}\noperation {step + 1} of job {name}: {start} to {start + duration[i]}" + (", fixed" if i in fixed else "")
-        scene.boxes.append((start, int(schedule.machine[i]), int(duration[i]), 1, text, job, bool(marked[i])))
+        scene.boxes.append((start, int(schedule.machine[i]), int(duration[i]), 1, text, job, bool(is_critical[i])))
     for job in range(instance.jobs):
         first, last = int(instance.first[job]), int(instance.first[job + 1])
         cells: list[Any] = [
@@ -176,7 +187,10 @@ def _machine(instance: JobShopInstance, machine: int) -> str | int:
 
 
 def _add_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, last: int, scene: Scene) -> None:
-    """Add boxes without a group for breaks of machines and set-ups, and a note of the side constraints and the present time."""
+    """Add to a scene boxes for breaks of machines and set-ups, and a note with the side constraints and the present time.
+
+    The boxes belong to no job (group -1). Breaks are cut at `last`, the end of the schedule.
+    """
     for machine, begin, end in [] if rules.unavailable is None else rules.unavailable.tolist():
         if begin < last:
             text = f"\nnot available from {begin}" + (f" to {end}" if end < FOREVER else " on")
@@ -192,22 +206,23 @@ def _add_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Sche
 def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which operations are critical, bool [operations].
 
-    These are the operations on a chain along jobs and machines, without gaps except set-ups, that ends at the makespan.
+    An operation that ends at the makespan is critical. So is the job or machine predecessor of a critical operation, if the
+    critical operation starts as soon as the predecessor has ended and the set-up between them, if there is one, is done.
     """
     end, found = schedule.start + duration, np.zeros(instance.operations, bool)
     order = np.lexsort((np.arange(instance.operations), schedule.start, schedule.machine))
-    same = schedule.machine[order[1:]] == schedule.machine[order[:-1]]
+    same_machine = schedule.machine[order[1:]] == schedule.machine[order[:-1]]
     before_on_machine = np.full(instance.operations, -1)
-    before_on_machine[order[1:][same]] = order[:-1][same]
+    before_on_machine[order[1:][same_machine]] = order[:-1][same_machine]
     setup = {i: length for i, _, length in setups_before(instance, schedule.start, schedule.machine)}
-    waiting = np.flatnonzero(end == end.max()).tolist()
-    while waiting:
-        i = waiting.pop()
+    to_visit = np.flatnonzero(end == end.max()).tolist()
+    while to_visit:
+        i = to_visit.pop()
         if found[i]:
             continue
         found[i] = True
         before = [(int(before_on_machine[i]), setup.get(i, 0))] + ([(i - 1, 0)] if i > instance.first[instance.job[i]] else [])
-        waiting += [k for k, gap in before if k >= 0 and end[k] + gap == schedule.start[i]]
+        to_visit += [k for k, gap in before if k >= 0 and end[k] + gap == schedule.start[i]]
     return found
 
 

@@ -14,11 +14,11 @@ from corl.problems.jobshop.instance import JobShopInstance, Schedule
 
 __all__ = ["check", "completion", "ends", "objective", "schedule_of_orders"]
 
-_LATEST = 2**53  # limit of a start: sums stay exact
+_LATEST_START = 2**53  # up to here float64 represents every integer
 
 
 def objective(instance: JobShopInstance, solution: Any) -> float:
-    """Return the makespan, or the total weighted tardiness, with the earliness if it counts.
+    """Return the objective value: the makespan, the weighted tardiness, or the sum of weighted earliness and tardiness.
 
     Raises Infeasible, naming the first violated constraint.
     """
@@ -26,12 +26,13 @@ def objective(instance: JobShopInstance, solution: Any) -> float:
     if instance.objective == "makespan":
         return float(end.max())
     assert instance.due is not None
-    late = sum(w * max(0, c - d) for w, c, d in zip(instance.weight.tolist(), end.tolist(), instance.due.tolist()))
-    return float(late + early_by(instance, end) if instance.objective == "earliness_tardiness" else late)
+    dates = zip(instance.weight.tolist(), end.tolist(), instance.due.tolist())
+    tardiness = sum(weight * max(0, end_of_job - due) for weight, end_of_job, due in dates)
+    return float(tardiness + early_by(instance, end) if instance.objective == "earliness_tardiness" else tardiness)
 
 
 def completion(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
-    """Return when each job ends, int64 [jobs]; `schedule` is feasible."""
+    """Return when each job of a feasible schedule ends, int64 [jobs]."""
     return ends(instance, schedule)[instance.first[1:] - 1]
 
 
@@ -41,28 +42,28 @@ def ends(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
 
 
 def check(instance: JobShopInstance, solution: Any) -> Schedule:
-    """Return `solution` (start, machine) with int64 and int32 arrays, if it is feasible.
+    """Return `solution`, a pair (start, machine), as arrays of int64 and int32. Raises Infeasible, naming the first fault.
 
-    Every operation is on a machine that can process it and begins when its predecessor in the job has ended (the first not before
-    the job's release date); of two operations on a machine, one ends before or as the other begins: an operation
-    of duration zero may be between two others, not within one. Then the instance's side constraints are checked, if it has any.
-    Raises Infeasible, naming the first fault.
+    The rules: every operation is on a machine that can process it. It starts no earlier than its predecessor in the job ends; the
+    first operation of a job starts no earlier than the release date. Of two operations on a machine, one ends no later than the
+    other starts, so an operation of duration zero may lie between two others, but not inside one. Side constraints, if the
+    instance has any, are checked last.
     """
     start, machine = _arrays(instance, solution)
     duration = _durations(instance, machine)
     end = start + duration
-    opening = instance.first[:-1]
+    first_operations = instance.first[:-1]
     ready = np.empty_like(start)
     ready[1:] = end[:-1]
-    ready[opening] = instance.release
+    ready[first_operations] = instance.release
     if (early := start < ready).any():
         at = int(early.argmax())
-        what = "the job is released" if at in opening else "the operation before it ends"
+        what = "the job is released" if at in first_operations else "the operation before it ends"
         raise Infeasible(f"{instance.place_of(at)} starts at {start[at]}; {what} at {ready[at]}")
     order = np.lexsort((end, start, machine))
-    here, there = order[:-1], order[1:]
-    if (overlap := (machine[here] == machine[there]) & (end[here] > start[there])).any():
-        a, b = int(here[overlap][0]), int(there[overlap][0])
+    before, after = order[:-1], order[1:]
+    if (overlap := (machine[before] == machine[after]) & (end[before] > start[after])).any():
+        a, b = int(before[overlap][0]), int(after[overlap][0])
         on = f"machine {instance.machine_label(int(machine[a]))}"
         message = f"{on} does {instance.place_of(a)} until {end[a]} and {instance.place_of(b)} from {start[b]}"
         raise Infeasible(message)
@@ -72,7 +73,7 @@ def check(instance: JobShopInstance, solution: Any) -> Schedule:
 
 
 def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the starts and machines of a schedule. Raises Infeasible for a wrong type, shape or range."""
+    """Return the starts and machines of a schedule as arrays. Raises Infeasible for a wrong type, shape or range."""
     try:
         start, machine = (np.asarray(part) for part in schedule)
     except (TypeError, ValueError):
@@ -81,7 +82,7 @@ def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64]
         if array.shape != (instance.operations,) or array.dtype.kind not in "iu":
             given = f"{array.dtype} of shape {list(array.shape)}"
             raise Infeasible(f"the {what} are {given}; accepted: {instance.operations} integers, one for every operation")
-    if (outside := (start < 0) | (start > _LATEST)).any():
+    if (outside := (start < 0) | (start > _LATEST_START)).any():
         at = int(outside.argmax())
         raise Infeasible(f"{instance.place_of(at)} starts at {start[at]}; accepted: 0 to 2**53")
     if (outside := (machine < 0) | (machine >= instance.machines)).any():
@@ -93,12 +94,15 @@ def _arrays(instance: JobShopInstance, schedule: Any) -> tuple[NDArray[np.int64]
 
 
 def _durations(instance: JobShopInstance, machine: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the duration of each operation on its machine. Raises Infeasible for a machine that cannot process it."""
+    """Return the duration of each operation on its machine, int64 [operations].
+
+    Raises Infeasible if a machine cannot process its operation.
+    """
     counts = np.diff(instance.choice_first)
     chosen = instance.choice_machine == np.repeat(machine, counts)
-    able = np.add.reduceat(chosen.astype(np.int64), instance.choice_first[:-1])
-    if (able == 0).any():
-        at = int((able == 0).argmax())
+    chosen_count = np.add.reduceat(chosen.astype(np.int64), instance.choice_first[:-1])
+    if (chosen_count == 0).any():
+        at = int((chosen_count == 0).argmax())
         accepted = ", ".join(instance.machine_label(choice) for choice, _ in instance.choices(at))
         where = instance.machine_label(int(machine[at]))
         raise Infeasible(f"{instance.place_of(at)} is on machine {where}; accepted: {accepted}")
@@ -106,10 +110,10 @@ def _durations(instance: JobShopInstance, machine: NDArray[np.int32]) -> NDArray
 
 
 def schedule_of_orders(instance: JobShopInstance, orders: Sequence[ArrayLike]) -> Schedule:
-    """Return the schedule that starts everything as early as the orders of the machines allow.
+    """Return the schedule that starts every operation as early as the sequences of the machines allow.
 
-    orders[m] lists the operations (flat numbers) that machine m processes, in order; each operation is in one of them.
-    Raises Infeasible if one is missing, listed twice, on a machine that cannot process it, or waits for itself in a cycle.
+    orders[m] lists the operations, by their numbers in the instance, that machine m processes, in order. Raises Infeasible if an
+    operation is missing, listed twice, on a machine that cannot process it, or waits for itself in a cycle.
     """
     if len(orders) != instance.machines:
         raise Infeasible(f"there are orders of {len(orders)} machines; accepted: {instance.machines}")
@@ -129,29 +133,29 @@ def schedule_of_orders(instance: JobShopInstance, orders: Sequence[ArrayLike]) -
 
 
 def _earliest(instance: JobShopInstance, machine: NDArray[np.int32], before: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the least starts if `before` is each operation's predecessor on its machine (-1: none)."""
+    """Return the earliest starts, int64 [operations]; before[i] is the predecessor of operation i on its machine, or -1."""
     duration, job = _durations(instance, machine), instance.job
-    opening = set(instance.first[:-1].tolist())
-    after: list[list[int]] = [[] for _ in range(instance.operations)]
-    predecessors_left = np.zeros(instance.operations, np.int64)
+    first_operations = set(instance.first[:-1].tolist())
+    successors: list[list[int]] = [[] for _ in range(instance.operations)]
+    unscheduled_predecessors = np.zeros(instance.operations, np.int64)
     for i in range(instance.operations):
-        for earlier in ([] if i in opening else [i - 1]) + ([] if before[i] < 0 else [int(before[i])]):
-            after[earlier].append(i)
-            predecessors_left[i] += 1
+        for earlier in ([] if i in first_operations else [i - 1]) + ([] if before[i] < 0 else [int(before[i])]):
+            successors[earlier].append(i)
+            unscheduled_predecessors[i] += 1
     start = np.zeros(instance.operations, np.int64)
-    for i in opening:
+    for i in first_operations:
         start[i] = instance.release[job[i]]
-    ready = np.flatnonzero(predecessors_left == 0).tolist()
-    done = 0
+    ready = np.flatnonzero(unscheduled_predecessors == 0).tolist()
+    scheduled = 0
     while ready:
         i = ready.pop()
-        done += 1
-        for later in after[i]:
+        scheduled += 1
+        for later in successors[i]:
             start[later] = max(start[later], start[i] + duration[i])
-            predecessors_left[later] -= 1
-            if predecessors_left[later] == 0:
+            unscheduled_predecessors[later] -= 1
+            if unscheduled_predecessors[later] == 0:
                 ready.append(later)
-    if done < instance.operations:
-        at = int((predecessors_left > 0).argmax())
+    if scheduled < instance.operations:
+        at = int((unscheduled_predecessors > 0).argmax())
         raise Infeasible(f"{instance.place_of(at)} waits for itself: the orders of the machines make a cycle")
     return start

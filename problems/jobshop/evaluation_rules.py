@@ -1,4 +1,4 @@
-"""The judge of an instance's side constraints: starts, waiting, calendars, set-ups, and fixed operations."""
+"""The judge of an instance's side constraints: earliest starts, no-wait, calendars, set-ups, and fixed operations."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _Integers = NDArray[np.int64]
 def check_rules(
     instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32], duration: _Integers, place: Callable[[int], str]
 ) -> None:
-    """Check all side constraints of a schedule that is feasible without them.
+    """Check the side constraints of a schedule that satisfies all other constraints.
 
-    Raises Infeasible, naming the first that is violated.
+    Raises Infeasible, naming the first violated constraint.
 
     Args:
         instance: The instance; its `rules` are not None.
         start: int64 [O], start times.
         machine: int32 [O], machines.
         duration: int64 [O], durations on these machines.
-        place: Function that returns an operation in words for messages.
+        place: A function that returns the label of an operation for messages.
     """
     rules, end = instance.rules, start + duration
     assert rules is not None
@@ -61,11 +61,12 @@ def _check_spells(
     if rules.unavailable is None:
         return
     order = np.argsort(machine, kind="stable")
-    cuts = np.searchsorted(machine[order], rules.unavailable[:, 0]), np.searchsorted(machine[order], rules.unavailable[:, 0] + 1)
-    for (_, begin, stop), first, last in zip(rules.unavailable.tolist(), *cuts):
-        mine = order[first:last]
-        if (wrong := (start[mine] < stop) & (end[mine] > begin)).any():
-            i = int(mine[wrong.argmax()])
+    break_machine = rules.unavailable[:, 0]
+    spans = np.searchsorted(machine[order], break_machine), np.searchsorted(machine[order], break_machine + 1)
+    for (_, begin, stop), first, last in zip(rules.unavailable.tolist(), *spans):
+        on_machine = order[first:last]
+        if (wrong := (start[on_machine] < stop) & (end[on_machine] > begin)).any():
+            i = int(on_machine[wrong.argmax()])
             on = f" {instance.machine_label(int(machine[i]))}" if instance.machine_names else ""
             until = "is not available from then on" if stop == FOREVER else f"is not available until {stop}"
             raise Infeasible(f"{place(i)} runs from {start[i]} to {end[i]}; at {max(begin, start[i])} its machine{on} {until}")
@@ -75,7 +76,10 @@ def _check_setups(
     instance: JobShopInstance, rules: SideConstraints, start: _Integers, machine: NDArray[np.int32], end: _Integers,
     place: Callable[[int], str],
 ) -> None:  # fmt: skip
-    """Raise Infeasible if a set-up does not fit between consecutive operations of a machine, or before its first one."""
+    """Raise Infeasible if a set-up does not fit between two consecutive operations of a machine, or before its first operation.
+
+    Arguments as in `check_rules`.
+    """
     free = np.ones(instance.operations, bool)
     free[rules.fixed] = False
     for i, before, length in setups_before(instance, start, machine):
@@ -89,7 +93,10 @@ def _check_setups(
 
 
 def setups_before(instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32]) -> list[tuple[int, int, int]]:
-    """Return (operation, its machine predecessor or -1, set-up time between them), sorted by machine and start."""
+    """Return a triple for each operation, sorted by machine and start; empty if the instance has no set-ups.
+
+    The triple is (operation, its predecessor on the machine or -1, the time of the set-up between the two).
+    """
     rules = instance.rules
     if rules is None or rules.setups is None:
         return []
@@ -107,7 +114,7 @@ def setups_before(instance: JobShopInstance, start: _Integers, machine: NDArray[
 
 
 def setup_begin(instance: JobShopInstance, schedule: Schedule, operation: int, length: int) -> int:
-    """Return the latest begin of a set-up of `length` before an operation of a feasible schedule."""
+    """Return the latest time at which a set-up of `length` before an operation of a feasible schedule can begin."""
     rules, m, end = instance.rules, int(schedule.machine[operation]), int(schedule.start[operation])
     assert rules is not None
     for closes, opens in reversed(rules.spells(m)):
@@ -117,7 +124,10 @@ def setup_begin(instance: JobShopInstance, schedule: Schedule, operation: int, l
 
 
 def next_available(rules: SideConstraints, machine: int, begin: int, length: int) -> int | None:
-    """Return the earliest start from `begin` on at which the machine is available for `length` without a break; None if none."""
+    """Return the earliest time, not before `begin`, from which the machine is available for `length` without a break.
+
+    Returns None if the machine is never available for that long.
+    """
     for closes, opens in rules.spells(machine):
         if begin < opens and begin + length > closes:
             begin = opens
@@ -125,9 +135,10 @@ def next_available(rules: SideConstraints, machine: int, begin: int, length: int
 
 
 def early_by(instance: JobShopInstance, end: _Integers) -> int:
-    """Return the weighted earliness; `end` [J] holds the ends of the jobs."""
+    """Return the total weighted earliness of jobs that end at `end`, int64 [J]."""
     rules = instance.rules
     assert rules is not None and instance.due is not None
     early = instance.due if rules.early is None else rules.early
-    weight = [1] * instance.jobs if rules.earliness is None else rules.earliness.tolist()
-    return sum(w * max(0, a - c) for w, a, c in zip(weight, early.tolist(), end.tolist()))
+    weights = [1] * instance.jobs if rules.earliness is None else rules.earliness.tolist()
+    dates = zip(weights, early.tolist(), end.tolist())
+    return sum(weight * max(0, window_begin - end_of_job) for weight, window_begin, end_of_job in dates)

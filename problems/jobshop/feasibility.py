@@ -14,7 +14,7 @@ __all__ = ["impossible"]
 
 
 def impossible(instance: JobShopInstance) -> str:
-    """Return the first such reason; "" if there is none (the instance may still be infeasible)."""
+    """Return the first proof of infeasibility that is found, in words; "" if none is (the instance may still be infeasible)."""
     rules = instance.rules
     if rules is None:
         return ""
@@ -23,7 +23,7 @@ def impossible(instance: JobShopInstance) -> str:
     if not len(rules.fixed):
         return ""
     fixed = _Fixed(instance, rules)
-    return fixed.alone() or fixed.on_machines() or fixed.in_jobs()
+    return fixed.check_each() or fixed.check_machines() or fixed.check_jobs()
 
 
 def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
@@ -31,16 +31,18 @@ def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
     lowest = rules.lowest(instance)
     if rules.unavailable is None:
         return ""
-    gone = np.zeros(instance.machines, bool)
-    gone[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
-    for i in np.flatnonzero(np.logical_and.reduceat(gone[instance.choice_machine], instance.choice_first[:-1])).tolist():
+    down_for_good = np.zeros(instance.machines, bool)
+    down_for_good[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
+    # an operation fits after the last break of any machine that is not down for good
+    suspects = np.logical_and.reduceat(down_for_good[instance.choice_machine], instance.choice_first[:-1])
+    for i in np.flatnonzero(suspects).tolist():
         if all(next_available(rules, machine, int(lowest[i]), length) is None for machine, length in instance.choices(i)):
             return f"{instance.place_of(i)} does not fit into any time in which an eligible machine is available"
     return ""
 
 
 class _Fixed:
-    """The fixed operations of an instance, and the times that remain for the others.
+    """The fixed operations of an instance, and the times that they leave to the other operations, which are called free.
 
     The checks return a message, or "" if they find no fault.
     """
@@ -53,7 +55,7 @@ class _Fixed:
         self._start = {i: int(rules.fixed_start[i]) for i in self._machine}
         self._end = {i: self._start[i] + dict(instance.choices(i))[machine] for i, machine in self._machine.items()}
 
-    def alone(self) -> str:
+    def check_each(self) -> str:
         """Check that no fixed operation starts too early, or while its machine is not available."""
         for i, start in self._start.items():
             if start < self._lowest[i]:
@@ -62,11 +64,14 @@ class _Fixed:
                 return f"{self._words(i)}, and its machine is not available until it ends at {self._end[i]}"
         return ""
 
-    def on_machines(self) -> str:
-        """Check that fixed operations of a machine do not overlap, and that set-ups between them fit."""
-        for machine, line in self._lines.items():
+    def check_machines(self) -> str:
+        """Check that the fixed operations of a machine do not overlap, and that the set-ups between them fit.
+
+        A set-up that does not fit is no proof if a free operation fits between the two, because it may change the set-up.
+        """
+        for machine, sequence in self._sequences.items():
             before = -1
-            for i in line:
+            for i in sequence:
                 if before >= 0 and self._end[before] > self._start[i]:
                     first, second = self._instance.place_of(before), self._instance.place_of(i)
                     return f"{first} and {second} are fixed at the same time on one machine"
@@ -77,25 +82,25 @@ class _Fixed:
                 before = i
         return ""
 
-    def in_jobs(self) -> str:
-        """Check that the job predecessors of fixed operations can end in time, and exactly in time without waiting."""
+    def check_jobs(self) -> str:
+        """Check that the job predecessors of each fixed operation can end in time; with no-wait, exactly at its start."""
         for job in sorted({int(self._instance.job[i]) for i in self._start}):
-            ready, i, close = 0, int(self._instance.first[job]), int(self._instance.first[job + 1])
-            while i < close:
-                after = i + 1
-                while after < close and self._rules.no_wait is not None and self._rules.no_wait[after]:
+            ready, i, end_operation = 0, int(self._instance.first[job]), int(self._instance.first[job + 1])
+            while i < end_operation:
+                after = i + 1  # operations i to after - 1 follow each other without waiting
+                while after < end_operation and self._rules.no_wait is not None and self._rules.no_wait[after]:
                     after += 1
-                pinned = [k for k in range(i, after) if k in self._start]
-                reason, ready = self._pinned_run(i, after, pinned, ready) if pinned else self._free_run(i, after, ready)
+                fixed = [k for k in range(i, after) if k in self._start]
+                reason, ready = self._fixed_run(i, after, fixed, ready) if fixed else self._free_run(i, after, ready)
                 if reason:
                     return reason
                 i = after
         return ""
 
     def _free_run(self, first: int, after: int, ready: int) -> tuple[str, int]:
-        """Return (message, earliest end of operations first..after - 1 of a job if the first starts from `ready` on).
+        """Return (message, the earliest end of free operations first..after - 1 of a job, which start no earlier than `ready`).
 
-        Waiting is allowed here, which is a relaxation.
+        The operations may wait for each other here even if they are no-wait, which is a relaxation.
         """
         for i in range(first, after):
             begin, found = max(ready, self._lowest[i]), FOREVER
@@ -107,16 +112,20 @@ class _Fixed:
             ready = found
         return "", ready
 
-    def _pinned_run(self, first: int, after: int, pinned: list[int], ready: int) -> tuple[str, int]:
-        """`_free_run` for operations that follow each other without waiting, of which `pinned` are fixed."""
-        starts = {self._start[pinned[0]]}
-        for i in range(pinned[0] - 1, first - 1, -1):
+    def _fixed_run(self, first: int, after: int, fixed: list[int], ready: int) -> tuple[str, int]:
+        """Return what `_free_run` returns, for operations that follow each other without waiting, of which `fixed` are fixed.
+
+        The possible starts of the first operation are computed backwards from the first fixed one, the possible ends of the last
+        operation forwards from it.
+        """
+        starts = {self._start[fixed[0]]}
+        for i in range(fixed[0] - 1, first - 1, -1):
             starts = {end - length for end in starts for machine, length in self._instance.choices(i)
                       if self._allowed(i, machine, end - length, length)}  # fmt: skip
         if not any(start >= ready for start in starts):
-            return f"{self._words(pinned[0])}; the operations before it end at {ready} or not exactly in time", 0
-        ends = {self._end[pinned[0]]}
-        for i in range(pinned[0] + 1, after):
+            return f"{self._words(fixed[0])}; the operations before it end at {ready} or not exactly in time", 0
+        ends = {self._end[fixed[0]]}
+        for i in range(fixed[0] + 1, after):
             if i in self._start:
                 if self._start[i] not in ends:
                     return f"{self._words(i)}; without waiting it starts at {_or(ends)}", 0
@@ -130,22 +139,22 @@ class _Fixed:
 
     # ---------------------------------------------------------------- machines
     @cached_property
-    def _lines(self) -> dict[int, list[int]]:
-        """The fixed operations of each machine, by time."""
-        lines: dict[int, list[int]] = {}
+    def _sequences(self) -> dict[int, list[int]]:
+        """The fixed operations of each machine, sorted by time."""
+        sequences: dict[int, list[int]] = {}
         for i in sorted(self._start, key=lambda i: (self._start[i], self._end[i])):
-            lines.setdefault(self._machine[i], []).append(i)
-        return lines
+            sequences.setdefault(self._machine[i], []).append(i)
+        return sequences
 
     @cached_property
     def _closed(self) -> dict[int, list[tuple[int, int]]]:
-        """The intervals (from, to) of each machine in which no free operation can run, by time."""
-        lines = {machine: [(self._start[i], self._end[i]) for i in line] for machine, line in self._lines.items()}
-        return {machine: sorted([*lines.get(machine, []), *((a, b) for a, b in self._rules.spells(machine))])
+        """The intervals (from, to) of each machine in which no free operation can run, sorted by time."""
+        occupied = {machine: [(self._start[i], self._end[i]) for i in line] for machine, line in self._sequences.items()}
+        return {machine: sorted([*occupied.get(machine, []), *((a, b) for a, b in self._rules.spells(machine))])
                 for machine in range(self._instance.machines)}  # fmt: skip
 
     def _first_time(self, machine: int, begin: int, length: int) -> int | None:
-        """Return the earliest start of a free operation on a machine, from `begin` on; None if there is none."""
+        """Return the earliest start, not before `begin`, of a free operation on a machine; None if it fits nowhere."""
         for closes, opens in self._closed[machine]:
             if begin < opens and begin + length > closes:
                 begin = opens
@@ -160,7 +169,7 @@ class _Fixed:
         return [i for i in owner[self._instance.choice_machine == machine].tolist() if i not in self._start]
 
     def _set_up(self, machine: int, before: int, i: int) -> int:
-        """Return the earliest time at which the machine is set up for an operation after `before` (-1: as its first)."""
+        """Return the earliest time at which the machine is set up for operation i, directly after `before` (-1: first)."""
         rules, families = self._rules, self._rules.families(self._instance)
         assert rules.setups is not None
         begin = self._end[before] if before >= 0 else 0
@@ -174,7 +183,7 @@ class _Fixed:
         return FOREVER if at is None else at + length
 
     def _fits_between(self, machine: int, before: int, other: int, i: int) -> bool:
-        """Return whether the free operation `other` fits between two fixed ones, so that the set-up between these differs."""
+        """Return whether the free operation `other` fits between the fixed operations `before` and `i` of a machine."""
         begin = max(self._lowest[other], self._set_up(machine, before, other))
         length = dict(self._instance.choices(other))[machine]
         at = self._first_time(machine, begin, length)

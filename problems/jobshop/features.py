@@ -20,16 +20,17 @@ COLUMNS = ("job", "machine", "duration", "start", "ready", "free", "rest", "left
 _JOB, _MACHINE, _DURATION, _START, _READY, _FREE, _REST, _LEFT, _DUE, _WEIGHT, _LEAST, _WORK = range(len(COLUMNS))
 
 TOKENS = 16
-"""F: features of a token, in the order of `_columns`, then the two of the shop."""
+"""The number of features of a token: those of `_columns` for an action, then two that only the token of the shop uses."""
 _SHOP, _REMAINING = range(TOKENS - 2, TOKENS)
-_SHOWN = 20.0  # the bound of asinh and log1p of times in mean durations
+_LOG_LIMIT = 20.0  # limit of the absolute value of `signed_log`: about 2.4e8 mean durations
 
 
 def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return K tokens for JobShopEnvironment's listed actions and one for the shop.
+    """Return K tokens for JobShopEnvironment's listed actions, and one for the shop as a whole.
 
-    The scale of the values approximates the further growth of the estimate. Times are in mean durations of the listed jobs, on a
-    logarithmic scale. Raises UsageError for observations of another environment.
+    Times are in mean operation durations of the listed jobs, on a logarithmic scale. The scale of the values approximates how
+    much the estimate (the objective value if no job waited) may still grow. Raises UsageError for observations of another
+    environment.
     """
     if not {"rest", "start"} <= observation.keys():
         raise UsageError("the features operations are of the environment dispatching; accepted: its observations")
@@ -48,14 +49,17 @@ def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 
 def _growth(observed: Mapping[str, NDArray[Any]], count: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return about how many mean durations, times weights of late jobs, the estimate may still grow, float64 [R], positive."""
+    """Return a rough positive forecast of the estimate's growth, float64 [R].
+
+    Its unit is the mean duration for the makespan, and weight times mean duration for the weighted tardiness.
+    """
     length = observed["left"].sum(axis=1) / count
     weight = observed["weight"].sum(axis=1) / count * observed["remaining"] / np.maximum(1.0, length)
     return np.sqrt(1.0 + observed["remaining"]) * np.where(observed["tardy"] & (weight > 0), weight, 1.0)
 
 
 def _columns(observed: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """Return [R, K] (or an array that broadcasts to it) for each feature; `unit` is [R, 1]."""
+    """Return the features of the listed actions, arrays that broadcast to [R, K]; `unit` is float64 [R, 1]."""
     mask, start, end = observed["mask"], observed["start"], observed["start"] + observed["duration"]
     tardy, finish = observed["tardy"][:, None], start + observed["rest"]
     never = np.iinfo(np.int64).max
@@ -83,45 +87,52 @@ def _columns(observed: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) ->
 
 
 def signed_log(times: NDArray[Any], unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return times, in units, on a scale that is linear around 0 and logarithmic far from it."""
-    return np.clip(np.arcsinh(times / unit), -_SHOWN, _SHOWN)
+    """Return asinh(times / unit), clipped to -20..20: linear around 0, and logarithmic far from 0."""
+    return np.clip(np.arcsinh(times / unit), -_LOG_LIMIT, _LOG_LIMIT)
 
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
-    """Fill out [R, K, 12] of the listed actions of `rows`, in the order of COLUMNS."""
+    """Write the observation of the listed actions of `rows` to `out`, in place.
+
+    Args:
+        state: The pool.
+        rows: int64 [R], the rows.
+        actions: int32 [R, K], listed actions; -1 in empty slots.
+        out: int64 [R, K, 12], the values in the order of COLUMNS; empty slots are not written.
+    """
     work = np.empty(state.free.shape[1], np.int64)
     for i in range(len(rows)):
         row, instance = rows[i], state.instance[rows[i]]
-        _load(state, row, work)
+        _sum_work(state, row, work)
         for k in range(actions.shape[1]):
             if actions[i, k] < 0:
                 break
-            c = state.choices_start[instance] + actions[i, k]
-            operation = state.owner[c]
-            o = state.operations_start[instance] + operation
-            job, at = state.job[o], state.jobs_start[instance] + state.job[o]
+            c = state.choices_offset[instance] + actions[i, k]
+            operation = state.operation[c]
+            o = state.operations_offset[instance] + operation
+            job, at = state.job[o], state.jobs_offset[instance] + state.job[o]
             observed = out[i, k]
             observed[_JOB], observed[_MACHINE], observed[_DURATION] = job, state.machine[c], state.duration[c]
             observed[_START], observed[_READY] = earliest(state, row, job, c), state.ready[row, job]
             observed[_FREE] = state.free[row, state.machine[c]]
-            observed[_REST], observed[_LEFT] = state.rest[o], state.closing[at] - operation
+            observed[_REST], observed[_LEFT] = state.time_to_job_end[o], state.end_operation[at] - operation
             observed[_DUE], observed[_WEIGHT] = state.due[at], state.weight[at]
-            least = state.rest[o]
-            if operation + 1 < state.closing[at]:
-                least -= state.rest[o + 1]
+            least = state.time_to_job_end[o]
+            if operation + 1 < state.end_operation[at]:
+                least -= state.time_to_job_end[o + 1]
             observed[_LEAST], observed[_WORK] = least, work[state.machine[c]]
 
 
 @kernel
-def _load(state: Any, row: Any, work: Any) -> None:
-    """Write into work [M], for each machine, the durations of all unscheduled operations that it can process."""
+def _sum_work(state: Any, row: Any, work: Any) -> None:
+    """Write to work (int64 [M]) the sum of the durations of all unscheduled operations that each machine can process."""
     instance = state.instance[row]
     for m in range(state.machines[instance]):
         work[m] = 0
     for j in range(state.jobs[instance]):
-        for at in range(state.next[row, j], state.closing[state.jobs_start[instance] + j]):
-            operation = state.operations_start[instance] + at
-            for choice in range(state.begin[operation], state.end[operation]):
-                c = state.choices_start[instance] + choice
+        for at in range(state.next[row, j], state.end_operation[state.jobs_offset[instance] + j]):
+            operation = state.operations_offset[instance] + at
+            for choice in range(state.first_choice[operation], state.end_choice[operation]):
+                c = state.choices_offset[instance] + choice
                 work[state.machine[c]] += state.duration[c]

@@ -1,8 +1,8 @@
-"""Random instances: Taillard's and Demirkol's generators exactly, with due dates, and flexible ones.
+"""Random instances: the generators of Taillard and of Demirkol, instances with due dates, and flexible instances.
 
-Everything but `flexible`, `workshop` and `arrivals` draws from the congruential generator of Bratley, Fox and Schrage that
-E. Taillard gives (Benchmarks for basic scheduling problems, EJOR 64, 1993, section 2), so that the published seeds give the
-published files.
+`taillard` and `demirkol` reproduce the published files from the published seeds. Like `mixed` and `tardiness`, they draw times
+and machines from the congruential generator of Bratley, Fox and Schrage that E. Taillard gives (Benchmarks for basic scheduling
+problems, EJOR 64, 1993, section 2). The others use NumPy's PCG64.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from corl.problems.jobshop.instance import HORIZON, JobShopInstance, from_jobs
 
 __all__ = ["GENERATORS", "arrivals", "demirkol", "flexible", "mixed", "taillard", "tardiness", "workshop"]
 
-_LARGEST = 1_000_000  # operations
-_FEWEST, _MACHINES = 15, 20  # of `mixed` with many jobs, as of Taillard's instances
-_SEEDS = 2**31 - 2
+_MAX_OPERATIONS = 1_000_000
+_MIN_MACHINES, _MAX_MACHINES = 15, 20  # of `mixed` with many jobs; Taillard's instances have 15 or 20
+_MAX_SEED = 2**31 - 2
 
 
 class _Lehmer:
@@ -44,12 +44,13 @@ class _Lehmer:
 def taillard(
     *, jobs: int = 15, machines: int = 15, time_seed: int | None = None, machine_seed: int | None = None, seed: int = 0
 ) -> JobShopInstance:
-    """Return durations uniform in 1..99, each job through all machines in random order (Taillard 1993, section 5).
+    """Return an instance by Taillard's scheme (1993, section 5).
 
-    The two seeds are those published for ta01-ta80; if they are not given, they are drawn from `seed`.
+    Durations are uniform in 1..99; each job visits all machines in random order. With the published `time_seed` and
+    `machine_seed` the instance is one of ta01-ta80; if one of the two is not given, it is drawn from `seed`.
     """
     _check_size(jobs, machines)
-    drawn = [int(value) for value in np.random.default_rng(seed).integers(1, _SEEDS + 1, 2)]
+    drawn = [int(value) for value in np.random.default_rng(seed).integers(1, _MAX_SEED + 1, 2)]
     time_seed, machine_seed = drawn[0] if time_seed is None else time_seed, drawn[1] if machine_seed is None else machine_seed
     _check_seed("time_seed", time_seed)
     _check_seed("machine_seed", machine_seed)
@@ -60,7 +61,7 @@ def taillard(
 
 
 def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) -> list[list[list[tuple[int, int]]]]:
-    """Return [[(machine, duration)], ...] for each job, by Taillard's procedure: durations first, then orders of machines."""
+    """Return [[(machine, duration)], ...] for each job, by Taillard's procedure: all durations are drawn before all orders."""
     times, visits = _Lehmer(time_seed), _Lehmer(machine_seed)
     rows = [[times.uniform(1, 99) for _ in range(machines)] for _ in range(jobs)]
     orders = []
@@ -74,12 +75,15 @@ def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) 
 
 
 def mixed(*, size: int = 10, seed: int = 0) -> JobShopInstance:
-    """Return `size` jobs on half as many to as many machines, many jobs on 15 to 20, by Taillard's scheme, for training."""
-    if not 1 <= size <= _LARGEST // _MACHINES:
-        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST // _MACHINES:,}")
+    """Return a training instance of `size` jobs by Taillard's scheme.
+
+    The number of machines is uniform from min(size / 2, 15) to min(size, 20).
+    """
+    if not 1 <= size <= _MAX_OPERATIONS // _MAX_MACHINES:
+        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_MAX_OPERATIONS // _MAX_MACHINES:,}")
     random = np.random.default_rng(seed)
-    machines = int(random.integers(min((size + 1) // 2, _FEWEST), min(size, _MACHINES), endpoint=True))
-    time_seed, machine_seed = (int(value) for value in random.integers(1, _SEEDS + 1, 2))
+    machines = int(random.integers(min((size + 1) // 2, _MIN_MACHINES), min(size, _MAX_MACHINES), endpoint=True))
+    time_seed, machine_seed = (int(value) for value in random.integers(1, _MAX_SEED + 1, 2))
     rows = _taillard_rows(size, machines, time_seed, machine_seed)
     comment = f"corl generate jobshop mixed --option size={size} --seed {seed}"
     return from_jobs(rows, machines, name=f"mixed-{size}x{machines}", comment=comment)
@@ -88,15 +92,15 @@ def mixed(*, size: int = 10, seed: int = 0) -> JobShopInstance:
 def demirkol(
     *, jobs: int = 20, machines: int = 15, two_sets: bool = False, lehmer_seed: int | None = None, seed: int = 0
 ) -> JobShopInstance:
-    """Return durations uniform in 1..200, each job through all machines in random order.
+    """Return an instance by the scheme of Demirkol, Mehta and Uzsoy (EJOR 109, 1998).
 
-    See Demirkol, Mehta and Uzsoy, EJOR 109, 1998. With `two_sets` every job visits the first half of the machines before the
-    second (the harder dmu41-dmu80). `lehmer_seed` is the published one; 78 of the 80 files result from theirs (not dmu29 and
-    dmu59). If it is not given, it is drawn from `seed`. The machines of a job are ordered by one random number each; its
-    durations are drawn after them.
+    Durations are uniform in 1..200; each job visits all machines in random order. With `two_sets` every job visits the first half
+    of the machines before the second half, as in the harder dmu41-dmu80. The published seeds, given as `lehmer_seed`, reproduce
+    78 of the 80 files (not dmu29 and dmu59); if none is given, it is drawn from `seed`. For each job, one random number per
+    machine defines the order; then the durations are drawn.
     """
     _check_size(jobs, machines)
-    given = int(np.random.default_rng(seed).integers(1, _SEEDS + 1)) if lehmer_seed is None else lehmer_seed
+    given = int(np.random.default_rng(seed).integers(1, _MAX_SEED + 1)) if lehmer_seed is None else lehmer_seed
     _check_seed("lehmer_seed", given)
     random, half, rows = _Lehmer(given), machines // 2, []
     for _ in range(jobs):
@@ -110,16 +114,16 @@ def demirkol(
 def tardiness(
     *, jobs: int = 10, machines: int = 10, tightness: float = 1.3, latest_release: int = 0, seed: int = 0
 ) -> JobShopInstance:
-    """Return Taillard's durations and orders with due dates and weights, for the total weighted tardiness.
+    """Return an instance for the total weighted tardiness, after Singer and Pinedo (1998).
 
-    See Singer and Pinedo, 1998. A job is due `tightness` times its total duration after its release date, which is uniform in
-    0..latest_release. The first fifth of the jobs weigh 4, the last fifth 1, the others 2.
+    Durations and orders of machines are Taillard's. Release dates are uniform in 0..latest_release. A job is due `tightness`
+    times its total duration after its release date. The first fifth of the jobs have weight 4, the last fifth 1, the others 2.
     """
     _check_size(jobs, machines)
     if not 0 <= latest_release <= HORIZON // 2:
         raise UsageError(f"latest_release: {latest_release} is not accepted; accepted: 0 to {HORIZON // 2:,}")
     random = np.random.default_rng(seed)
-    time_seed, machine_seed = (int(value) for value in random.integers(1, _SEEDS + 1, 2))
+    time_seed, machine_seed = (int(value) for value in random.integers(1, _MAX_SEED + 1, 2))
     rows = _taillard_rows(jobs, machines, time_seed, machine_seed)
     release = random.integers(0, latest_release, jobs, endpoint=True)
     comment = f"corl generate jobshop tardiness --option jobs={jobs} --option machines={machines} "
@@ -135,7 +139,10 @@ def tardiness(
 
 
 def _dates(rows: list[list[list[tuple[int, int]]]], release: NDArray[np.int64], tightness: float) -> dict[str, Any]:
-    """Return due dates, weights and objective of jobs, by the shortest duration of each operation (Singer and Pinedo, 1998)."""
+    """Return the arguments due, weight and objective of `from_jobs`, after Singer and Pinedo (1998).
+
+    The work of a job is the sum of the durations of its operations on their fastest machines.
+    """
     if not 0.0 <= tightness <= 1000.0:
         raise UsageError(f"tightness: {tightness} is not accepted; accepted: 0 to 1000")
     jobs = len(rows)
@@ -156,16 +163,16 @@ def flexible(
     tightness: float = 0.0,
     seed: int = 0,
 ) -> JobShopInstance:
-    """Return a flexible instance: each job has 1 to 2 `operations` - 1 operations, each 1 to 2 `choices` - 1 machines, uniformly.
+    """Return an instance whose operations have a choice of machines.
 
-    Random numbers are NumPy's PCG64. An operation has a duration uniform in 1..99, which differs by up to the fraction `spread`
-    from machine to machine. With a `tightness` above 0 the objective is the weighted tardiness, with due dates and weights as in
+    The number of operations of a job is uniform in 1..2 * operations - 1, the number of machines of an operation in
+    1..2 * choices - 1. The duration of an operation is uniform in 1..99; on each machine it is multiplied by a factor uniform in
+    1 - spread..1 + spread. With a `tightness` above 0 the objective is the weighted tardiness, with due dates and weights as in
     `tardiness`.
     """
     _check_size(jobs, machines)
-    most = jobs * operations
-    if not (operations >= 1 and most <= _LARGEST):
-        raise UsageError(f"operations: {operations} is not accepted; accepted: from 1, up to {_LARGEST:,} in all")
+    if not (operations >= 1 and jobs * operations <= _MAX_OPERATIONS):
+        raise UsageError(f"operations: {operations} is not accepted; accepted: from 1, up to {_MAX_OPERATIONS:,} in all")
     if not 1 <= choices <= machines:
         raise UsageError(f"choices: {choices} is not accepted; accepted: 1 to machines")
     if not 0.0 <= spread <= 1.0:
@@ -190,13 +197,15 @@ def flexible(
 
 
 def _check_size(jobs: int, machines: int) -> None:
-    if not (jobs >= 1 and machines >= 1 and jobs * machines <= _LARGEST):
-        raise UsageError(f"jobs, machines: {jobs} x {machines} is not accepted; accepted: from 1, up to {_LARGEST:,} operations")
+    if not (jobs >= 1 and machines >= 1 and jobs * machines <= _MAX_OPERATIONS):
+        raise UsageError(
+            f"jobs, machines: {jobs} x {machines} is not accepted; accepted: from 1, up to {_MAX_OPERATIONS:,} operations"
+        )
 
 
 def _check_seed(field: str, seed: int) -> None:
-    if not 1 <= seed <= _SEEDS:
-        raise UsageError(f"{field}: {seed} is not accepted; accepted: 1 to {_SEEDS:,}")
+    if not 1 <= seed <= _MAX_SEED:
+        raise UsageError(f"{field}: {seed} is not accepted; accepted: 1 to {_MAX_SEED:,}")
 
 
 GENERATORS: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""JobShopInstance: the data of one job shop, flat arrays with offsets; and Schedule, a solution of one."""
+"""JobShopInstance, the data of one job shop as flat arrays with offsets, and Schedule, a solution."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from corl.problems.jobshop.rules import SideConstraints
 __all__ = ["HORIZON", "LARGEST_MACHINES", "OBJECTIVES", "JobShopInstance", "Objective", "Schedule", "from_jobs"]
 
 HORIZON = 10**9
-"""The limit on the sum of all durations (the longest of each operation) and the latest release date: every start and end of a
-schedule without needless idle time is then an int32, and weighted sums of them stay exact in float64.
+"""The maximum of `JobShopInstance.horizon`, the time by which every schedule without needless idle time has ended.
+
+Every start and end of such a schedule is then an int32, and weighted sums of these times are exact in float64.
 """
 LARGEST_MACHINES = 1_000_000
 _LARGEST_WEIGHT = 10**6
@@ -35,24 +36,25 @@ class Schedule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JobShopInstance:
-    """Jobs, each a chain of operations; an operation takes one machine, or one of several, without interruption.
+    """Jobs, each a chain of operations; an operation occupies one machine (of one or several eligible ones) without interruption.
 
-    Operations 0..o-1 are numbered job after job: those of job j are `first[j]` to `first[j + 1] - 1`, in the order in which
-    they are processed. The machines that can process operation i, and their durations, are at `choice_first[i]` to
-    `choice_first[i + 1] - 1` of `choice_machine` and `choice_duration`: one in a classic job shop. Jobs may have different
-    lengths and return to a machine; durations may be zero. Times are integers. Raises InputError naming the field.
+    Operations are numbered job after job: those of job j are `first[j]` to `first[j + 1] - 1`, in the order in which they are
+    processed. A choice is an operation with one of its eligible machines. The choices of operation i are at `choice_first[i]` to
+    `choice_first[i + 1] - 1` of `choice_machine` and `choice_duration`; in a classic job shop there is one per operation. Jobs
+    may have different numbers of operations and return to a machine; durations may be zero. Times are integers. The constructor
+    raises InputError naming the field.
     """
 
     name: str
     machines: int
     first: NDArray[np.int32]
-    """int32 [jobs + 1], the offset of each job's operations."""
+    """int32 [jobs + 1], the first operation of each job, then the number of operations."""
     choice_first: NDArray[np.int32]
-    """int32 [operations + 1], the offset of each operation's choices."""
+    """int32 [operations + 1], the first choice of each operation, then the number of choices."""
     choice_machine: NDArray[np.int32]
     """int32 [choices], machines 0..machines-1."""
     choice_duration: NDArray[np.int32]
-    """int32 [choices], durations on these machines, from 0."""
+    """int32 [choices], the operation's duration on that machine, at least 0."""
     release: NDArray[np.int64] = None  # type: ignore[assignment]
     """int64 [jobs], the earliest start of each job; 0 by default."""
     due: NDArray[np.int64] | None = None
@@ -60,16 +62,16 @@ class JobShopInstance:
     weight: NDArray[np.int64] = None  # type: ignore[assignment]
     """int64 [jobs], the weight of one time unit of tardiness; 1 by default."""
     objective: Objective = "makespan"
-    """The objective: the makespan, the weighted sum of the tardiness of the jobs, or of their tardiness and earliness."""
+    """The objective: the makespan, the jobs' total weighted tardiness, or their total weighted tardiness and earliness."""
     first_machine: int = 0
-    """The number of machine 0 in the file, 0 or 1."""
+    """The number that the file gives to machine 0: 0 or 1."""
     comment: str = ""
     rules: SideConstraints | None = None
-    """Side constraints, or None; with an earliness objective they are present, perhaps empty."""
+    """Side constraints, or None; never None if the objective is "earliness_tardiness", because they hold its weights."""
     job_names: tuple[str, ...] = ()
-    """Distinct names of the jobs; empty: jobs are numbered."""
+    """Distinct names of the jobs; if empty, messages show numbers."""
     machine_names: tuple[str, ...] = ()
-    """Distinct names of the machines; empty: machines are numbered."""
+    """Distinct names of the machines; if empty, messages show numbers."""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -110,10 +112,10 @@ class JobShopInstance:
             raise InputError(message, field="durations")
 
     def _take(self, field: str, kind: type, low: int = 0, high: int = 2**31 - 1, length: int | None = None) -> None:
-        """Make a field a contiguous array of integers in low..high. Raises InputError."""
+        """Convert a field to a contiguous array of dtype `kind`. Raises InputError unless its integers are in low..high."""
         try:
             array = np.asarray(getattr(self, field))
-        except ValueError:  # ragged
+        except ValueError:  # rows of different lengths; two dimensions make the next check fail
             array = np.zeros((0, 0))
         if array.ndim != 1 or array.dtype.kind not in "iu" or (length is not None and len(array) != length):
             many = "" if length is None else f"{length:,} "
@@ -172,25 +174,25 @@ class JobShopInstance:
         return max(begin, self.rules.last_event(self)) + work + self.rules.longest_setups(self)
 
     def job_label(self, job: int) -> str:
-        """Return the label of a job in messages: its name, quoted, or its number."""
+        """Return the label of a job in messages: its name in quotes, or its number if it has no name."""
         return repr(self.job_names[job]) if self.job_names else str(job)
 
     def machine_label(self, machine: int) -> str:
-        """Return the label of a machine in messages: its name, quoted, or its number in the file."""
+        """Return the label of a machine in messages: its name in quotes, or its number in the file if it has no name."""
         return repr(self.machine_names[machine]) if self.machine_names else str(machine + self.first_machine)
 
     def place_of(self, operation: int) -> str:
-        """Return an operation in words, such as "operation 2 of job 5"."""
+        """Return the label of an operation in messages, such as "operation 2 of job 5"."""
         job = int(np.searchsorted(self.first, operation, side="right")) - 1
         return f"operation {operation - int(self.first[job])} of job {self.job_label(job)}"
 
     def choices(self, operation: int) -> list[tuple[int, int]]:
         """Return (machine, duration) for every machine that can process an operation."""
-        here = slice(int(self.choice_first[operation]), int(self.choice_first[operation + 1]))
-        return list(zip(self.choice_machine[here].tolist(), self.choice_duration[here].tolist()))
+        span = slice(int(self.choice_first[operation]), int(self.choice_first[operation + 1]))
+        return list(zip(self.choice_machine[span].tolist(), self.choice_duration[span].tolist()))
 
     def rows(self) -> Iterator[list[list[tuple[int, int]]]]:
-        """Yield, for each job, the list of the `choices` of its operations."""
+        """Yield for each job the list of its operations, each as `choices` returns it."""
         for begin, end in zip(self.first[:-1].tolist(), self.first[1:].tolist()):
             yield [self.choices(operation) for operation in range(begin, end)]
 
@@ -210,9 +212,10 @@ def from_jobs(
     job_names: Sequence[str] = (),
     machine_names: Sequence[str] = (),
 ) -> JobShopInstance:
-    """Return the instance of jobs[j][k] = [(machine, duration), ...], the machines that can process the k-th operation of job j.
+    """Return an instance given as nested lists.
 
-    Machines are 0..machines-1. Raises InputError.
+    jobs[j][k] = [(machine, duration), ...] holds one pair for each machine that can process the k-th operation of job j. Machines
+    are 0..machines-1. The other arguments are those of JobShopInstance. Raises InputError.
     """
     operations = [operation for job in jobs for operation in job]
     choices = [choice for operation in operations for choice in operation]

@@ -1,4 +1,4 @@
-"""JobShop: the adapter of the job shop problem."""
+"""JobShop: the job shop problem for `corl` (files, judge, environments, drawings)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JobShop"]
 
-_SOLUTION = 'accepted: {"start": [[...] per job], "machine": [[...] per job]}, integers (or names), one for every operation'
-_TINY = 4  # jobs of a miniature instance, and operations per job
+_ACCEPTED = 'accepted: {"start": [[...] per job], "machine": [[...] per job]}, integers (or names), one for every operation'
+_WARM_UP = 4  # jobs, and operations per job, of the instance on which kernels are compiled
 
 
 def _operations(observation: Mapping[str, Any]) -> Tokens:
@@ -54,8 +54,8 @@ def _queue(observation: Mapping[str, Any]) -> Tokens:
 class JobShop(Problem):
     """The job shop: classic, with release and due dates, with flexible machines, and with side constraints such as set-ups.
 
-    A solution is a Schedule: the start and the machine of every operation. Modules that are only needed by one method are
-    imported there: `import corl.problems.jobshop.problem` loads NumPy alone.
+    A solution is a Schedule: the start and the machine of every operation. A module that only one method needs is imported there
+    so that `import corl.problems.jobshop.problem` loads no third-party package but NumPy.
     """
 
     name = "jobshop"
@@ -68,7 +68,7 @@ class JobShop(Problem):
     features = {"operations": _operations, "intervals": _intervals, "queue": _queue}  # noqa: RUF012
 
     def evaluate(self, instance: JobShopInstance, solution: Any) -> float:
-        """Return the makespan, or the total weighted tardiness, with the earliness if it counts.
+        """Return the objective value: the makespan, the weighted tardiness, or the sum of weighted earliness and tardiness.
 
         Raises Infeasible, naming the first violated constraint.
         """
@@ -77,22 +77,21 @@ class JobShop(Problem):
         return objective(instance, solution)
 
     def infeasible(self, instance: JobShopInstance) -> str:
-        """Return an operation that fits nowhere, or why the fixed operations violate a constraint; "" if neither.
-
-        See Problem.infeasible.
+        """Return a reason why no schedule exists: an operation that no machine is available for, or a fixed one that violates a
+        constraint; "" if neither is found. See Problem.infeasible.
         """
         from corl.problems.jobshop.feasibility import impossible
 
         return impossible(instance)
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of a job shop in one of the text formats or in JSON (with its key "problem" first)."""
+        """Return whether `head`, the beginning of a file, looks like a job shop in one of the text formats or in JSON."""
         from corl.problems.jobshop.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> JobShopInstance:
-        """Return the instance in a file: standard text, Taillard's, .fjs or JSON. Raises InputError or OSError."""
+        """Return the instance in a file: standard text, Taillard's format, .fjs or JSON. Raises InputError or OSError."""
         from corl.problems.jobshop.formats import read_instance
 
         return read_instance(path)
@@ -100,18 +99,19 @@ class JobShop(Problem):
     def write(self, instance: JobShopInstance, path: Path) -> None:
         """Write a file from which `read` returns an equal instance.
 
-        The format is .fjs or .json by the name, or else the standard text if it can hold the instance.
+        A name in .fjs or .json means that format. For other names it is the standard text, or JSON if that cannot hold the
+        instance.
         """
         from corl.problems.jobshop.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> JobShopInstance:
-        """Return the instance of a list of jobs, an array or an object.
+        """Return the instance given as a list of jobs, an array or an object.
 
-        A job is a list of operations (machine, duration), or of lists of these if there is a choice. An array is int [jobs,
-        operations, 2], machines and durations, machines numbered from 0. An object has the layout of the JSON files. Raises
-        InputError.
+        A job is a list of operations. An operation is (machine, duration), or a list of these pairs if it has a choice. An array
+        is int [jobs, operations, 2], with machine and duration in the last axis. Machines are numbered from 0. An object has the
+        layout of the JSON files. Raises InputError.
         """
         if isinstance(data, Mapping):
             from corl.problems.jobshop.formats.json_format import from_json_value
@@ -133,30 +133,30 @@ class JobShop(Problem):
         """
         start, machine = (np.asarray(part).tolist() for part in solution)
         names = instance.machine_names or range(instance.first_machine, instance.first_machine + instance.machines)
-        called, cuts = [names[number] for number in machine], list(pairwise(instance.first.tolist()))
-        rows = {"start": [start[begin:end] for begin, end in cuts], "machine": [called[begin:end] for begin, end in cuts]}
+        labels, spans = [names[number] for number in machine], list(pairwise(instance.first.tolist()))
+        rows = {"start": [start[begin:end] for begin, end in spans], "machine": [labels[begin:end] for begin, end in spans]}
         return ({"job": list(instance.job_names)} if instance.job_names else {}) | rows
 
     def from_json(self, instance: JobShopInstance, value: Any) -> Schedule:
-        """Return the Schedule in the form of `to_json`; raises InputError for anything else."""
+        """Return the Schedule given in the form that `to_json` returns. Raises InputError for any other value."""
         if isinstance(value, dict) and instance.job_names and "job" in value:
             value = _in_order(instance.job_names, value)
         parts: list[Any] = [None]
         if isinstance(value, dict) and len(value) == 2:
             parts = [value.get(key) for key in ("start", "machine")]
-        lengths, named = np.diff(instance.first).tolist(), dict(zip(instance.machine_names, count(instance.first_machine)))
+        lengths, number_of = np.diff(instance.first).tolist(), dict(zip(instance.machine_names, count(instance.first_machine)))
         rows: list[list[int]] = []
         for part in parts:
             if not isinstance(part, list) or len(part) != len(lengths):
-                raise InputError(_SOLUTION, field="solution")
-            known = named if len(rows) else {}
+                raise InputError(_ACCEPTED, field="solution")
+            names = number_of if len(rows) else {}  # only machines, the second part, have names
             rows.append([])
             for row, length in zip(part, lengths):
                 if not isinstance(row, list) or len(row) != length:
-                    raise InputError(_SOLUTION, field="solution")
-                numbers: list[Any] = [known.get(each, each) if isinstance(each, str) else each for each in row]
+                    raise InputError(_ACCEPTED, field="solution")
+                numbers: list[Any] = [names.get(each, each) if isinstance(each, str) else each for each in row]
                 if not all(map(_is_integer, numbers)):
-                    raise InputError(_SOLUTION, field="solution")
+                    raise InputError(_ACCEPTED, field="solution")
                 rows[-1] += numbers
         start, machine = (np.array(row, np.int64) for row in rows)
         return Schedule(start, (machine - instance.first_machine).astype(np.int32))
@@ -168,7 +168,7 @@ class JobShop(Problem):
         return SCHEMAS
 
     def describe(self, instance: JobShopInstance) -> dict[str, Any]:
-        """Return facts for `corl info`."""
+        """Return the facts about the instance that `corl info` prints."""
         lengths = np.diff(instance.first)
         facts: dict[str, Any] = {
             "objective": instance.objective,
@@ -208,8 +208,8 @@ class JobShop(Problem):
         """Return an environment of `rows` states of `instances`.
 
         "dispatching" builds an active schedule operation by operation, and lists the `width` choices that can start first;
-        "semi-active" builds any semi-active schedule; "intervals" is a constraint model in which time jumps between decisions;
-        in "arriving" an action starts one of the jobs that wait for a free machine.
+        "semi-active" builds any semi-active schedule. "intervals" is a constraint model, in which the clock advances from
+        decision to decision. In "arriving" an action starts one of the jobs that wait for a free machine.
         """
         from corl.problems.jobshop.environment import JobShopEnvironment
         from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
@@ -225,7 +225,7 @@ class JobShop(Problem):
         return JobShopEnvironment(instances, rows, **listed)
 
     def decisions(self, instance: JobShopInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the decisions of the named environment; no operation of their schedule ends later than in the solution."""
+        """Return actions of the named environment that build a schedule in which no operation ends later than in `solution`."""
         from corl.problems.jobshop.decisions import decisions as dispatching
         from corl.problems.jobshop.environments.arriving.decisions import decisions as arriving
         from corl.problems.jobshop.environments.intervals.decisions import decisions as intervals
@@ -234,16 +234,19 @@ class JobShop(Problem):
         return follow(instance, solution)
 
     def default_policy(self, instance: JobShopInstance) -> str:
-        """Return the policy for the makespan without choices of machines, or for the weighted tardiness; "" if there is none."""
+        """Return the name of the shipped policy for an instance; "" if there is none.
+
+        There is one for the makespan without choices of machines, and one for the weighted tardiness.
+        """
         if instance.rules is not None or (instance.flexible and instance.objective == "makespan"):
             return ""
         return "jobshop-slim" if instance.objective == "makespan" else "jobshop-arrivals"
 
     def warm_up_instance(self, instance: JobShopInstance) -> JobShopInstance:
-        """Return the instance of the first four jobs with their first four operations, without side constraints."""
-        at = np.concatenate([np.arange(a, min(b, a + _TINY)) for a, b in zip(instance.first[:_TINY], instance.first[1:])])
+        """Return a small instance of the same kind: the first four jobs with their first four operations, no side constraints."""
+        at = np.concatenate([np.arange(a, min(b, a + _WARM_UP)) for a, b in zip(instance.first[:_WARM_UP], instance.first[1:])])
         choice = np.concatenate([np.arange(instance.choice_first[i], instance.choice_first[i + 1]) for i in at])
-        jobs = min(_TINY, instance.jobs)
+        jobs = min(_WARM_UP, instance.jobs)
         used, machine = np.unique(instance.choice_machine[choice], return_inverse=True)
         return replace(
             instance,
@@ -262,23 +265,23 @@ class JobShop(Problem):
 
 
 def _in_order(names: Sequence[str], value: dict[str, Any]) -> dict[str, Any]:
-    """Return the rows of a solution's JSON in the order of the instance's jobs, without their names. Raises InputError."""
-    jobs, rest = value["job"], {key: rows for key, rows in value.items() if key != "job"}
-    whole = all(isinstance(rows, list) and len(rows) == len(names) for rows in (jobs, *rest.values()))
-    if not whole or set(map(str, jobs)) != set(names):
+    """Return a solution's JSON without its key "job", and with the rows in the order of `names`. Raises InputError."""
+    jobs, lists = value["job"], {key: rows for key, rows in value.items() if key != "job"}
+    complete = all(isinstance(rows, list) and len(rows) == len(names) for rows in (jobs, *lists.values()))
+    if not complete or set(map(str, jobs)) != set(names):
         raise InputError("accepted: the names of all jobs, each with a row of the other lists", field="job")
     place = {str(job): k for k, job in enumerate(jobs)}
-    return {key: [rows[place[name]] for name in names] for key, rows in rest.items()}
+    return {key: [rows[place[name]] for name in names] for key, rows in lists.items()}
 
 
 def _choices(operation: Any) -> list[tuple[int, int]]:
     """Return [(machine, duration), ...] of an operation given as a pair or as a list of pairs. Raises TypeError or ValueError."""
     pairs = [operation] if len(operation) == 2 and not hasattr(operation[0], "__len__") else operation
-    found = [(machine, duration) for machine, duration in pairs]
-    whole = [isinstance(number, (int, np.integer)) and not isinstance(number, bool) for pair in found for number in pair]
-    if not found or not all(whole):
+    choices = [(machine, duration) for machine, duration in pairs]
+    integers = [isinstance(number, (int, np.integer)) and not isinstance(number, bool) for pair in choices for number in pair]
+    if not choices or not all(integers):
         raise ValueError
-    return [(int(machine), int(duration)) for machine, duration in found]
+    return [(int(machine), int(duration)) for machine, duration in choices]
 
 
 def _is_integer(value: Any) -> bool:

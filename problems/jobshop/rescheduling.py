@@ -1,4 +1,4 @@
-"""Rescheduling: the instance of the remaining decisions, given an instance, its schedule and the present time."""
+"""Rescheduling: the instance of the decisions that remain at the present time, given an instance and its current schedule."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ def reschedule(
     down: Sequence[tuple[int, int | None]] = (),
     frozen_until: int | None = None,
 ) -> JobShopInstance:
-    """Return the instance at the time `now`: operations that have begun, or begin before `frozen_until`, are fixed.
+    """Return the instance at the time `now`.
 
-    They are fixed as in `schedule`. All other operations are free, and start from `now` on. Raises Infeasible if the schedule is
-    not feasible, UsageError for an invalid time or machine.
+    Operations that start before `frozen_until` in `schedule` keep their start and machine: they are fixed. All other operations
+    are free, and start at `now` or later. Raises Infeasible if the schedule is not feasible, UsageError for an invalid time or
+    machine.
 
     Args:
         instance: The instance.
-        schedule: A feasible schedule of it.
-        now: The present time; not before that of the instance.
-        down: (machine, until when, or None for good) for machines that broke down now. An operation running there is lost, and
-            starts again from scratch. An operation frozen there before the machine is up again is free. So are the later
-            operations of the jobs of both.
-        frozen_until: Operations that start before it are fixed; by default `now`.
+        schedule: A feasible schedule of the instance.
+        now: The present time, not before `instance.rules.now`.
+        down: (machine, end) for each machine that has just broken down: it is up again at time `end`, or never if that is None.
+            An operation that would run there before `end` is not fixed, nor are the later operations of its job; an operation
+            that is running there starts again from scratch.
+        frozen_until: Operations that start before this time are fixed; by default `now`.
     """
     found, rules = check(instance, schedule), SideConstraints() if instance.rules is None else instance.rules
     if not rules.now <= now or (frozen_until is not None and frozen_until < now):
@@ -65,11 +66,11 @@ def reschedule(
 
 
 def _with_spell(spells: list[list[int]], machine: int, begin: int, end: int) -> list[list[int]]:
-    """Return the breaks with one more, merged with those that it touches."""
-    kept = []
+    """Return the breaks with the break begin..end of a machine added; breaks that touch are merged."""
+    others = []
     for m, closes, opens in spells:
         if m == machine and closes <= end and opens >= begin:
             begin, end = min(begin, closes), max(end, opens)
         else:
-            kept.append([m, closes, opens])
-    return sorted([*kept, [machine, begin, end]])
+            others.append([m, closes, opens])
+    return sorted([*others, [machine, begin, end]])

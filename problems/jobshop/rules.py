@@ -1,4 +1,4 @@
-"""SideConstraints: constraints of a job shop beyond durations, choices of machines, release and due dates."""
+"""SideConstraints: constraints of a job shop beyond machines, durations, release and due dates."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["FOREVER", "SideConstraints", "first_rule", "refused"]
 
 FOREVER = 2**62
 """The end of a break that never ends: the machine is down for good."""
-_LARGEST = 10**9
-_HEAVIEST = 10**6
+_MAX_TIME = 10**9
+_MAX_WEIGHT = 10**6
 
 _Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class SideConstraints:
-    """Side constraints of an instance with J jobs, O operations, M machines and F families of set-ups.
+    """Side constraints of an instance with J jobs, O operations, M machines and F set-up families.
 
-    A field is None if the instance has no such constraint; arrays are made read-only. The constructor of the instance raises
-    InputError if a value is invalid or two fields contradict each other.
+    A field is None if the instance has no such constraint. The constructor copies arrays and makes them read-only. Values are
+    checked by the constructor of JobShopInstance: it raises InputError if one is invalid or if two fields contradict each other.
     """
 
     earliest: _Integers | None = None
@@ -37,50 +37,50 @@ class SideConstraints:
     no_wait: NDArray[np.bool_] | None = None
     """bool [O], which operations start exactly when their job predecessor ends; False for the first operation of a job."""
     unavailable: _Integers | None = None
-    """int64 [breaks, 3], machine, from, to (FOREVER: for good), sorted by machine and time. Operations and set-ups do not overlap
-    a break, and are not interrupted by one."""
+    """int64 [breaks, 3], machine, from, to (FOREVER: for good), sorted by machine and time. No operation and no set-up overlaps a
+    break of its machine or is interrupted by one."""
     family: _Integers | None = None
-    """int64 [O], the set-up family 0..F-1 of each operation; by default the number of its job."""
+    """int64 [O], the set-up family 0..F-1 of each operation; by default the number of the operation's job."""
     setups: _Integers | None = None
-    """int64 [M, F, F], the set-up time of machine m from family a to family b. A set-up takes place between two consecutive
-    operations of the machine, without an interruption; it does not need the job, so it may take place before the job is ready."""
+    """int64 [M, F, F], setups[m, a, b] is the set-up time of machine m between two consecutive operations, of families a and b. A
+    set-up is not interrupted. It does not need the job, so it may take place before the job is ready."""
     first_setups: _Integers | None = None
-    """int64 [M, F], the set-up time before the first operation of a machine; 0 by default. It begins at 0 or later."""
+    """int64 [M, F], the set-up time before the first operation of a machine, by family; 0 by default. It begins at 0 or later."""
     early: _Integers | None = None
-    """int64 [J], the date before which a job ends too early: its window is from this date to the due date; by default the due
+    """int64 [J], the begin of each job's due window, which ends at the due date: ending earlier is penalised; by default the due
     date."""
     earliness: _Integers | None = None
     """int64 [J], the weight of one time unit of earliness; 1 by default."""
     now: int = 0
-    """The present time: operations that are not fixed, and their set-ups, start now or later."""
+    """The present time: operations that are not fixed, and the set-ups before them, start now or later."""
     fixed_start: _Integers | None = None
-    """int64 [O], the start of each operation that is frozen or has started; -1 for others."""
+    """int64 [O], the start of each fixed operation, which has already started or is frozen; -1 for other operations."""
     fixed_machine: _Integers | None = None
-    """int64 [O], its machine; -1 for others."""
+    """int64 [O], the machine of each fixed operation; -1 for other operations."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
             given = getattr(self, each.name)
             if isinstance(given, np.ndarray):
-                held = np.array(given, bool if given.dtype == bool else np.int64 if given.dtype.kind in "iu" else None, order="C")
-                held.flags.writeable = False
-                object.__setattr__(self, each.name, held)
+                copy = np.array(given, bool if given.dtype == bool else np.int64 if given.dtype.kind in "iu" else None, order="C")
+                copy.flags.writeable = False
+                object.__setattr__(self, each.name, copy)
             elif isinstance(given, np.integer):
                 object.__setattr__(self, each.name, int(given))
 
     @property
     def fixed(self) -> NDArray[np.int64]:
-        """The operations that are fixed, ascending."""
+        """The numbers of the fixed operations, int64, ascending."""
         return np.zeros(0, np.int64) if self.fixed_start is None else np.flatnonzero(self.fixed_start >= 0)
 
     @property
     def names(self) -> list[str]:
-        """The constraints in use, in words for messages."""
+        """The side constraints that are set, in words for messages."""
         found = [words for name, words in _WORDS.items() if getattr(self, name) is not None]
         return [*found, "a time that is now"] if self.now else found
 
     def spells(self, machine: int) -> list[list[int]]:
-        """Return [from, to] for each break of a machine, by time."""
+        """Return [from, to] for each break of a machine, sorted by time."""
         if self.unavailable is None:
             return []
         begin, end = np.searchsorted(self.unavailable[:, 0], [machine, machine + 1])
@@ -97,12 +97,15 @@ class SideConstraints:
         free = np.ones(instance.operations, bool)
         free[self.fixed] = False
         lowest[free] = np.maximum(lowest[free], self.now)
-        opening = instance.first[:-1]
-        lowest[opening] = np.maximum(lowest[opening], instance.release)
+        first_operations = instance.first[:-1]
+        lowest[first_operations] = np.maximum(lowest[first_operations], instance.release)
         return lowest
 
     def last_event(self, instance: JobShopInstance) -> int:
-        """Return the time from which operations are restricted by other operations only, not by dates, breaks or fixed starts."""
+        """Return the time after which no date, break or fixed operation restricts a schedule.
+
+        Not considered are the release dates of jobs and machines that are down for good.
+        """
         events = [self.now, 0]
         events += [int(given.max()) for given in (self.earliest, self.early) if given is not None]
         if self.unavailable is not None:
@@ -114,24 +117,24 @@ class SideConstraints:
         return max(events)
 
     def longest_setups(self, instance: JobShopInstance) -> int:
-        """Return an upper bound of the sum of all set-up times."""
+        """Return an upper bound of the sum of all set-up times: of each operation the longest set-up that can precede it."""
         if self.setups is None:
             return 0
-        to = self.setups.max(axis=(0, 1))
+        longest = self.setups.max(axis=(0, 1))
         if self.first_setups is not None:
-            to = np.maximum(to, self.first_setups.max(axis=0))
-        return int(to[self.families(instance)].sum())
+            longest = np.maximum(longest, self.first_setups.max(axis=0))
+        return int(longest[self.families(instance)].sum())
 
     # ---------------------------------------------------------------- checks
     def check(self, instance: JobShopInstance) -> None:
-        """Raise InputError if a shape, a value or a combination is not accepted in this instance."""
+        """Raise InputError if a shape, a value or a combination of values is invalid for this instance."""
         o, j, m = instance.operations, instance.jobs, instance.machines
         families = 0 if self.setups is None or self.setups.ndim != 3 else self.setups.shape[1]
         shapes: dict[str, tuple[tuple[int | None, ...], int, int]] = {
-            "earliest": ((o,), 0, _LARGEST), "no_wait": ((o,), 0, 1), "unavailable": ((None, 3), 0, FOREVER),
-            "setups": ((m, families, families), 0, _LARGEST), "first_setups": ((m, families), 0, _LARGEST),
-            "family": ((o,), 0, families - 1), "early": ((j,), 0, 2 * _LARGEST), "earliness": ((j,), 0, _HEAVIEST),
-            "fixed_start": ((o,), -1, _LARGEST), "fixed_machine": ((o,), -1, m - 1),
+            "earliest": ((o,), 0, _MAX_TIME), "no_wait": ((o,), 0, 1), "unavailable": ((None, 3), 0, FOREVER),
+            "setups": ((m, families, families), 0, _MAX_TIME), "first_setups": ((m, families), 0, _MAX_TIME),
+            "family": ((o,), 0, families - 1), "early": ((j,), 0, 2 * _MAX_TIME), "earliness": ((j,), 0, _MAX_WEIGHT),
+            "fixed_start": ((o,), -1, _MAX_TIME), "fixed_machine": ((o,), -1, m - 1),
         }  # fmt: skip
         for name in ("family", "first_setups"):
             if self.setups is None and getattr(self, name) is not None:
@@ -139,8 +142,8 @@ class SideConstraints:
         for name, (shape, low, high) in shapes.items():
             if (value := getattr(self, name)) is not None:
                 _check_array(name, value, shape, low, high)
-        if type(self.now) is not int or not 0 <= self.now <= _LARGEST:
-            raise InputError(f"{self.now!r} is not accepted; accepted: an integer from 0 to {_LARGEST:,}", field="now")
+        if type(self.now) is not int or not 0 <= self.now <= _MAX_TIME:
+            raise InputError(f"{self.now!r} is not accepted; accepted: an integer from 0 to {_MAX_TIME:,}", field="now")
         if self.no_wait is not None and self.no_wait[instance.first[:-1]].any():
             job = int(self.no_wait[instance.first[:-1]].argmax())
             raise InputError(
@@ -158,11 +161,11 @@ class SideConstraints:
         for wrong in np.flatnonzero((machine >= instance.machines) | (begin >= end)):
             accepted = f"accepted: machine 0 to {instance.machines - 1}, from, to, the latter later"
             raise InputError(f"entry {wrong} is {self.unavailable[wrong].tolist()}; {accepted}", field="unavailable")
-        if (before := (machine[1:] < machine[:-1]) | ((machine[1:] == machine[:-1]) & (begin[1:] < end[:-1]))).any():
-            message = f"entry {int(before.argmax()) + 1} begins before the one before it ends; accepted: by machine, then by time"
+        if (wrong := (machine[1:] < machine[:-1]) | ((machine[1:] == machine[:-1]) & (begin[1:] < end[:-1]))).any():
+            message = f"entry {int(wrong.argmax()) + 1} begins before the one before it ends; accepted: by machine, then by time"
             raise InputError(message, field="unavailable")
-        if (late := (end > _LARGEST) & (end < FOREVER)).any():
-            message = f"entry {int(late.argmax())} ends after {_LARGEST:,}; accepted: up to it, or for good"
+        if (late := (end > _MAX_TIME) & (end < FOREVER)).any():
+            message = f"entry {int(late.argmax())} ends after {_MAX_TIME:,}; accepted: up to it, or for good"
             raise InputError(message, field="unavailable")
 
     def _check_setups(self, instance: JobShopInstance) -> None:
@@ -171,10 +174,11 @@ class SideConstraints:
         if self.family is None and self.setups.shape[1] != instance.jobs:
             families = f"there are {self.setups.shape[1]} families and {instance.jobs} jobs"
             raise InputError(f"{families}; accepted: as many, or a family of each operation", field="setups")
-        timed = np.asarray(self.setups.any(axis=(1, 2)))
+        has_setups = np.asarray(self.setups.any(axis=(1, 2)))
         if self.first_setups is not None:
-            timed |= self.first_setups.any(axis=1)
-        if (instance.choice_duration[timed[instance.choice_machine]] == 0).any():
+            has_setups |= self.first_setups.any(axis=1)
+        # the sequence of operations of duration zero that start at the same time would be ambiguous
+        if (instance.choice_duration[has_setups[instance.choice_machine]] == 0).any():
             raise InputError("accepted: from 1, on machines with set-ups", field="durations")
 
     def _check_dates(self, instance: JobShopInstance) -> None:
@@ -203,7 +207,7 @@ class SideConstraints:
 
 
 def refused(instance: JobShopInstance) -> str:
-    """Return why a method without support for side constraints does not accept an instance; "" if the instance has none."""
+    """Return the reason why a method that supports no side constraints refuses an instance; "" if the instance has none."""
     return f"it does not support {first}" if (first := first_rule(instance)) else ""
 
 
@@ -220,10 +224,10 @@ _WORDS = {
 
 
 def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int, high: int) -> None:
-    """Raise InputError unless `value` is an integer (for no_wait, bool) array of this shape, None: any, in low..high."""
+    """Raise InputError unless `value` is an array of `shape` (None: any length) of integers in low..high (no_wait: of bools)."""
     kinds = "b" if name == "no_wait" else "iu"
-    good = isinstance(value, np.ndarray) and value.ndim == len(shape) and value.dtype.kind in kinds
-    if not good or any(size not in (None, given) for size, given in zip(shape, value.shape)):
+    is_array = isinstance(value, np.ndarray) and value.ndim == len(shape) and value.dtype.kind in kinds
+    if not is_array or any(size not in (None, given) for size, given in zip(shape, value.shape)):
         asked = " x ".join("any" if size is None else f"{size:,}" for size in shape)
         raise InputError(f"accepted: an array of {asked} {'flags' if kinds == 'b' else 'integers'}", field=name)
     if value.size and kinds != "b" and not (value.min() >= low and value.max() <= high):

@@ -1,6 +1,6 @@
-"""The pool of partial schedules and its kernels: what `corl.search` calls through `corl.hooks`.
+"""The pool of partial schedules and its kernels, which `corl.search` calls through `corl.hooks`.
 
-Which operations compete is Giffler and Thompson's conflict set (Operations Research 8, 1960).
+The legal actions of active schedules are Giffler and Thompson's conflict sets (Operations Research 8, 1960).
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ _NEVER = 2**62
 
 
 class State(NamedTuple):
-    """A pool of R partial schedules of I instances with at most J jobs, M machines, O operations and C choices each.
+    """A pool of R partial schedules of I instances with at most J jobs, M machines and O operations each.
 
-    Jobs, operations and choices are numbered within their instance. Arrays "of all jobs" (operations, choices) hold those of
-    all instances, one instance after the other, from the offsets `jobs_start` (`operations_start`, `choices_start`) on.
+    A choice is a pair of an operation and a machine that can process the operation. Jobs, operations and choices are numbered
+    within their instance. An array of [all jobs] concatenates the jobs of all instances; those of instance i begin at index
+    `jobs_offset[i]`. Arrays of [all operations] and [all choices] are concatenated in the same way. All times are in the
+    instance's unit.
     """
 
     kind: NDArray[np.int64]
-    """[1] which schedules can be built: SEMI_ACTIVE, ACTIVE, NON_DELAY or ARRIVING."""
+    """[1] the schedules that can be built: SEMI_ACTIVE, ACTIVE, NON_DELAY or ARRIVING (see `_conflict`)."""
     tardy: NDArray[np.bool_]
-    """[I] whether the weighted tardiness is minimised, not the makespan."""
+    """[I] True if the objective is the weighted tardiness, False if it is the makespan."""
     jobs: NDArray[np.int64]
     """[I] number of jobs."""
     machines: NDArray[np.int64]
@@ -41,91 +43,92 @@ class State(NamedTuple):
     """[I] number of operations."""
     choices: NDArray[np.int64]
     """[I] number of choices."""
-    jobs_start: NDArray[np.int64]
-    """[I] offset of the instance's jobs."""
-    operations_start: NDArray[np.int64]
-    """[I] offset of the instance's operations."""
-    choices_start: NDArray[np.int64]
-    """[I] offset of the instance's choices."""
-    opening: NDArray[np.int32]
-    """[all jobs] the first operation."""
-    closing: NDArray[np.int32]
-    """[all jobs] one past the last operation."""
+    jobs_offset: NDArray[np.int64]
+    """[I] index of the instance's first job in the arrays of all jobs."""
+    operations_offset: NDArray[np.int64]
+    """[I] index of the instance's first operation in the arrays of all operations."""
+    choices_offset: NDArray[np.int64]
+    """[I] index of the instance's first choice in the arrays of all choices."""
+    first_operation: NDArray[np.int32]
+    """[all jobs] the job's first operation."""
+    end_operation: NDArray[np.int32]
+    """[all jobs] one past the job's last operation."""
     release: NDArray[np.int64]
     """[all jobs] release dates."""
     due: NDArray[np.int64]
     """[all jobs] due dates; 2**62 if the instance has none."""
     weight: NDArray[np.int64]
-    """[all jobs] weights of the tardiness."""
+    """[all jobs] the weight of one time unit of tardiness."""
     job: NDArray[np.int32]
-    """[all operations] the job."""
-    begin: NDArray[np.int32]
-    """[all operations] the first choice."""
-    end: NDArray[np.int32]
-    """[all operations] one past the last choice."""
-    rest: NDArray[np.int64]
-    """[all operations] the least time from the start to the end of the job."""
-    owner: NDArray[np.int32]
-    """[all choices] the operation."""
+    """[all operations] the operation's job."""
+    first_choice: NDArray[np.int32]
+    """[all operations] the operation's first choice."""
+    end_choice: NDArray[np.int32]
+    """[all operations] one past the operation's last choice."""
+    time_to_job_end: NDArray[np.int64]
+    """[all operations] the least time from the operation's start to the end of its job, on the fastest machines."""
+    operation: NDArray[np.int32]
+    """[all choices] the choice's operation."""
     machine: NDArray[np.int32]
-    """[all choices] the machine."""
+    """[all choices] the choice's machine."""
     duration: NDArray[np.int64]
-    """[all choices] the duration on that machine."""
+    """[all choices] the duration of the operation on that machine."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
-    left: NDArray[np.int32]
-    """[R] operations that are not scheduled."""
+    unscheduled: NDArray[np.int32]
+    """[R] number of operations that are not scheduled."""
     estimate: NDArray[np.float64]
-    """[R] the objective value if every job continued without waiting: a lower bound, and at the end the objective value."""
+    """[R] the objective value if every job continued without waiting: a lower bound, exact once all operations are scheduled."""
     next: NDArray[np.int32]
-    """[R, J] the next operation of each job; `closing` if the job is finished."""
+    """[R, J] the first unscheduled operation of each job; `end_operation` if there is none."""
     ready: NDArray[np.int64]
-    """[R, J] the time from which the job's next operation can start."""
+    """[R, J] the time at which the job's last scheduled operation ends; the release date if there is none."""
     free: NDArray[np.int64]
-    """[R, M] the time from which the machine is free."""
-    start: NDArray[np.int64]
-    """[R, O] start times of the scheduled operations."""
+    """[R, M] the time at which the last operation scheduled on the machine ends; 0 if there is none."""
+    start_time: NDArray[np.int64]
+    """[R, O] start times of the scheduled operations; other entries are undefined."""
     chosen: NDArray[np.int32]
-    """[R, O] choices of the scheduled operations."""
+    """[R, O] choices of the scheduled operations; other entries are undefined."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the empty schedule of instances[i]; bases[i] becomes minus its estimate."""
+    """Make rows[i] the empty schedule of instances[i], in place; write minus its estimate to bases[i] (float64)."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
         estimate = 0.0
         for j in range(state.jobs[instance]):
-            at = state.jobs_start[instance] + j
-            state.next[row, j], state.ready[row, j] = state.opening[at], state.release[at]
-            finish = state.release[at] + state.rest[state.operations_start[instance] + state.opening[at]]
+            at = state.jobs_offset[instance] + j
+            state.next[row, j], state.ready[row, j] = state.first_operation[at], state.release[at]
+            finish = state.release[at] + state.time_to_job_end[state.operations_offset[instance] + state.first_operation[at]]
             if state.tardy[instance]:
                 estimate += _lateness(state, at, finish)
             else:
                 estimate = max(estimate, float(finish))
         state.free[row, : state.machines[instance]] = 0
-        state.instance[row], state.left[row], state.estimate[row] = instance, state.operations[instance], estimate
+        state.instance[row], state.unscheduled[row], state.estimate[row] = instance, state.operations[instance], estimate
         bases[i] = -estimate
 
 
 @kernel(inline=True)
 def _lateness(state: Any, job: Any, finish: Any) -> Any:
-    """Return the weighted tardiness of a job (an index into the arrays of all instances) that ends at `finish`."""
+    """Return the weighted tardiness of a job that ends at `finish`; `job` is an index into the arrays of all jobs."""
     return float(state.weight[job] * max(0, finish - state.due[job]))
 
 
 @kernel(inline=True)
 def earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
-    """Return when a job's next operation can start on the machine of `choice` (an index into the arrays of all instances)."""
+    """Return when a job's next operation can start on the machine of `choice`, an index into the arrays of all choices."""
     return max(state.ready[row, job], state.free[row, state.machine[choice]])
 
 
 @kernel
 def _conflict(state: Any, row: Any) -> Any:
-    """Return (machine, before): a choice is legal if it is of `machine` (-1: of any) and can start before `before`.
+    """Return (machine, before): a choice is legal if it is on `machine` (-1: on any) and can start before time `before`.
 
-    Semi-active: all. Non-delay: the choices that can start first. Arriving: those of them that wait for one machine. Active:
-    those that can start on the machine where an operation can end first, before that end (Giffler and Thompson, 1960).
+    SEMI_ACTIVE: all choices are legal. NON_DELAY: the choices with the earliest possible start. ARRIVING: those of the non-delay
+    choices that are on one machine, the first one found. ACTIVE: let m be the machine on which an operation can end first; the
+    choices on m that can start before that end (Giffler and Thompson, 1960).
     """
     kind = state.kind[0]
     if kind == SEMI_ACTIVE:
@@ -134,11 +137,11 @@ def _conflict(state: Any, row: Any) -> Any:
     best, machine, before = _NEVER, -1, _NEVER
     for j in range(state.jobs[instance]):
         at = state.next[row, j]
-        if at == state.closing[state.jobs_start[instance] + j]:
+        if at == state.end_operation[state.jobs_offset[instance] + j]:
             continue
-        operation = state.operations_start[instance] + at
-        for choice in range(state.begin[operation], state.end[operation]):
-            c = state.choices_start[instance] + choice
+        operation = state.operations_offset[instance] + at
+        for choice in range(state.first_choice[operation], state.end_choice[operation]):
+            c = state.choices_offset[instance] + choice
             start = earliest(state, row, j, c)
             key = start + state.duration[c] if kind == ACTIVE else start
             if key < best:
@@ -148,72 +151,72 @@ def _conflict(state: Any, row: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Append an operation to a machine; the reward is minus the growth of the estimate."""
+    """Append an operation to a machine's sequence; the reward is minus the growth of the estimate."""
     instance = state.instance[src]
-    if action < 0 or action >= state.choices[instance] or state.left[src] == 0:
+    if action < 0 or action >= state.choices[instance] or state.unscheduled[src] == 0:
         return math.nan
-    c = state.choices_start[instance] + action
-    operation = state.owner[c]
-    job = state.job[state.operations_start[instance] + operation]
+    c = state.choices_offset[instance] + action
+    operation = state.operation[c]
+    job = state.job[state.operations_offset[instance] + operation]
     start = earliest(state, src, job, c)
     machine, before = _conflict(state, src)
     if state.next[src, job] != operation or start >= before or (machine >= 0 and machine != state.machine[c]):
         return math.nan
     if src != dst:
         _copy(state, src, dst, instance)
-    at, finish = state.jobs_start[instance] + job, start + state.duration[c]
-    rest = state.rest[state.operations_start[instance] + operation]
-    expected, after = state.ready[src, job] + rest, finish
-    if operation + 1 < state.closing[at]:
-        after += state.rest[state.operations_start[instance] + operation + 1]
+    at, finish = state.jobs_offset[instance] + job, start + state.duration[c]
+    remaining_time = state.time_to_job_end[state.operations_offset[instance] + operation]
+    old_job_end, new_job_end = state.ready[src, job] + remaining_time, finish
+    if operation + 1 < state.end_operation[at]:
+        new_job_end += state.time_to_job_end[state.operations_offset[instance] + operation + 1]
     before_estimate = state.estimate[src]
     if state.tardy[instance]:
-        estimate = before_estimate + (_lateness(state, at, after) - _lateness(state, at, expected))
+        estimate = before_estimate + (_lateness(state, at, new_job_end) - _lateness(state, at, old_job_end))
     else:
-        estimate = max(before_estimate, float(after))
-    state.start[dst, operation], state.chosen[dst, operation] = start, action
+        estimate = max(before_estimate, float(new_job_end))
+    state.start_time[dst, operation], state.chosen[dst, operation] = start, action
     state.next[dst, job], state.ready[dst, job], state.free[dst, state.machine[c]] = operation + 1, finish, finish
-    state.left[dst], state.estimate[dst] = state.left[src] - 1, estimate
+    state.unscheduled[dst], state.estimate[dst] = state.unscheduled[src] - 1, estimate
     return before_estimate - estimate
 
 
 @kernel(borrow=True)
 def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
-    """Copy row `src`, a state of `instance`, to row `dst`, except `left` and `estimate`."""
+    """Copy row `src`, a state of `instance`, to row `dst`; `unscheduled` and `estimate`, which `_step` sets, are not copied."""
     state.instance[dst] = instance
     copy_between_rows(state.next, src, dst, state.jobs[instance])
     copy_between_rows(state.ready, src, dst, state.jobs[instance])
     copy_between_rows(state.free, src, dst, state.machines[instance])
-    copy_between_rows(state.start, src, dst, state.operations[instance])
+    copy_between_rows(state.start_time, src, dst, state.operations[instance])
     copy_between_rows(state.chosen, src, dst, state.operations[instance])
 
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the legal choices by their earliest start, ties by the most work left in the job, then by number."""
+    """List the legal choices by earliest start. Ties: first the job with the most remaining work, then the lower number."""
     instance = state.instance[row]
     machine, before = _conflict(state, row)
-    starts, rests = np.empty(len(out), np.int64), np.empty(len(out), np.int64)
+    starts, remaining_times = np.empty(len(out), np.int64), np.empty(len(out), np.int64)
     count = 0
     for j in range(state.jobs[instance]):
         at = state.next[row, j]
-        if at == state.closing[state.jobs_start[instance] + j]:
+        if at == state.end_operation[state.jobs_offset[instance] + j]:
             continue
-        operation = state.operations_start[instance] + at
-        rest = state.rest[operation]
-        for choice in range(state.begin[operation], state.end[operation]):
-            c = state.choices_start[instance] + choice
+        operation = state.operations_offset[instance] + at
+        remaining_time = state.time_to_job_end[operation]
+        for choice in range(state.first_choice[operation], state.end_choice[operation]):
+            c = state.choices_offset[instance] + choice
             start = earliest(state, row, j, c)
             if start >= before or (machine >= 0 and machine != state.machine[c]):
                 continue
             if count == len(out):
-                if start > starts[-1] or (start == starts[-1] and rest <= rests[-1]):
+                if start > starts[-1] or (start == starts[-1] and remaining_time <= remaining_times[-1]):
                     continue
                 count -= 1
             i = count
-            while i > 0 and (starts[i - 1] > start or (starts[i - 1] == start and rests[i - 1] < rest)):
-                starts[i], rests[i], out[i] = starts[i - 1], rests[i - 1], out[i - 1]
+            while i > 0 and (starts[i - 1] > start or (starts[i - 1] == start and remaining_times[i - 1] < remaining_time)):
+                starts[i], remaining_times[i], out[i] = starts[i - 1], remaining_times[i - 1], out[i - 1]
                 i -= 1
-            starts[i], rests[i], out[i] = start, rest, choice
+            starts[i], remaining_times[i], out[i] = start, remaining_time, choice
             count += 1
     return count

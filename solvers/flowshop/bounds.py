@@ -11,15 +11,17 @@ from corl.problems.flowshop.instance import FlowShopInstance
 
 __all__ = ["lower_bound"]
 
-_CELLS = 100_000_000  # jobs x machines^2 up to which all pairs are tried; beyond, adjacent and busiest machines
+_MAX_CELLS = 100_000_000  # jobs x machines^2 up to which all pairs of machines give a bound in seconds
 
 
 def lower_bound(instance: FlowShopInstance, stopped: Callable[[], bool] = lambda: False) -> float:
     """Return the best lower bound found before `stopped` returns True; set-ups are ignored.
 
-    Total completion time: the jobs in ascending order of their durations on one machine, each followed by its tail without
-    waiting. Makespan: the optimum of each pair of machines alone, with the machines between them as time lags (B. Lageweg,
-    J. Lenstra and A. Rinnooy Kan, Operations Research 26, 1978), after the least head and before the least tail.
+    Total completion time: one machine processes the jobs in ascending order of their durations, and each job ends after its tail
+    (its durations on the later machines) without waiting. Makespan: the smallest head (durations on the earlier machines), plus
+    the optimum of a pair of machines with the machines between them as time lags, plus the smallest tail (B. Lageweg, J. Lenstra
+    and A. Rinnooy Kan, Operations Research 26, 1978). For large instances only pairs of adjacent machines and pairs with the
+    busiest machine are tried.
     """
     duration = instance.duration
     heads = np.cumsum(duration, axis=1) - duration
@@ -29,10 +31,10 @@ def lower_bound(instance: FlowShopInstance, stopped: Callable[[], bool] = lambda
         return float((ends + tails.sum(axis=0)).max())
     best = max(float(duration.sum(axis=1).max()), float((heads.min(axis=0) + duration.sum(axis=0) + tails.min(axis=0)).max()))
     busiest = int(duration.sum(axis=0).argmax())
-    everything = instance.jobs * instance.machines**2 <= _CELLS
+    all_pairs = instance.jobs * instance.machines**2 <= _MAX_CELLS
     for first in range(instance.machines):
         for second in range(first + 1, instance.machines):
-            if everything or second == first + 1 or busiest in (first, second):
+            if all_pairs or second == first + 1 or busiest in (first, second):
                 if stopped():
                     return best
                 lag = heads[:, second] - heads[:, first] - duration[:, first]
@@ -42,17 +44,17 @@ def lower_bound(instance: FlowShopInstance, stopped: Callable[[], bool] = lambda
 
 
 def _two_machines(a: NDArray[np.int64], lag: NDArray[np.int64], b: NDArray[np.int64]) -> int:
-    """Return the least makespan of two machines with a time lag between them (L. Mitten, Management Science 5, 1959).
+    """Return the optimal makespan of two machines with time lags between them (L. Mitten, Management Science 5, 1959).
 
-    It is found by Johnson's rule for the durations a + lag and lag + b.
+    An optimal sequence is given by Johnson's rule for the durations a + lag and lag + b.
 
     Args:
         a: int64 [n], durations on the first machine.
-        lag: int64 [n], the least time between the end on the first and the start on the second machine.
+        lag: int64 [n], the minimum time between the end on the first machine and the start on the second.
         b: int64 [n], durations on the second machine.
     """
-    early = a <= b
-    key = np.where(early, a + lag, -(lag + b))
-    order = np.lexsort((key, ~early))
+    in_front = a <= b
+    key = np.where(in_front, a + lag, -(lag + b))
+    order = np.lexsort((key, ~in_front))
     remaining = np.cumsum(b[order][::-1])[::-1]
     return int((np.cumsum(a[order]) + lag[order] + remaining).max())

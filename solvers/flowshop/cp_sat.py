@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_MOST = 500_000  # pairs of jobs times machines up to which a model is built within a few seconds
+_MAX_SIZE = 500_000  # jobs x jobs x machines up to which a model is built within a few seconds
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """CP-SAT: one circuit of the jobs for all machines, interval variables, a no-overlap constraint for each machine."""
+    """CP-SAT on a model with one circuit constraint for the sequence, and intervals that do not overlap on each machine."""
 
     search_workers: int = option(
-        0, "CP-SAT's threads; 0: as many as `workers`. With few it leaves out kinds of search.", low=1, special=0
+        0, "CP-SAT's threads; 0: as many as `workers`. With few threads CP-SAT uses fewer search strategies.", low=1, special=0
     )
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
-    hint: bool = option(True, "Whether to begin from the sequence of `neh` where none is given.")
+    hint: bool = option(True, "Whether to begin from the sequence of `neh` if there is no warm start.")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
@@ -39,7 +39,7 @@ class CpSat(Solver):
 
     def accepts(self, instance: FlowShopInstance) -> str:
         pairs = instance.jobs * instance.duration.size
-        return f"jobs x jobs x machines are {pairs:,}; accepted: up to {_MOST:,}" if pairs > _MOST else ""
+        return f"jobs x jobs x machines are {pairs:,}; accepted: up to {_MAX_SIZE:,}" if pairs > _MAX_SIZE else ""
 
     def prepare(self, instance: FlowShopInstance) -> None:
         from corl.solvers.cp_sat import load_engine
@@ -60,7 +60,11 @@ class CpSat(Solver):
 
 
 class _Model:
-    """The model: `starts[j][i]` of job j on machine i, and `arcs[a, b]`, a literal for job b directly after job a (n: none)."""
+    """The model of an instance of n jobs.
+
+    starts[j][i] is the start of job j on machine i. arcs[a, b] is a literal: job b comes directly after job a. The number n
+    stands for the begin and the end of the sequence: arcs[n, b] means that b is first, arcs[a, n] that a is last.
+    """
 
     def __init__(self, instance: FlowShopInstance) -> None:
         from ortools.sat.python import cp_model
@@ -71,7 +75,7 @@ class _Model:
 
     @classmethod
     def build(cls, instance: FlowShopInstance, hint: Any, stopped: Callable[[], bool]) -> _Model | None:
-        """Return the model, with a sequence as a hint; None if `stopped` returns True before it is complete."""
+        """Return the model with the sequence `hint` as a hint; None if `stopped` returns True before the model is complete."""
         self, jobs = cls(instance), range(instance.jobs)
         model, duration = self.model, instance.duration.tolist()
         longest = 0 if instance.setup is None else int(instance.setup.max(axis=1).sum())
@@ -104,7 +108,7 @@ class _Model:
         return self
 
     def _arc(self, before: int, after: int, duration: list[list[int]]) -> None:
-        """Add the literal for job `after` directly after job `before` (n: as the first), and enforce its start."""
+        """Add the literal arcs[before, after]; if it is true, `after` starts on each machine after `before` and the set-up."""
         setup, n = self.instance.setup, self.instance.jobs
         literal = self.arcs[before, after] = self.model.new_bool_var("")
         for i in range(self.instance.machines) if before < n or setup is not None else ():
@@ -122,13 +126,13 @@ class _Model:
         for job, row in zip(sequence.tolist(), starts.tolist()):
             for variable, start in zip(self.starts[job], row):
                 self.model.add_hint(variable, start)
-        around = [self.instance.jobs, *sequence.tolist(), self.instance.jobs]
-        taken = set(pairwise(around))
+        circuit = [self.instance.jobs, *sequence.tolist(), self.instance.jobs]
+        true_arcs = set(pairwise(circuit))
         for pair, literal in self.arcs.items():
-            self.model.add_hint(literal, int(pair in taken))
+            self.model.add_hint(literal, int(pair in true_arcs))
 
     def sequence(self, value: Callable[[Any], int]) -> NDArray[np.int64]:
-        """Return the sequence of an assignment, int64 [n]; `value` returns the value of a variable."""
+        """Return the sequence of a solution of the model, int64 [n]; `value` returns the value of a variable in it."""
         import numpy as np
 
         after = {before: job for (before, job), literal in self.arcs.items() if value(literal)}

@@ -1,4 +1,4 @@
-"""`Neh`: one sequence, built by insertions."""
+"""`Neh`: the NEH heuristic, which builds one sequence by inserting the jobs one after the other."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Neh"]
 class Neh(Solver):
     """Nawaz, Enscore and Ham's heuristic: jobs are inserted one after the other, each at its best position.
 
-    Jobs with the most work come first; for the total completion time, those with the least. When the time is over, the remaining
-    jobs are appended in this order.
+    The jobs with the largest sums of durations are inserted first; for the total completion time, those with the smallest. If the
+    run reaches its limit before all are inserted, the remaining jobs are appended in this order.
     """
 
-    ties: bool = option(True, "Whether ties of the makespan are broken by idle times, instead of at random.")
+    ties: bool = option(True, "Whether positions of equal makespan are chosen by the least idle time, instead of at random.")
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2

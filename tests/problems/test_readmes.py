@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from support.pages import named
+
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ["The problem and its files", "As a decision process", "Which solver", "The paper's method and ours"]
 MOST_WORDS = {f"problems/{name}/README.md": 1300 for name in ("memory", "milp", "jobshop", "bandits")}  # the others have 900
 PAGES = sorted(ROOT.glob("problems/*/**/README.md"))  # those of families; problems/README.md is about one's own
 _TOPS = ("corl", "problems", "instances", "tests")
 LINKED = [ROOT / "README.md", *sorted(page for top in _TOPS for page in ROOT.glob(f"{top}/**/*.md"))]
-
-
-def named(page: Path) -> str:
-    """The page as it is called from the repository's root."""
-    return page.relative_to(ROOT).as_posix()
 
 
 def anchors(page: Path) -> set[str]:

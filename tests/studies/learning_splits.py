@@ -21,6 +21,7 @@ GENERATED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vrp": ("vrp", "uniform", {}),
     "orienteering": ("orienteering", "distance", {}),
     "memory": ("memory", "mixed", {}),
+    "jobshop": ("jobshop", "mixed", {}),
 }
 """Problem, generator and its options of each task."""
 

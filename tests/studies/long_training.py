@@ -53,7 +53,7 @@ TEACHERS = {
     "vrp": ("ruin-recreate", 30_000),
     "orienteering": ("ruin-recreate", 50_000),
 }
-TEACHERS |= {"memory": ("annealing", 10_000)}
+TEACHERS |= {"memory": ("annealing", 10_000), "jobshop": ("tabu", 3000)}
 """Whose objectives a task's policies are compared with, and the solver's iterations."""
 COUNT = 128
 """Instances to choose by."""

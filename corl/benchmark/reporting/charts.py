@@ -1,6 +1,6 @@
-"""Line charts as inline SVG: colours come from the page's style sheet, for its dark and its light mode.
+"""Line charts as inline SVG: the page's style sheet sets the colours, for dark and for light mode.
 
-A chart is 400 x 290 units: its text is readable at a phone's width and not oversized at twice that.
+A chart is 400 x 290 units: its text is readable at a phone's width and not oversized at twice that width.
 """
 
 from __future__ import annotations
@@ -19,32 +19,35 @@ from corl.benchmark.reporting.curves import Curve
 __all__ = ["Axis", "chart", "log_ticks", "percent_tick", "spread"]
 
 _WIDTH, _HEIGHT = 400, 290
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 124, 12, 42  # left and right at least
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 124, 12, 42  # margins in units; the left and the right one grow with long texts
 _LINE = 14.0  # units between the base lines of two labels
-_LETTER = 7.0  # units that a letter of a mark or a label takes
-_LONGEST = 24  # characters of a line of a label
+_LETTER = 7.0  # width of a letter of a tick or a label, in units
+_LINE_LETTERS = 24  # most characters in one line of a label
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from `low` to `high`; a logarithmic one shows smaller values at its low end, labelled "0" if `zero` is set."""
+    """A scale from `low` to `high`; values outside are drawn at its ends."""
 
     title: str
     low: float
     high: float
     log: bool = False
+    """Whether the scale is logarithmic."""
     zero: bool = False
+    """Whether the low end is labelled "0", because zeros are drawn there on a logarithmic scale."""
     text: Callable[[float], str] = "{:g}".format
+    """Returns the text of a tick at a value."""
 
     def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the positions of values on the scale: 0 at the low end, 1 at the high one."""
+        """Return the positions of values on the scale: 0 at the low end, 1 at the high end."""
         if self.log:
             inside = np.log(np.clip(values, self.low, self.high))
             return np.asarray((inside - math.log(self.low)) / (math.log(self.high) - math.log(self.low)))
         return np.asarray((np.clip(values, self.low, self.high) - self.low) / (self.high - self.low))
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return (value, text) of the marks."""
+        """Return (value, text) of the ticks."""
         values = log_ticks(self.low, self.high) if self.log else linear_ticks(self.low, self.high)
         marks = [(value, self.text(value)) for value in values]
         if self.zero:
@@ -53,12 +56,12 @@ class Axis:
 
 
 def percent_tick(value: float) -> str:
-    """Return a share of 1 as a tick's text."""
+    """Return the text of a tick in per cent: "5 %" for 0.05."""
     return f"{100 * value:.10g} %"
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return powers of ten from `low` to `high`: every second or third of many; with few also their multiples by 2 and 5."""
+    """Return the powers of ten from `low` to `high`: at most about six; if they are only one or two, also times 2 and 5."""
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     step = max(1, math.ceil((last - first + 1) / 6))
     powers = [10.0**k for k in range(first, last + 1, step)]
@@ -70,16 +73,24 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 def linear_ticks(low: float, high: float) -> list[float]:
     """Return about five round values from `low` to `high`."""
-    raw = (high - low) / 4
-    size = 10 ** math.floor(math.log10(raw))
-    step = next(m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw * 0.999)
+    least_step = (high - low) / 4
+    power = 10 ** math.floor(math.log10(least_step))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least_step * 0.999)
     return [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def chart(curves: Sequence[Curve], x: Axis, y: Axis, colours: Mapping[str, int], title: str, *, steps: bool = False) -> Markup:
-    """Return the SVG of some curves, each labelled at its right end; `colours` gives every label the number of its CSS class."""
+    """Return the SVG of some curves, each labelled at its right end.
+
+    Args:
+        curves: The curves, with their bands.
+        x, y: The axes.
+        colours: Label of a curve -> the number of its CSS class.
+        title: The description for screen readers.
+        steps: Whether a value holds until the next point, instead of straight lines between points.
+    """
     marks, names = [text for _, text in y.ticks()], [line for curve in curves for line in _lines(curve.label)]
-    place = _Place(x, y, max(_LEFT, _wide(marks) + 10), _WIDTH - max(_RIGHT, _wide(names) + 16))
+    place = _Place(x, y, max(_LEFT, _width_of(marks) + 10), _WIDTH - max(_RIGHT, _width_of(names) + 16))
     parts = [
         Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(_WIDTH, _HEIGHT, title),
         _axes(place),
@@ -98,7 +109,7 @@ def chart(curves: Sequence[Curve], x: Axis, y: Axis, colours: Mapping[str, int],
 
 @dataclass(frozen=True)
 class _Place:
-    """The position of a chart's axes: from `left` to `right`, so that the ticks and the labels beside them fit."""
+    """The place of a chart's axes: the x axis reaches from `left` to `right`, in units of the chart."""
 
     x: Axis
     y: Axis
@@ -117,14 +128,14 @@ class _Place:
         return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(self.across(xs).tolist(), self.up(ys).tolist()))
 
 
-def _wide(texts: Sequence[str]) -> float:
-    """Return the width of the longest of some texts, in units of the chart."""
+def _width_of(texts: Sequence[str]) -> float:
+    """Return the approximate width of the longest of some texts, in units of the chart."""
     return _LETTER * max(map(len, texts), default=0)
 
 
 def _lines(label: str) -> list[str]:
     """Return a label as one line, or as two if it is long."""
-    return textwrap.wrap(label, _LONGEST, break_on_hyphens=False, max_lines=2, placeholder="…")
+    return textwrap.wrap(label, _LINE_LETTERS, break_on_hyphens=False, max_lines=2, placeholder="…")
 
 
 def _class(colours: Mapping[str, int], label: str) -> str:
@@ -149,11 +160,11 @@ def _axes(place: _Place) -> Markup:
 
 
 def _labels(curves: Sequence[Curve], place: _Place, colours: Mapping[str, int]) -> Markup:
-    """Return every curve's name beside its right end, with a thin line to it; names that would overlap are moved apart."""
+    """Return the curves' names beside their right ends, each with a thin line to its curve; overlapping names are moved apart."""
     ends = [(float(place.across(c.x[-1:])[0]), float(place.up(c.y[-1:])[0])) for c in curves]
     names = [_lines(curve.label) for curve in curves]
-    most = max(map(len, names), default=1)
-    heights = spread([at for _, at in ends], _LINE * most, _TOP + 4, _HEIGHT - _BOTTOM)
+    most_lines = max(map(len, names), default=1)
+    heights = spread([at for _, at in ends], _LINE * most_lines, _TOP + 4, _HEIGHT - _BOTTOM)
     parts = []
     for curve, (across, up), height, lines in zip(curves, ends, heights, names):
         leader = Markup('<path class="leader {0}" d="M{1:.1f} {2:.1f}L{3:g} {4:.1f}"/>')
@@ -167,12 +178,15 @@ def _labels(curves: Sequence[Curve], place: _Place, colours: Mapping[str, int]) 
 
 
 def spread(wanted: Sequence[float], distance: float, low: float, high: float) -> list[float]:
-    """Return positions close to `wanted`, in the same order, at least `distance` apart (less if they do not fit)."""
+    """Return positions from `low` to `high` close to `wanted`, in the same order.
+
+    They are at least `distance` apart, or evenly spaced closer if `low` to `high` is too short for them.
+    """
     count = len(wanted)
     distance = min(distance, (high - low) / max(1, count - 1))
     order = sorted(range(count), key=lambda k: wanted[k])
     places = [0.0] * count
-    groups: list[tuple[float, list[int]]] = []  # (middle, members): members are `distance` apart around the middle
+    groups: list[tuple[float, list[int]]] = []  # (middle, indices into wanted): positions `distance` apart around the middle
     for k in order:
         members, middle = [k], wanted[k]
         while True:

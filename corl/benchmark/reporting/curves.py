@@ -1,4 +1,7 @@
-"""Curves: the figures of a Grid, gaps against time and performance profiles."""
+"""Curves: the data of the line charts of a Grid (the runs of a suite): gaps against time and size, and profiles.
+
+Arrays have the Grid's axes: limits L, solvers S, instances I, repetitions K (one for each seed of an instance).
+"""
 
 from __future__ import annotations
 
@@ -14,28 +17,32 @@ from corl.tolerance import ROUNDING
 
 __all__ = ["Curve", "curves", "gap_profile", "size_curves", "time_profile"]
 
-_CURVE_POINTS = 64
-_SIZES = 8
+_CURVE_POINTS = 64  # points in time of a curve
+_SIZE_BINS = 8  # most points of a curve of gaps against size
 _TARGETS = (0.0, 0.001, 0.01, 0.05, 0.2)  # candidate gaps of `time_profile`
-_TICK = 0.01  # seconds; times below count as this in profiles, as ratios of milliseconds compare clocks
+_LEAST_SECONDS = 0.01  # shorter times count as this in profiles, as ratios of milliseconds only compare the clock's noise
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line with a band: one solver's mean primal gap against time, or its share in a profile."""
+    """A line of a chart: one solver's mean gap against time or size, or its share of runs in a profile."""
 
     label: str
     x: NDArray[np.float64]
+    """Float64 [points], ascending."""
     y: NDArray[np.float64]
+    """Float64 [points]."""
     low: NDArray[np.float64] | None = None
+    """Float64 [points], the lower end of the 95 % interval of `y`; None if there is no interval."""
     high: NDArray[np.float64] | None = None
+    """Float64 [points], the upper end of the interval."""
 
 
 def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
-    """Return every solver's mean primal gap against time, from the run with the longest limit of each instance and seed.
+    """Return every solver's mean primal gap against time, from the run with the longest limit on each instance and seed.
 
     The gap counts as 1 (100 %) before the first solution and throughout a failed run, so the area under the curve is the
-    primal integral. Instances that a solver refused are not part of its curve.
+    primal integral. A solver's curve excludes the instances that the solver refused.
     """
     longest, gaps = grid.longest(), grid.trace_gaps()
     ends = [max((_end(grid, n) for n in longest[s][longest[s] >= 0].tolist()), default=0.0) for s in range(len(grid.solvers))]
@@ -66,17 +73,17 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
 
 
 def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
-    """Return a target gap, and Dolan and Moré's profiles of the time to reach it, from the runs with the longest limit.
+    """Return a target gap, and Dolan and Moré's profiles of the time to reach this gap, from the runs with the longest limit.
 
-    Failed runs never reach it; instances that a solver refused are not part of its profile. The target is the smallest of
-    _TARGETS that some solver reaches in at least half of its runs.
+    Failed runs never reach the target; a solver's profile excludes the instances that the solver refused. The target is the
+    smallest of _TARGETS that some solver reaches in at least half of its runs.
     """
     longest, gaps = grid.longest(), grid.trace_gaps()
     target, costs = _TARGETS[-1], np.zeros((0, 0))
     for target in _TARGETS:
         reached = np.full(len(grid.records) + 1, np.inf)
         hit = gaps <= max(target, ROUNDING)
-        np.minimum.at(reached, grid.traces.run[hit], np.maximum(grid.traces.time[hit], _TICK))
+        np.minimum.at(reached, grid.traces.run[hit], np.maximum(grid.traces.time[hit], _LEAST_SECONDS))
         reached[:-1][[r.outcome != "ok" for r in grid.records]] = np.inf
         costs = reached[longest][:, grid.slots]
         if np.isfinite(costs).mean(axis=1).max(initial=0.0) >= 0.5:
@@ -93,7 +100,10 @@ def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
 
 
 def gap_profile(grid: Grid, at: int) -> list[Curve]:
-    """Return the share of runs with a gap of at most x, against x, at limit number `at`; refused runs are excluded."""
+    """Return each solver's share of runs with a gap of at most x, against x, at the limit with index `at`.
+
+    Refused runs are excluded.
+    """
     gaps = grid.gaps()[at]
     positive = gaps[gaps > 0]
     if not len(positive):
@@ -113,16 +123,17 @@ def gap_profile(grid: Grid, at: int) -> list[Curve]:
 def size_curves(grid: Grid) -> list[Curve]:
     """Return every solver's mean gap at the longest limit against the instances' size (the record's fact "size").
 
-    More than _SIZES sizes are put into that many bins of equal ratio. A bin in which a solver failed is not part of its curve.
-    [] if there are fewer than three sizes, or the largest is less than twice the smallest.
+    If there are more than _SIZE_BINS sizes, they are put into that many bins, equally wide on a logarithmic scale. A solver's
+    curve omits the bins in which the solver failed. [] if there are fewer than three sizes, or the largest is less than twice
+    the smallest.
     """
     known = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
     sizes = np.array([known.get(name, 0.0) for name in grid.instances])
     if not len(sizes) or sizes.min() <= 0 or sizes.max() < 2 * sizes.min():
         return []
     distinct, bins = np.unique(sizes, return_inverse=True)
-    if len(distinct) > _SIZES:
-        edges = np.geomspace(sizes.min(), sizes.max() * (1 + 1e-9), _SIZES + 1)
+    if len(distinct) > _SIZE_BINS:
+        edges = np.geomspace(sizes.min(), sizes.max() * (1 + 1e-9), _SIZE_BINS + 1)
         _, bins = np.unique(np.digitize(sizes, edges), return_inverse=True)
     if bins.max() < 2:
         return []
@@ -138,7 +149,16 @@ def size_curves(grid: Grid) -> list[Curve]:
 
 
 def _places(grid: Grid, runs: NDArray[np.int64], times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the latest trace point of each of `runs` [I, K] at each of `times`, [I, K, times]; -1 before the first."""
+    """Return for each run and time the index of the latest point in `grid.traces` that is not later.
+
+    Args:
+        grid: The runs and their traces.
+        runs: int64 [I, K], indices into `grid.records`, -1 if there is no run.
+        times: float64 [times], seconds, ascending.
+
+    Returns:
+        int64 [I, K, times]; -1 before the run's first point.
+    """
     traces = grid.traces
     span = 1.0 + max(float(traces.time.max(initial=0.0)), float(times[-1]))
     place = np.searchsorted(traces.run * span + traces.time, runs[..., None] * span + times, side="right") - 1
@@ -146,5 +166,6 @@ def _places(grid: Grid, runs: NDArray[np.int64], times: NDArray[np.float64]) -> 
 
 
 def _end(grid: Grid, number: int) -> float:
+    """Return the time in seconds at which a record's curve ends: its time limit, otherwise its runtime."""
     record = grid.records[number]
     return float(record.time_limit if record.time_limit is not None else record.runtime or 0.0)

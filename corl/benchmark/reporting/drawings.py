@@ -1,4 +1,4 @@
-"""Drawings of the best solutions in a store, for the page."""
+"""Drawings of the best solutions in a benchmark's store, for the report's page."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ from corl.store import Store
 
 __all__ = ["best_solutions"]
 
-_MOST = 3  # drawings of a suite
-_LARGEST = 5000.0  # size above which an instance is not drawn: the page would grow by megabytes
+_DRAWINGS = 3  # of a suite
+_LARGEST_SIZE = 5000.0  # larger instances are not drawn: the page would grow by megabytes
 _log = logging.getLogger(__name__)
 
 
 def best_solutions(store: Store, suite: SuiteReport) -> list[tuple[str, str]]:
     """Return (caption, SVG) of the best stored solutions of a small, a medium and a large instance of the suite.
 
-    Empty if the suite's instances are not available here, or its problem has no drawing.
+    Empty if the suite's instances are not available on this machine, or if the problem cannot draw solutions.
     """
     loaders = _loaders(suite)
     drawable = [
-        row for row in suite.instance_rows if row.instance in loaders and (row.size or 0.0) <= _LARGEST and row.best is not None
+        row
+        for row in suite.instance_rows
+        if row.instance in loaders and (row.size or 0.0) <= _LARGEST_SIZE and row.best is not None
     ]
     drawable.sort(key=lambda row: row.size or 0.0)
-    places = sorted({round(k * (len(drawable) - 1) / max(1, _MOST - 1)) for k in range(min(_MOST, len(drawable)))})
+    places = sorted({round(k * (len(drawable) - 1) / max(1, _DRAWINGS - 1)) for k in range(min(_DRAWINGS, len(drawable)))})
     drawn: list[tuple[str, str]] = []
     for place in places:
         name = drawable[place].instance
@@ -50,7 +52,7 @@ def best_solutions(store: Store, suite: SuiteReport) -> list[tuple[str, str]]:
 
 
 def _loaders(suite: SuiteReport) -> dict[str, Callable[[], Any]]:
-    """Return instance -> function that loads it, from the suite that the store's commands name."""
+    """Return instance -> function that loads it, from the suite that a command of the store names; {} if none can be read."""
     for command in suite.provenance.commands:
         try:
             words = shlex.split(command)
@@ -76,16 +78,16 @@ def _drawing(store: Store, grid: Grid, name: str, load: Callable[[], Any]) -> tu
         return None
     best = np.nanargmin(objective) if grid.sense == "min" else np.nanargmax(objective)
     record = grid.records[grid.record[:, :, i].flat[int(best)]]
-    kept = store.solution(record)
-    if kept is None:
+    solution_json = store.solution(record)
+    if solution_json is None:
         return None
     problem, instance = registry.problem(grid.problem), load()
     caption = f"{name}: {value(record.objective)}, by {record.solver} (seed {record.seed})"
-    return caption, _svg(problem, instance, problem.from_json(instance, kept), f"drawing-{i}-")
+    return caption, _svg(problem, instance, problem.from_json(instance, solution_json), f"drawing-{i}-")
 
 
 def _svg(problem: Any, instance: Any, solution: Any, prefix: str) -> str:
-    """Return the drawing as an SVG element whose ids start with `prefix`, as a page has several."""
+    """Return the drawing as an SVG element. Its ids start with `prefix`, so that ids are unique in a page of several drawings."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -106,5 +108,5 @@ def _svg(problem: Any, instance: Any, solution: Any, prefix: str) -> str:
 
 
 def solutions_of(store: Store, suites: Sequence[SuiteReport]) -> dict[str, list[tuple[str, str]]]:
-    """Return `best_solutions` of every suite, by its name."""
+    """Return the name of each suite -> its `best_solutions`."""
     return {suite.name: best_solutions(store, suite) for suite in suites}

@@ -28,11 +28,13 @@ class Duel:
 
     suite: str
     chosen: Comparison
+    """The comparison at the chosen limit."""
     others: tuple[Comparison, ...]
-    """At the other limits."""
+    """The comparisons at the other limits."""
     means: tuple[float | None, float | None]
-    """Mean gap of either, over the pairs that both solved."""
+    """The mean gaps of the two solvers, over the pairs (instance, seed) that both solved."""
     runs_of_each: str
+    """The number of runs of each solver as text, such as "10 instances x 3 seeds"."""
     warnings: tuple[str, ...]
 
     def lines(self) -> list[str]:
@@ -63,7 +65,18 @@ class Duel:
 
 
 def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: float | None = None, tolerance: float = TIE) -> Duel:
-    """Return the verdict from a store, by default at the longest limit that both have. Raises UsageError for unknown names."""
+    """Return the verdict on two solvers from the runs in a store.
+
+    Args:
+        store: The store.
+        a, b: The solvers' labels in the suite.
+        suite: The suite's name; None: the only suite with runs of both solvers.
+        time_limit: Seconds; None: the longest time limit at which both solvers have runs.
+        tolerance: The relative difference up to which two objective values are a tie.
+
+    Raises:
+        UsageError: The store has no such suite, solvers or limit.
+    """
     if a == b:
         raise UsageError("a solver is not compared with itself")
     if not tolerance >= 0:
@@ -80,8 +93,8 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
     resampling = Resampling(grid.slots)
     verdicts = {k: compare(grid, resampling, k, [pair], tolerance)[0] for k in common}
     gaps = grid.gaps()[at][list(pair)]
-    both = grid.slots & ~np.isnan(gaps).any(axis=0)
-    means = tuple(float(each[both].mean()) if both.any() else None for each in gaps)
+    solved = grid.slots & ~np.isnan(gaps).any(axis=0)
+    means = tuple(float(each[solved].mean()) if solved.any() else None for each in gaps)
     of_pair = [record for record in of_suite if record.solver in (a, b)]
     notes = warnings(Grid.of(of_pair, suite_limits(store.suites().get(name)), is_limit_free), resampling)
     return Duel(
@@ -91,26 +104,27 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
 
 
 def _shared(grid: Grid, a: str, b: str) -> Grid:
-    """Return the grid, restricted to the slots on which both solvers ran at some limit."""
+    """Return the grid, restricted to the instances and seeds on which both solvers ran at some limit."""
     ran = [(grid.record[:, grid.solvers.index(name)] >= 0).any(axis=0) for name in (a, b)]
-    slots = grid.slots & ran[0] & ran[1]
-    if not slots.any():
+    common = grid.slots & ran[0] & ran[1]
+    if not common.any():
         raise UsageError(f"{a} and {b} have no instance and seed in common")
-    return replace(grid, slots=slots)
+    return replace(grid, slots=common)
 
 
 def _suite(records: Sequence[Record], a: str, b: str, store: Store, requested: str | None) -> str:
+    """Return the name of the only suite with runs of both solvers; `requested` is only for the message."""
     solvers: dict[str, set[str]] = {}
     for record in records:
         solvers.setdefault(record.suite, set()).add(record.solver)
     if not solvers:
         names = ", ".join(store.suites()) or "none"
         raise UsageError(f"{store.path} holds no runs" + (f" of a suite {requested!r}; its suites: {names}" if requested else ""))
-    both = [name for name, found in solvers.items() if {a, b} <= found]
-    if len(both) == 1:
-        return both[0]
-    if both:
-        raise UsageError(f"several suites have runs of {a} and {b}; name one with --suite: {', '.join(both)}")
+    suites = [name for name, found in solvers.items() if {a, b} <= found]
+    if len(suites) == 1:
+        return suites[0]
+    if suites:
+        raise UsageError(f"several suites have runs of {a} and {b}; name one with --suite: {', '.join(suites)}")
     known = sorted(set().union(*solvers.values()))
     missing = next((name for name in (a, b) if name not in known), None)
     if missing is None:
@@ -119,6 +133,7 @@ def _suite(records: Sequence[Record], a: str, b: str, store: Store, requested: s
 
 
 def _chosen(limits: Sequence[Limit], common: Sequence[int], time_limit: float | None) -> int:
+    """Return the index in `limits` of the limit to compare at; `common`: the indices of limits at which both solvers ran."""
     if time_limit is None:
         timed = [at for at in common if limits[at].seconds is not None]
         return (timed or list(common))[-1]
@@ -126,7 +141,7 @@ def _chosen(limits: Sequence[Limit], common: Sequence[int], time_limit: float | 
         if limits[at].seconds == time_limit:
             return at
     raise UsageError(
-        f"both have no runs with a time limit of {time_limit:g} s; they have: {', '.join(str(limits[at]) for at in common)}"
+        f"no common runs with a time limit of {time_limit:g} s; accepted: {', '.join(str(limits[at]) for at in common)}"
     )
 
 

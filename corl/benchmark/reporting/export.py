@@ -1,4 +1,4 @@
-"""The main results of a suite as CSV, with the circumstances in comment lines, so that a printed table can be traced."""
+"""The main results of a suite as CSV; comment lines name the command, machine and versions, so that figures can be traced."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ _HEAD = (
     "mean_gap_percent", "mean_bound_gap_percent", "mean_runtime", "mean_setup_seconds", "mean_cpu_seconds", "peak_megabytes",
 )  # fmt: skip
 _NOTES = (
-    "a row: all runs of a solver on a group of instances at a limit; the group 'all' holds every instance",
+    "each row: all runs of a solver on a group of instances at a limit; the group 'all' holds every instance",
     "failed: crash, timeout, wrong or lost; reached: runs at least as good as the reference value (to 1e-6 relative)",
-    "mean_gap_percent: to the reference value, over the runs with a solution of instances that have one; "
+    "mean_gap_percent: to the reference value, over the runs with a solution on instances with a reference value; "
     "mean_bound_gap_percent: to the run's own proven bound",
-    "peak_megabytes: of the hungriest process; seconds: runtime on the solver's clock, CPU of the whole process",
+    "peak_megabytes: of the run that used most; mean_runtime: seconds on the solver's clock; "
+    "mean_cpu_seconds: of the whole process",
 )
 _FAILED = [OUTCOMES.index(name) for name in FAILURES]
 
 
 def export(store: Store, suite: str, path: Path) -> None:
-    """Write a suite's main results; the file is replaced as a whole. Raises UsageError if the store has no runs of it."""
+    """Write a suite's main results to `path`, atomically. Raises UsageError if the store has no runs of the suite."""
     records = store.records(suite)
     if not records:
         raise UsageError(f"{store.path} holds no runs of {suite}")
@@ -54,7 +55,7 @@ def export(store: Store, suite: str, path: Path) -> None:
 
 
 def _comments(records: list[Record], commands: list[str]) -> Iterator[str]:
-    """Yield each circumstance once, however many runs share it."""
+    """Yield the comment lines: commands, machines, versions, commits, dates and notes, each once however many runs share it."""
     yield from (f"command: {command}" for command in commands)
     yield from _distinct("machine", (to_json(record.machine) for record in records))
     yield from _distinct("versions", (to_json(record.versions) for record in records if record.versions))
@@ -75,21 +76,21 @@ def _rows(grid: Grid, records: list[Record]) -> Iterator[list[Any]]:
     for group, names in groups.items():
         inside = np.array([name in names for name in grid.instances])
         for at, limit in enumerate(grid.limits):
-            for which, solver in enumerate(grid.solvers):
-                cell = (at, which, inside)
+            for s, solver in enumerate(grid.solvers):
+                cell = (at, s, inside)
                 if (grid.record[cell] >= 0).any():
                     labels = map(_inert, (grid.suite, group, solver))
                     yield [*labels, limit.seconds, limit.iterations, *_figures(grid, cell)]
 
 
 def _inert(label: str) -> str:
-    """Return a label on one line, with an apostrophe before what spreadsheets would take for a formula (OWASP, CSV injection)."""
+    """Return a label on one line; an apostrophe precedes what spreadsheets would read as a formula (OWASP, CSV injection)."""
     label = " ".join(label.split())
     return f"'{label}" if label.startswith(("=", "+", "-", "@")) else label
 
 
 def _figures(grid: Grid, cell: tuple[int, int, NDArray[np.bool_]]) -> list[Any]:
-    """Return the columns of one row from `instances` on."""
+    """Return the columns of one row from the column `instances` on; `cell` indexes limit, solver and instances of the grid."""
     ran, outcome = grid.record[cell] >= 0, grid.outcome[cell]
     numbers = {name: values[cell] for name, values in grid.numbers.items()}
     objective, bound = numbers["objective"], numbers["bound"]
@@ -111,8 +112,8 @@ def _figures(grid: Grid, cell: tuple[int, int, NDArray[np.bool_]]) -> list[Any]:
     ]
 
 
-def _mean(values: NDArray[np.float64], times: float = 1.0) -> str:
-    """Return the mean as text with six significant digits; "" if no value is known, "inf" if it overflows."""
+def _mean(values: NDArray[np.float64], factor: float = 1.0) -> str:
+    """Return the mean times `factor` as text with six digits; "" if no value is known, "inf" if the mean overflows."""
     known = values[np.isfinite(values)]
     with np.errstate(over="ignore"):
-        return f"{times * known.mean():.6g}" if len(known) else ""
+        return f"{factor * known.mean():.6g}" if len(known) else ""

@@ -1,4 +1,4 @@
-"""The report's figures as image files, by matplotlib."""
+"""The report's charts as image files, draw_style by matplotlib."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from corl.files.opening import replacing
 
 __all__ = ["save_figures"]
 
-_COLOURS = ("#0067a8", "#c94f00", "#00805a", "#b0508a", "#9a7400", "#2f8fc7", "#6f4aa8", "#5b5b5b")  # those of page.html
+_COLOURS = ("#0067a8", "#c94f00", "#00805a", "#b0508a", "#9a7400", "#2f8fc7", "#6f4aa8", "#5b5b5b")  # as in page.html
 _DASHES = ("-", "--", ":", "-.")
 _INK, _SOFT, _RULE = "#1c2126", "#5b6570", "#dfe3e8"
 
 
 def save_figures(report: Report, folder: Path, endings: Sequence[str] = (".png", ".svg")) -> list[Path]:
-    """Write every suite's figures into `folder`, which is created if it does not exist; return the files."""
+    """Write the charts of every suite into `folder`, which is created if it does not exist; return the paths of the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for suite in report.suites:
@@ -48,8 +48,8 @@ def _save(curves: Sequence[Curve], x: Axis, y: Axis, colours: dict[str, int], ti
         number = colours[curve.label]
         colour, dashes = _COLOURS[number % len(_COLOURS)], _DASHES[number // len(_COLOURS) % len(_DASHES)]
         xs, ys = (np.clip(values, axis.low, axis.high) for values, axis in ((curve.x, x), (curve.y, y)))
-        drawn = "steps-post" if stepped else "default"
-        axes.plot(xs, ys, color=colour, linestyle=dashes, linewidth=1.8, drawstyle=drawn)
+        draw_style = "steps-post" if stepped else "default"
+        axes.plot(xs, ys, color=colour, linestyle=dashes, linewidth=1.8, drawstyle=draw_style)
         if curve.low is not None and curve.high is not None:
             low, high = (np.clip(edge, y.low, y.high) for edge in (curve.low, curve.high))
             axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
@@ -61,11 +61,11 @@ def _save(curves: Sequence[Curve], x: Axis, y: Axis, colours: dict[str, int], ti
         )
         label.set_text(curve.label)
         label.set_parse_math(False)
-    _dress(axes, x, y, title)
+    _style_axes(axes, x, y, title)
     figure.savefig(path, dpi=160)
 
 
-def _dress(axes: object, x: Axis, y: Axis, title: str) -> None:
+def _style_axes(axes: object, x: Axis, y: Axis, title: str) -> None:
     from matplotlib.axes import Axes
 
     assert isinstance(axes, Axes)

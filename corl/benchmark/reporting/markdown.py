@@ -1,4 +1,4 @@
-"""The Markdown form of a report."""
+"""The report of a benchmark as Markdown."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from corl.formatting import memory, percent, seconds, value
 
 __all__ = ["report_markdown"]
 
-_SUMMARY = (
+_SUMMARY_COLUMNS = (
     "Solver", "Limit", "Mean gap", "95 %", "IQM", "At reference", "Best", "Failed", "Primal integral", "Time", "Memory",
 )  # fmt: skip
 _CURVE_NOTE = (
-    '"objective" is the mean over the episodes that the network learns from, in which it explores; "greedy" the mean of its '
-    "likeliest actions on instances that it never learns from."
+    '"objective" is the mean objective value of the training episodes, in which the network explores; "greedy" is the mean with '
+    "the likeliest actions, on instances that are not used for training."
 )
-_CURVES = ("Training", "Curve", "Points", "Steps", "First", "Last", "Least", "Most")
+_CURVE_COLUMNS = ("Training", "Curve", "Points", "Steps", "First", "Last", "Least", "Most")
 
 
 def report_markdown(report: Report) -> str:
@@ -29,7 +29,7 @@ def _suite(suite: SuiteReport) -> list[str]:
     counts = f"{len(suite.solvers)} solvers, {suite.instances} instances, seeds {suite.provenance.seeds}, {suite.runs:,} runs"
     lines = [f"## {_cell(suite.name)} ({_cell(suite.problem)})", "", counts + ".", ""]
     lines += [f"- {_cell(text)}" for text in (*suite.headline, *suite.beaten)]
-    lines += [f"- Warning: {_cell(text)}" for text in suite.warnings] + ["", *_head(_SUMMARY)]
+    lines += [f"- Warning: {_cell(text)}" for text in suite.warnings] + ["", *_head(_SUMMARY_COLUMNS)]
     lines += [
         _line(
             row.solver, row.limit + " (trace)" * row.derived, percent(row.gap.value), interval(row.gap),
@@ -42,7 +42,7 @@ def _suite(suite: SuiteReport) -> list[str]:
 
 
 def _trainings(report: Report) -> list[str]:
-    """Return the facts of each training run, and its curves."""
+    """Return the lines about training runs: a list of their facts, and a table of their learning curves."""
     lines = ["## Trainings", ""]
     for name, facts in report.trainings.items():
         texts = [f"{key} {fact}" for key, fact in facts.items() if not isinstance(fact, (dict, list))]
@@ -53,10 +53,11 @@ def _trainings(report: Report) -> list[str]:
     ]
     if not rows:
         return [*lines, "", "No curve has a point."]
-    return [*lines, "", *_head(_CURVES), *rows, "", _CURVE_NOTE]
+    return [*lines, "", *_head(_CURVE_COLUMNS), *rows, "", _CURVE_NOTE]
 
 
 def _head(names: tuple[str, ...]) -> list[str]:
+    """Return the two lines that begin a table: columns from the third on are aligned to the right."""
     return [_line(*names), "|---|---" + "|--:" * (len(names) - 2) + "|"]
 
 
@@ -65,20 +66,22 @@ def _line(*cells: object) -> str:
 
 
 def _circumstances(suite: SuiteReport) -> str:
-    p = suite.provenance
-    versions = ", ".join(f"{name} {'/'.join(found)}" for name, found in p.versions.items())
-    machines = "; ".join(", ".join(f"{k} {v}" for k, v in m.items() if not isinstance(v, (dict, list))) for m in p.machines)
-    parts = [f"Commands: {'; '.join(f'`{c}`' for c in p.commands)}."] if p.commands else []
+    provenance = suite.provenance
+    versions = ", ".join(f"{name} {'/'.join(found)}" for name, found in provenance.versions.items())
+    machines = "; ".join(
+        ", ".join(f"{k} {v}" for k, v in m.items() if not isinstance(v, (dict, list))) for m in provenance.machines
+    )
+    parts = [f"Commands: {'; '.join(f'`{c}`' for c in provenance.commands)}."] if provenance.commands else []
     parts += [
-        f"Runs from {p.started[0]} to {p.started[1]}.",
-        f"Commit {', '.join(p.commits) or 'unknown'}.",
+        f"Runs from {provenance.started[0]} to {provenance.started[1]}.",
+        f"Commit {', '.join(provenance.commits) or 'unknown'}.",
         f"Versions: {versions}.",
     ]
     return _cell(" ".join([*parts, f"Machine: {machines}."])) if machines else _cell(" ".join(parts))
 
 
 def _cell(text: object) -> str:
-    """Return a text escaped for a Markdown table."""
+    """Return a text with the characters escaped that have a meaning in a Markdown table."""
     plain = "".join(c if c.isprintable() else " " for c in str(text))
     for character in "\\|<>":
         plain = plain.replace(character, "\\" + character)

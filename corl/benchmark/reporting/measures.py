@@ -1,4 +1,4 @@
-"""Measures of runs: gaps, the primal integral, shifted geometric means, performance profiles. On NumPy arrays."""
+"""Measures of runs, as functions of NumPy arrays: gaps, the primal integral, shifted geometric means, performance profiles."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = [
 
 
 def gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -> NDArray[np.float64]:
-    """Return the gap to the reference, relative to |reference|: 0.01 is one per cent worse; negative values are better than it.
+    """Return the gap to the reference, relative to |reference|: 0.01 is one per cent worse, a negative gap is better.
 
-    Ties are 0. Against a reference of 0 any other value counts as 1 or -1 (as in Berthold's primal gap).
-    NaN if either is unknown.
+    Ties are 0. If the reference is 0, any other objective value has the gap 1 or -1 (as in Berthold's primal gap).
+    NaN if the objective value or the reference is unknown (NaN).
     """
     z, r = np.broadcast_arrays(np.asarray(objective, float), np.asarray(reference, float))
     worse = _worse_by(z, r, sense)
@@ -33,8 +33,8 @@ def gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -> NDArr
 def primal_gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -> NDArray[np.float64]:
     """Return Berthold's primal gap, in 0..1 (T. Berthold, Measuring the impact of primal heuristics, 2013, section 2).
 
-    |objective - reference| / max(|objective|, |reference|); 1 if their signs differ or there is no objective (NaN). Unlike
-    Berthold's, the gap of a value better than the reference is 0.
+    |objective - reference| / max(|objective|, |reference|); 1 if the two signs differ or there is no objective (NaN). Unlike
+    in Berthold's definition, the gap of a value better than the reference is 0.
     """
     z, r = np.broadcast_arrays(np.asarray(objective, float), np.asarray(reference, float))
     worse = _worse_by(z, r, sense)
@@ -44,7 +44,10 @@ def primal_gap(objective: ArrayLike, reference: ArrayLike, sense: str = "min") -
 
 
 def proven_gap(objective: ArrayLike, bound: ArrayLike) -> NDArray[np.float64]:
-    """Return |objective - bound| / |objective| as `Result.gap`: 0 if they are equal, NaN if unknown or the objective is 0."""
+    """Return |objective - bound| / |objective|, as `Result.gap`: 0 if both are equal, otherwise NaN if the objective is 0.
+
+    NaN if the objective or the bound is unknown (NaN).
+    """
     z, b = np.broadcast_arrays(np.asarray(objective, float), np.asarray(bound, float))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.where(z == b, 0.0, np.where(z == 0, np.nan, np.abs(z - b) / np.abs(z)))
@@ -57,10 +60,10 @@ def primal_integral(
 
     Args:
         times: float64 [points], in seconds, sorted by run and within a run by time.
-        gaps: float64 [points], the primal gap from that time on; before a run's first point it is 1.
+        gaps: float64 [points], the primal gap from each of these times on; before a run's first point the gap is 1.
         runs: Integers [points], the run of each point, in 0..count - 1.
         count: The number of runs.
-        end: Seconds, one or [count].
+        end: The end of the integrals in seconds: one number, or one per run, float64 [count].
     """
     end = np.broadcast_to(np.asarray(end, float), count)
     if not len(times):
@@ -76,9 +79,9 @@ def primal_integral(
 
 
 def shifted_geometric_mean(values: ArrayLike, shift: float) -> float:
-    """Return exp(mean(log(values + shift))) - shift over the known values; NaN if there are none.
+    """Return exp(mean(log(values + shift))) - shift over the values that are not NaN; NaN if there are none.
 
-    The shift keeps very small values from deciding the mean (T. Achterberg, Constraint integer programming, 2007, appendix A).
+    The shift limits the influence of very small values (T. Achterberg, Constraint integer programming, 2007, appendix A).
     """
     known = np.asarray(values, float)
     known = known[~np.isnan(known)]
@@ -90,11 +93,11 @@ def performance_profile(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the profiles of E. Dolan and J. Moré (Benchmarking optimization software with performance profiles, 2002).
 
-    A problem that no solver finished counts against all of them.
+    A problem that no solver finished counts as failed for each of them.
 
     Args:
         costs: float64 [solvers, problems], above 0, inf if the solver failed.
-        factors: float64 [points]; None: those at which a profile steps.
+        factors: float64 [points]; None: the factors at which a profile rises.
 
     Returns:
         The factors tau [points], and rho [solvers, points]: the share of all problems that the solver finished at a cost of at
@@ -111,18 +114,18 @@ def performance_profile(
 
 
 def wins(a: ArrayLike, b: ArrayLike, sense: str = "min", tolerance: float = TIE) -> NDArray[np.int8]:
-    """Return 1 if objective value `a` is better than `b`, -1 if it is worse, 0 for ties. NaN (a failure) loses to any value."""
-    x, y = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
+    """Return 1 if objective value `a` is better than `b`, -1 if it is worse, 0 for ties; NaN (a failure) is worst."""
+    a_values, b_values = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     with np.errstate(invalid="ignore"):
-        same = tied(x, y, tolerance)
-        better = np.where(x < y, 1, -1) if sense == "min" else np.where(x > y, 1, -1)
-    verdict = np.where(same, 0, better)
-    verdict = np.where(np.isnan(y), 1, np.where(np.isnan(x), -1, verdict))
-    return np.where(np.isnan(x) & np.isnan(y), 0, verdict).astype(np.int8)
+        ties = tied(a_values, b_values, tolerance)
+        better = np.where(a_values < b_values, 1, -1) if sense == "min" else np.where(a_values > b_values, 1, -1)
+    verdict = np.where(ties, 0, better)
+    verdict = np.where(np.isnan(b_values), 1, np.where(np.isnan(a_values), -1, verdict))
+    return np.where(np.isnan(a_values) & np.isnan(b_values), 0, verdict).astype(np.int8)
 
 
-def _worse_by(z: NDArray[np.float64], r: NDArray[np.float64], sense: str) -> NDArray[np.float64]:
-    """Return by how much `z` is worse than `r`; exactly 0 for ties."""
+def _worse_by(objective: NDArray[np.float64], reference: NDArray[np.float64], sense: str) -> NDArray[np.float64]:
+    """Return by how much each objective value is worse than its reference; exactly 0 for ties."""
     with np.errstate(invalid="ignore"):
-        worse = z - r if sense == "min" else r - z
-        return np.where(tied(z, r), 0.0, worse)
+        worse = objective - reference if sense == "min" else reference - objective
+        return np.where(tied(objective, reference), 0.0, worse)

@@ -1,4 +1,4 @@
-"""The page: a report as one self-contained HTML file that needs no network, in dark and light, with sortable tables."""
+"""The page: a report as one HTML file that needs no network, with sortable tables, for dark and light mode."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from corl.formatting import memory, percent, seconds, value
 
 __all__ = ["page", "suite_charts"]
 
-_OPTIONAL = ("proven", "nodes", "peak_bytes")  # columns that are omitted if no row has a value
+_OPTIONAL_COLUMNS = ("proven", "nodes", "peak_bytes")  # fields of Row; a column is omitted if no row has a value
 
 
 def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = None) -> str:
-    """Return the HTML of a report. drawings: suite -> [(caption, SVG)] of solutions, as `drawings.best_solutions` makes them."""
+    """Return the HTML of a report; `drawings`: suite -> [(caption, SVG)] of solutions, as from `drawings.solutions_of`."""
     values = {
         "store": report.store,
         "suites": [_suite(suite, (drawings or {}).get(suite.name, [])) for suite in report.suites],
@@ -50,18 +50,21 @@ def _suite(suite: SuiteReport, drawings: Sequence[tuple[str, str]]) -> dict[str,
         "matrices": {limit: _matrix(found) for limit, found in suite.comparisons.items() if found},
         "drawings": [(caption, Markup(svg)) for caption, svg in drawings],
         "colour": {solver: f"c{n % 8}" for solver, n in _colours(suite).items()},
-        "columns": {name: any(getattr(row, name) is not None for row in suite.rows) for name in _OPTIONAL},
+        "columns": {name: any(getattr(row, name) is not None for row in suite.rows) for name in _OPTIONAL_COLUMNS},
     }  # fmt: skip
 
 
 def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], Axis, Axis, bool]]:
-    """Return (title, note, limit or "", curves, x axis, y axis, stepped) of every figure of a suite."""
+    """Return (title, note, limit or "", curves, x axis, y axis, stepped) of every chart of a suite.
+
+    A chart with a limit is only shown for this limit; `stepped` is the argument `steps` of `chart`.
+    """
     found: list[tuple[str, str, str, list[Curve], Axis, Axis, bool]] = []
     if suite.curves:
-        everything = np.concatenate([c.y for c in suite.curves])
-        low = _floor(everything[everything > 0])
+        all_gaps = np.concatenate([c.y for c in suite.curves])
+        low = _floor(all_gaps[all_gaps > 0])
         x = Axis("seconds", float(suite.curves[0].x[0]), float(max(c.x[-1] for c in suite.curves)), log=True)
-        y = Axis("mean primal gap", low, max(float(everything.max()), 10 * low), log=True, zero=True, text=percent_tick)
+        y = Axis("mean primal gap", low, max(float(all_gaps.max()), 10 * low), log=True, zero=True, text=percent_tick)
         note = "Mean over all runs, 100 % before the first solution and for failed runs"
         note += f"; bands: 95 % over {suite.intervals}." if any(c.low is not None for c in suite.curves) else "."
         found.append(("Gap against time", note, "", suite.curves, x, y, False))
@@ -89,26 +92,27 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
 
 
 def _floor(positive: np.ndarray) -> float:
-    """Return the low end of a logarithmic axis of gaps: a power of ten, from 10^-6 to 10^-2."""
+    """Return the low end of a logarithmic axis of gaps: the power of ten below the smallest, clipped to 1e-6 .. 1e-2."""
     smallest = float(positive.min()) if len(positive) else 1e-3
     return float(10 ** np.clip(np.floor(np.log10(smallest)), -6, -2))
 
 
 def _colours(suite: SuiteReport) -> dict[str, int]:
+    """Return solver -> the number of its colour."""
     return {solver: number for number, solver in enumerate(suite.solvers)}
 
 
 def _matrix(found: Sequence[Comparison]) -> dict[str, Any]:
-    """Return the matrix of solvers; a cell compares the row's solver with the column's."""
+    """Return the names of the solvers, and (row, column) -> the texts of the cell that compares these two solvers."""
     names = list(dict.fromkeys(name for c in found for name in (c.a, c.b)))
     cells: dict[tuple[str, str], dict[str, Any]] = {}
     for c in found:
-        d = c.difference
+        gap = c.difference
         for row, column, sign in ((c.a, c.b, 1.0), (c.b, c.a, -1.0)):
             cells[row, column] = {
-                "mean": _signed(d.value, sign),
-                "interval": "" if d.low is None or d.high is None else " to ".join(_signed(x, sign) for x in sorted(
-                    (d.low, d.high), key=lambda x: sign * x)).replace(" %", "", 1),
+                "mean": _signed(gap.value, sign),
+                "interval": "" if gap.low is None or gap.high is None else " to ".join(_signed(x, sign) for x in sorted(
+                    (gap.low, gap.high), key=lambda x: sign * x)).replace(" %", "", 1),
                 "record": f"{c.wins if sign > 0 else c.losses}–{c.ties}–{c.losses if sign > 0 else c.wins}",
                 "kind": "better" if c.better == row else "worse" if c.better else "open",
                 "verdict": c.verdict,
@@ -117,6 +121,7 @@ def _matrix(found: Sequence[Comparison]) -> dict[str, Any]:
 
 
 def _signed(x: float | None, sign: float) -> str:
+    """Return a gap times `sign` as text, with a plus sign if it is positive."""
     if x is None:
         return "–"
     text = percent(sign * x)
@@ -134,5 +139,6 @@ def _learning_charts(report: Report) -> list[dict[str, Any]]:
 
 
 def _padded(values: np.ndarray) -> tuple[float, float]:
+    """Return the ends of an axis that shows the values; equal values get an interval around them."""
     low, high = float(values.min()), float(values.max())
     return (low, high) if high > low else (low - max(1.0, abs(low)) / 2, high + max(1.0, abs(high)) / 2)

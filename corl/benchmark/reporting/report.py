@@ -1,4 +1,4 @@
-"""Report: all results of a store, and their JSON (Markdown is in `markdown.py`, the page in `page.py`)."""
+"""Report: all results in the store of a benchmark, and their JSON (`markdown.py` and `page.py` make Markdown and HTML)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from corl.store import Store
 
 __all__ = ["CurveRow", "Report", "SuiteReport", "build", "of_suite", "report_json", "suite_limits"]
 
-_Stored: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float | None]]]]
-"""Training run -> curve -> [(step, value)], as the store has them."""
+_StoredCurves: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float | None]]]]
+"""Training run -> learning curve -> [(step, value)], as `Store.curves` returns them."""
 
 
 @dataclass(frozen=True)
 class SuiteReport:
-    """The results of one suite. Curves are the figures, and not in the JSON."""
+    """The results of one suite. All fields but `grid` and the curves are in the JSON."""
 
     name: str
     problem: str
@@ -37,33 +37,40 @@ class SuiteReport:
     intervals: str
     """The source of variation that the intervals cover: "instances and seeds", ...; "" if there are none."""
     headline: list[str]
+    """The main result at every limit, one sentence each."""
     warnings: list[str]
     beaten: list[str]
+    """A line for every reference value that a run beats."""
     rows: list[Row]
     comparisons: dict[str, list[Comparison]]
-    """Limit -> every pair of solvers."""
+    """Limit -> the comparisons of all pairs of solvers."""
     instance_rows: list[InstanceRow]
     groups: list[GroupRow]
     failures: list[Failure]
     provenance: Provenance
     curves: list[Curve]
+    """The mean primal gap of each solver against time."""
     target: float
-    """The gap whose time `time_profile` compares."""
+    """The gap of `time_profile`."""
     time_profile: list[Curve]
+    """The performance profile of each solver: of the time until its gap is at most `target`."""
     gap_profiles: dict[str, list[Curve]]
+    """Limit -> for each solver, the share of runs within a gap."""
     size_curves: list[Curve]
+    """The mean gap of each solver against the size of instances."""
     grid: Grid
+    """All runs as arrays."""
 
 
 @dataclass(frozen=True)
 class CurveRow:
-    """The summary of a curve of a training run."""
+    """The summary of one learning curve of a training run: its first, last, least and largest value."""
 
     training: str
     curve: str
     points: int
     steps: float
-    """The last one's number."""
+    """The number of the last training step."""
     first: float
     last: float
     least: float
@@ -77,8 +84,9 @@ class Report:
     store: str
     suites: list[SuiteReport]
     learning: dict[str, list[Curve]]
-    """Name of a curve -> one line for every training run."""
+    """Name of a learning curve -> one line for every training run."""
     trainings: dict[str, Any]
+    """Training run -> its facts."""
     curve_rows: list[CurveRow] = field(default_factory=list)
 
 
@@ -100,9 +108,13 @@ def build(store: Store, suite: str | None = None) -> Report:
 
 
 def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequence[str] = ()) -> SuiteReport:
-    """Return the report of one suite's records; `definition` and `commands` as the store has them.
+    """Return the report of one suite.
 
-    Results of limit-free solvers at the definition's time limits come from their traces; its groups of instances are averaged.
+    Args:
+        records: The records of its runs.
+        definition: The definition of the suite, as in `Store.suites`: it names groups of instances, whose results are averaged,
+            and time limits, at which results of limit-free solvers are read off their traces.
+        commands: The commands that ran the suite.
     """
     definition = definition if isinstance(definition, Mapping) else {}
     grid = Grid.of(records, suite_limits(definition), is_limit_free)
@@ -149,10 +161,10 @@ def report_json(report: Report) -> str:
 
 
 def _groups(definition: Mapping[str, Any]) -> dict[str, str]:
-    """Return instance -> its group."""
+    """Return instance -> its group, from the definition of a suite."""
     found = definition.get("instances")
-    known = found if isinstance(found, Mapping) else {}
-    return {name: str(facts.get("group", "")) for name, facts in known.items() if isinstance(facts, Mapping)}
+    instances = found if isinstance(found, Mapping) else {}
+    return {name: str(facts.get("group", "")) for name, facts in instances.items() if isinstance(facts, Mapping)}
 
 
 def suite_limits(definition: Any) -> list[float]:
@@ -162,7 +174,7 @@ def suite_limits(definition: Any) -> list[float]:
 
 
 def _headline(grid: Grid, rows: Sequence[Row], comparisons: Mapping[str, Sequence[Comparison]]) -> list[str]:
-    """Return the main result for every limit: the smallest mean gap, and the solvers that it is significantly better than."""
+    """Return the main result for every limit: the solver with the smallest mean gap, and which solvers it is better than."""
     lines = []
     for limit in map(str, grid.limits):
         limit_rows = [row for row in rows if row.limit == limit]
@@ -173,29 +185,30 @@ def _headline(grid: Grid, rows: Sequence[Row], comparisons: Mapping[str, Sequenc
         if len(limit_rows) == 1:
             lines.append(f"{limit}: {limit_rows[0].solver} alone, mean gap {percent(limit_rows[0].gap.value)}")
             continue
-        most = max(row.solved for row in solved)
-        leaders = [row for row in solved if row.solved == most]
-        among = "" if len(leaders) == len(solved) else f" among those that solved most runs ({most})"
+        most_solved = max(row.solved for row in solved)
+        leaders = [row for row in solved if row.solved == most_solved]
+        among = "" if len(leaders) == len(solved) else f" among the solvers that solved most runs ({most_solved})"
         first = min(leaders, key=lambda row: row.gap.value or 0.0)
         pairs = [c for c in comparisons[limit] if first.solver in (c.a, c.b)]
-        others = {c.b if c.a == first.solver else c.a: c.better for c in pairs}
+        others = {c.b if c.a == first.solver else c.a: c.better for c in pairs}  # the other solver -> the better one
         worse = [name for name, better in others.items() if better == first.solver]
         ahead = [name for name, better in others.items() if better == name]
         undecided = [name for name, better in others.items() if better not in (name, first.solver)]
         text = f"{limit}: smallest mean gap{among} {percent(first.gap.value)}, by {first.solver}"
         text += f"; better than {_listed(worse)}" if worse else ""
         text += f"; not shown better than {_listed(undecided)}" if undecided else ""
-        text += f"; on the instances that they accept, better are {_listed(ahead)}" if ahead else ""
+        text += f"; worse, on the instances that both accept, than {_listed(ahead)}" if ahead else ""
         lines.append(text)
     return lines
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:
+    """Return the names as text; after the first `most`, only the number of further names."""
     shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
 
 
-def _curve_rows(stored: _Stored) -> list[CurveRow]:
+def _curve_rows(stored: _StoredCurves) -> list[CurveRow]:
     rows = []
     for training, of_training in stored.items():
         for name, points in of_training.items():
@@ -206,7 +219,7 @@ def _curve_rows(stored: _Stored) -> list[CurveRow]:
     return rows
 
 
-def _learning(stored: _Stored) -> dict[str, list[Curve]]:
+def _learning(stored: _StoredCurves) -> dict[str, list[Curve]]:
     import numpy as np
 
     found: dict[str, list[Curve]] = {}
@@ -219,7 +232,7 @@ def _learning(stored: _Stored) -> dict[str, list[Curve]]:
 
 
 def _thinned(xy: Any, most: int = 400) -> Any:
-    """Return at most `most` points of a curve: means of neighbours."""
+    """Return the points of a curve, [points, 2]; if there are more than `most`, means of neighbouring points."""
     import numpy as np
 
     if len(xy) <= most:
@@ -228,6 +241,7 @@ def _thinned(xy: Any, most: int = 400) -> Any:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value with dataclasses in it as dicts."""
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

@@ -18,13 +18,14 @@ __all__ = ["Board"]
 
 
 class Board:
-    """The display of a benchmark's progress; `listener` is for `run_suite`."""
+    """The display of a benchmark's progress: it shows the events that `run_suite` reports to `listener`."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
+        """The number of runs with each outcome."""
         self._count = self._done = 0
         self.progress = Progress(self._line)
-        """A context manager that displays the events of the listener."""
+        """A context manager, within which events are displayed."""
         self._running: list[str] = []
         self._begun = time.monotonic()
 
@@ -44,8 +45,8 @@ class Board:
         if self._done == 1:
             self._begun = time.monotonic() - (record.wall_seconds or 0.0)
         self.outcomes[record.outcome] += 1
-        with_value = record.objective is not None and record.reference is not None
-        gap = f", {percent(relative_gap(record.reference, record.objective))} off {value(record.reference)}" if with_value else ""
+        has_gap = record.objective is not None and record.reference is not None
+        gap = f", {percent(relative_gap(record.reference, record.objective))} off {value(record.reference)}" if has_gap else ""
         limit = Limit(record.time_limit, record.iterations)
         text = f"{self._done}/{self._count}  {record.solver} on {record.instance}, {limit}, seed {record.seed}: "
         failed = record.outcome in FAILURES
@@ -60,10 +61,11 @@ class Board:
             )
 
     def _line(self) -> str:
-        left = ""
+        """Return the text of the live line."""
+        remaining = ""
         if self._done:
             seconds = (time.monotonic() - self._begun) / self._done * (self._count - self._done)
-            left = f"  {seconds // 60:.0f} min left" if seconds >= 90 else f"  {seconds:.0f} s left"
+            remaining = f"  {seconds // 60:.0f} min left" if seconds >= 90 else f"  {seconds:.0f} s left"
         failed = sum(number for outcome, number in self.outcomes.items() if outcome in FAILURES)
         failures = f"  {failed} failed" if failed else ""
-        return f"{self._done}/{self._count} runs{failures}{left}  {self._running[-1] if self._running else ''}"
+        return f"{self._done}/{self._count} runs{failures}{remaining}  {self._running[-1] if self._running else ''}"

@@ -1,6 +1,6 @@
 """The process of one run, `python -P -m corl.benchmark.running.child CORES`: it receives a task and sends an answer.
 
-CORES is a list of processor numbers such as "0,1" to be pinned to, or "".
+CORES lists the numbers of the processors to which the process is pinned, such as "0,1"; "" for none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Serve one task."""
+    """Receive one task, solve it, send the answer and end the process."""
     pin(int(core) for core in sys.argv[1].split(",") if core)
     faulthandler.enable()
     messages, outbox = connect()
@@ -28,17 +28,17 @@ def main() -> None:
     with contextlib.suppress(BrokenPipeError):
         send_bytes(outbox, answer)
     sys.stderr.flush()
-    os._exit(0)  # an engine's threads and teardown must not hold up the next run
+    os._exit(0)  # do not wait for an engine's threads and cleanup: the next run is waiting
 
 
 def _answer(body: bytes) -> bytes:
-    """Return the pickled answer: a dict with `outcome`, `reason` and, if there is a Result, its fields."""
+    """Return the pickled answer to a pickled task: a dict with `outcome`, `reason` and, if there is a Result, its fields."""
     try:
         answer = _solved(**pickle.loads(body))
         return pickle.dumps(answer | {"peak_bytes": _peak_bytes()}, protocol=5)
     except UsageError as error:
         failed = {"outcome": "refused", "reason": str(error)}
-    except SolverError as error:  # with another exception as cause a crash, otherwise a wrong solution or claim
+    except SolverError as error:  # caused by an exception of the solver: a crash; otherwise a wrong solution or claim
         crashed = error.__cause__ is not None and not isinstance(error.__cause__, CorlError)
         failed = {"outcome": "crash" if crashed else "wrong", "reason": str(error)}
     except Exception as error:
@@ -50,7 +50,7 @@ def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
     from corl.run import STRICT
     from corl.solving import solve
 
-    os.environ[STRICT] = "1"  # a solver with a fault must not compete
+    os.environ[STRICT] = "1"  # a solver's false report ends a run of a benchmark instead of being discarded
     options = arguments.pop("options")
     result = solve(pickle.loads(instance), **arguments, **options)
     solved = result.status in ("optimal", "feasible")
@@ -71,9 +71,9 @@ def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
 
 
 def _peak_bytes() -> int | None:
-    """Return the most memory that this process, or one that it has waited for, held at a time.
+    """Return the peak memory in bytes of this process, or of the largest child that it has waited for; None if unknown.
 
-    The kernel's ru_maxrss of a fresh process includes what its parent held before the exec; VmHWM does not.
+    VmHWM replaces Linux's ru_maxrss, which also counts the memory that the parent held when it started this process.
     """
     try:
         import resource

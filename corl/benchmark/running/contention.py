@@ -1,7 +1,7 @@
-"""The loop of `corl.benchmark.running.machine.measure_slowdown`: `python -P -m corl.benchmark.running.contention CORE`.
+"""A process of `corl.benchmark.running.machine.measure_slowdown`: `python -P -m corl.benchmark.running.contention CORE`.
 
-It sends 0 once it is compiled, and then answers every message with the steps per second of a walk that resembles a local search:
-random reads and writes of a few megabytes.
+It sends 0 when its kernel is compiled. Then it answers every message with the steps per second of a random walk through a few
+megabytes, whose reads and writes resemble those of a local search.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from corl.processes.child import connect, pin
 from corl.processes.pipes import send
 
 _WORDS = 2**19  # 4 MB of int64
-_SECONDS = 0.2
+_SECONDS = 0.2  # of each measurement
 
 
 @kernel
@@ -29,7 +29,7 @@ def _walk(memory: Any, at: int, steps: int) -> int:
 
 
 def main() -> None:
-    """Serve until the parent is gone."""
+    """Answer messages until the parent's end."""
     pin([int(sys.argv[1])])
     messages, outbox = connect()
     memory, at = np.zeros(_WORDS, np.int64), _walk(np.zeros(8, np.int64), 1, 10)

@@ -1,4 +1,4 @@
-"""Processors for pinned runs: disjoint among all benchmarks of a user on a machine, by locks that end with their process."""
+"""Processors for pinned runs. File locks keep all benchmarks of a user on a machine apart, and end with their process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ __all__ = ["claimed"]
 
 _POLL = 0.02  # seconds between two attempts
 _lock = threading.Lock()
-_taken: set[int] = set()  # by this process
+_taken: set[int] = set()  # processors that this process has reserved
 
 
 @contextlib.contextmanager
 def claimed(count: int) -> Iterator[tuple[int, ...]]:
-    """Wait until `count` processors are free, and reserve them, all at once so that no two calls wait for each other."""
+    """Wait until `count` processors are free, and reserve them within the context.
+
+    A call reserves all its processors at once or none, so that two calls cannot wait for each other.
+    """
     cores, locks = _attempt(count)
     while not cores:
         time.sleep(_POLL)
@@ -38,6 +41,7 @@ def claimed(count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _attempt(count: int) -> tuple[tuple[int, ...], list[int]]:
+    """Return `count` processors that are now reserved, and the descriptors of their lock files; empty if too few are free."""
     cores: list[int] = []
     locks: list[int] = []
     with _lock:
@@ -52,14 +56,17 @@ def _attempt(count: int) -> tuple[tuple[int, ...], list[int]]:
 
 
 def _locked(core: int, locks: list[int]) -> bool:
-    """Lock the file of a processor and append its descriptor; return whether it is free (True on a system without locks)."""
+    """Try to lock the file of a processor, and append its descriptor to `locks`.
+
+    Return whether the processor is free; True if locks are not available.
+    """
     if fcntl is None:
         return True
     folder = Path(tempfile.gettempdir()) / f"corl-cores-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(folder / str(core), os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:  # no lock folder: only the runs of this process are kept apart
+    except OSError:  # without a folder for locks, only the runs of this process are kept apart
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Conversion of the answer of a run's process to a Record; its solution is not trusted but evaluated here, by the problem."""
+"""Conversion of the answer of a run's process to a Record. The solution in the answer is evaluated again, by the problem."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["beaten", "judged"]
 
 
 def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circumstances: Mapping[str, Any]) -> Record:
-    """Return the Record of a run that has ended in any way; `circumstances` join the machine's facts."""
-    answer, broken = _unpickled(ended)
-    outcome, reason = ended.fault or answer.get("outcome", "crash"), ended.reason or answer.get("reason", broken)
+    """Return the Record of a run, however it ended; `circumstances` are added to the facts of its machine."""
+    answer, fault = _unpickled(ended)
+    outcome, reason = ended.fault or answer.get("outcome", "crash"), ended.reason or answer.get("reason", fault)
     objective, solution = None, None
-    if not broken and answer.get("solution") is not None:
+    if not fault and answer.get("solution") is not None:
         objective, solution, wrong = _verified(suite.problem, loaded.instance, answer)
         if wrong:
             outcome, reason = "wrong", wrong
@@ -72,7 +72,7 @@ def beaten(record: Record) -> bool:
 
 
 def _unpickled(ended: Ended) -> tuple[dict[str, Any], str]:
-    """Return the answer of the child, or {} and what is wrong with it."""
+    """Return (answer of the run's process, ""), or ({}, the reason why there is no answer)."""
     if not ended.answer:
         return {}, ended.reason
     try:
@@ -83,7 +83,7 @@ def _unpickled(ended: Ended) -> tuple[dict[str, Any], str]:
 
 
 def _verified(problem: Problem, instance: Any, answer: dict[str, Any]) -> tuple[float | None, Any, str]:
-    """Return (objective, solution in JSON form, what is wrong with it) of the solution in an answer."""
+    """Return (objective value, solution in JSON form, "") of the solution in an answer, or (None, None, its fault)."""
     claimed = answer.get("objective")
     try:
         value = float(problem.evaluate(instance, answer["solution"]))

@@ -1,4 +1,4 @@
-"""The circumstances of a benchmark: processor, memory, system, sources; and the slowdown of two parallel pinned runs."""
+"""The circumstances of a benchmark: the machine, the commit of the sources, and the slowdown of two parallel pinned runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corl.processes.child import Child, end
 
 __all__ = ["git_commit", "machine_facts", "measure_slowdown"]
 
-_REPEATS = 5
+_REPEATS = 5  # measurements of the slowdown
 
 
 @cache
@@ -29,7 +29,7 @@ def _facts() -> dict[str, Any]:
 
 
 def machine_facts() -> dict[str, Any]:
-    """Return facts of this machine: processor, cores, memory_bytes, system."""
+    """Return the facts of this machine: processor, cores, memory_bytes, system."""
     return dict(_facts())
 
 
@@ -39,21 +39,22 @@ def git_commit() -> str:
     import corl
 
     source = Path(str(corl.__file__)).resolve()
-    if not _git(source.parent, "ls-files", source.name):  # a checkout of something else, with corl installed inside
+    if not _git(source.parent, "ls-files", source.name):  # corl is installed inside a checkout of another project
         return ""
     commit = _git(source.parent, "rev-parse", "HEAD")
     return commit + ("+" if commit and _git(source.parent, "status", "--porcelain", "--untracked-files=no") else "")
 
 
 def measure_slowdown(first: int, second: int) -> float:
-    """Return how much a loop over memory slows if a copy runs on the other processor: 0.1 means a tenth fewer steps.
+    """Return how much two processes on two processors slow each other: 0.1 if each does a tenth fewer steps; NaN if unknown.
 
-    Two processes, pinned to the processors `first` and `second`, run alone in turn and then together, a few times; medians.
+    Two processes, pinned to the processors `first` and `second`, run a loop over memory: in turn and then together, a few
+    times. The medians of the two are compared.
     """
     children = [Child("corl.benchmark.running.contention", str(core)) for core in (first, second)]
     try:
         for child in children:
-            child.receive()  # compiled
+            child.receive()  # its kernel is compiled
         alone, together = [], []
         for _ in range(_REPEATS):
             for child in children:

@@ -1,4 +1,4 @@
-"""Plan: the runs that a suite asks for, in the order in which they are done."""
+"""Plan: the runs that a suite asks for, in the order of their execution."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from corl.store import Key
 
 __all__ = ["Loaded", "PlannedRun", "load", "planned_runs"]
 
-_KEPT = 4  # instances kept in memory
+_CACHED_INSTANCES = 4  # kept in memory
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run to be done."""
+    """One run: an instance, a solver, a seed and a limit."""
 
     source: SuiteInstance
     lineup: Lineup
     seed: int
     time_limit: float | None
+    """Seconds; None if `iterations` is given."""
     iterations: int | None
 
     def key(self, suite: str) -> Key:
-        """Return the key of the run in a store, as `key_of` its Record."""
+        """Return the run's key in the store; it equals `key_of` of the run's Record."""
         return (suite, self.source.label, self.lineup.label, self.seed, self.time_limit, self.iterations)
 
 
@@ -39,19 +40,20 @@ class Loaded:
 
     instance: Any
     pickled: bytes
+    """The instance, pickled for the processes of runs."""
     facts: dict[str, Any]
-    """The facts of `corl info` that are numbers or words; `size` is the first of its numbers."""
+    """The facts that `corl info` prints, if they are numbers or single words; and `size`, the first number among them."""
 
     @property
     def kind(self) -> tuple[tuple[str, Any], ...]:
-        """The words among the facts: instances that agree in them need the same kernels."""
+        """The facts that are words, sorted: instances with equal ones need the same compiled kernels."""
         return tuple(sorted((key, fact) for key, fact in self.facts.items() if not is_number(fact)))
 
 
 def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
-    """Yield all runs, seed by seed; runs that are compared with each other are close together in time.
+    """Yield all runs, seed by seed; solvers are innermost, so that runs that are compared are close together in time.
 
-    A solver that is `limit_free` is run to the longest time limit alone; its trace has the results of shorter limits.
+    A solver that is `limit_free` is run with the longest time limit only; its trace has the results of shorter limits.
     """
     limits: list[tuple[float | None, int | None]] = [(seconds, None) for seconds in suite.time_limits]
     limits += [(None, count) for count in suite.iterations]
@@ -64,11 +66,11 @@ def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
 
 
 def load(suite: Suite, source: SuiteInstance) -> Loaded:
-    """Return the instance of a source; the last few are kept. Raises InputError."""
+    """Return the instance of a source, from a cache of the last few. Raises InputError."""
     return _load(suite.problem, source)
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHED_INSTANCES)
 def _load(problem: Any, source: SuiteInstance) -> Loaded:
     instance = source.load()
     facts = {key: fact for key, fact in problem.describe(instance).items() if is_number(fact) or _is_word(fact)}

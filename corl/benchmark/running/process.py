@@ -1,4 +1,4 @@
-"""One run in its own process, managed by the parent: pinned, timed, killed if necessary, and never trusted."""
+"""One run in its own process, which the parent pins to processors, times, and kills if it takes too long."""
 
 from __future__ import annotations
 
@@ -26,17 +26,21 @@ class Ended:
     fault: str = ""
     """crash, timeout or lost; "" if the child has answered."""
     reason: str = ""
+    """The cause of the fault."""
     wall_seconds: float | None = None
     """From the process's start to its end."""
     cpu_seconds: float | None = None
-    """Processor seconds of the process and of those that it has waited for."""
+    """Processor seconds of the process and of the child processes that it has waited for."""
     cores: tuple[int, ...] = ()
+    """The processors to which the process was pinned."""
     started: str = ""
+    """UTC, ISO 8601."""
     machine: dict[str, Any] = field(default_factory=dict)
+    """The facts of the machine that ran it, as in `machine_facts`."""
 
 
 class Processes:
-    """The processes that run now, to be killed together."""
+    """The processes that are running, so that all can be killed at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -62,13 +66,20 @@ class Processes:
 
 
 def run_process(task: bytes, count: int, hard_limit: float, processes: Processes | None = None) -> Ended:
-    """Run a task of `corl.benchmark.running.child` on `count` reserved processors; it is killed after `hard_limit` seconds."""
+    """Run a task in a process of `corl.benchmark.running.child`.
+
+    Args:
+        task: The pickled arguments of `corl.solve`.
+        count: The number of processors that are reserved for the process.
+        hard_limit: Seconds after which the process is killed.
+        processes: The running processes, to which this one is added; None: a new list.
+    """
     processes = processes or Processes()
     with claimed(count) as cores, tempfile.TemporaryFile() as errors:
         started, before = _now(), time.perf_counter()
         try:
-            place = ",".join(map(str, cores))
-            child = Child("corl.benchmark.running.child", place, threads=len(cores), errors=errors, group=True)
+            core_list = ",".join(map(str, cores))
+            child = Child("corl.benchmark.running.child", core_list, threads=len(cores), errors=errors, group=True)
         except OSError as error:
             return Ended(fault="crash", reason=f"no process can be started: {error}", started=started, machine=machine_facts())
         processes.add(child)
@@ -92,7 +103,10 @@ def run_process(task: bytes, count: int, hard_limit: float, processes: Processes
 
 
 def _exchange(child: Child, task: bytes) -> bytes:
-    """Send the task and return the child's whole answer, b"" if there is none. Closing the child's input would end it."""
+    """Send the task and return the child's whole answer, b"" if there is none.
+
+    The child's input stays open, because the child ends when it is closed.
+    """
     try:
         child.send_bytes(task)
         return child.receive_bytes()
@@ -106,7 +120,7 @@ def _kill_late(child: Child, late: threading.Event) -> None:
 
 
 def _cause(child: Child, errors: IO[bytes]) -> str:
-    """Return what ended a process without an answer, with the last line that it wrote to standard error."""
+    """Return why a process ended without an answer, with the last line that it wrote to standard error."""
     if child.exit_code < 0:
         return child.ending()
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4096))

@@ -1,4 +1,4 @@
-"""Reference values of instances: the best known values, with status and source, from CSV, text and NumPy files."""
+"""Reference values of instances (optima or best known values), with status and source, from CSV, text and NumPy files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class Reference:
 
     value: float
     status: str
-    """proven (no better one exists) or best known."""
+    """proven (no better value exists) or best known."""
     source: str
+    """Where the value was published, or the name of its file."""
 
 
 def read_references(path: Path, status: str = "best known", source: str = "") -> dict[str, Reference]:
@@ -44,7 +45,7 @@ def read_references(path: Path, status: str = "best known", source: str = "") ->
 
 
 def read_array(path: Path, key: str | None) -> np.ndarray[Any, Any]:
-    """Return the array of a .npy file, or the one called `key` (None: the only one) of an .npz file. Raises InputError."""
+    """Return the array of a .npy file, or the array called `key` of an .npz file (None: its only array). Raises InputError."""
     with reading(path):
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -58,6 +59,7 @@ def read_array(path: Path, key: str | None) -> np.ndarray[Any, Any]:
 
 
 def _table(text: Text, status: str, source: str) -> dict[str, Reference]:
+    """Return the references of a CSV file; see `read_references`."""
     rows = csv.DictReader(line for line in text.content.split("\n") if not line.startswith("#"))
     if not {"name", "value"} <= set(rows.fieldnames or ()):
         raise text.error("accepted: the columns name, value, status and source", line=1)
@@ -73,6 +75,7 @@ def _table(text: Text, status: str, source: str) -> dict[str, Reference]:
 
 
 def _lines(text: Text, status: str, source: str) -> dict[str, Reference]:
+    """Return the references of lines `NAME : VALUE`; see `read_references`."""
     found = {}
     for line, content in text.lines():
         if content.startswith("#"):
@@ -85,7 +88,14 @@ def _lines(text: Text, status: str, source: str) -> dict[str, Reference]:
 
 
 def given_references(values: Mapping[str, Any], status: str, source: str, error: Any) -> dict[str, Reference]:
-    """Return the references of a table NAME = VALUE in a suite; `error(name, message)` returns the exception to raise."""
+    """Return instance name -> Reference from a table NAME = VALUE in a suite.
+
+    Args:
+        values: The table.
+        status: The status of all values.
+        source: The source of all values.
+        error: Called with a name and a message, it returns the exception that is raised for a value that is no number.
+    """
     for name, value in values.items():
         if not is_number(value):
             raise error(name, f"{value!r} is not accepted; accepted: a number")

@@ -1,4 +1,4 @@
-"""The runner: executes, judges and stores the missing runs of a suite, however single runs end."""
+"""The runner: executes the missing runs of a suite, evaluates and stores each, also if it fails."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from corl.store import Store
 
 __all__ = ["Listener", "missing", "run_suite", "warm_up"]
 
-_ATTEMPTS = 2  # a run whose worker is lost is repeated once
-_WARM_LIMIT = 0.2  # seconds of a run that only fills the kernel cache
+_ATTEMPTS = 2  # a run that is lost with its machine is repeated once
+_WARM_LIMIT = 0.2  # seconds of a run that only fills the cache of kernels
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,20 @@ class Listener:
     begin: Callable[[int], None] = field(default=lambda count: None)
     """Called with the number of runs to be done."""
     started: Callable[[PlannedRun], None] = field(default=lambda plan: None)
+    """Called when a run starts."""
     ended: Callable[[Record], None] = field(default=lambda record: None)
+    """Called when a run has ended and is stored."""
 
 
 def missing(suite: Suite, store: Store, *, resume: bool) -> list[PlannedRun]:
-    """Return the runs that are not in the store.
+    """Return the runs of a suite that are not in the store.
 
-    Raises UsageError if it has some and `resume` is False, or if it has runs of another suite of that name.
+    Raises:
+        UsageError: The store has runs of this suite and `resume` is False, or runs of another suite with the same name.
     """
     done = store.done_keys(suite.name)
     if done and not resume:
-        hint = "--resume runs only what is missing, --store names another file"
+        hint = "continue with --resume, or name another file with --store"
         raise UsageError(f"{store.path} holds runs of {suite.name} already ({len(done)}); {hint}")
     before = store.suites().get(suite.name)
     if before is not None and done:
@@ -60,10 +63,23 @@ def missing(suite: Suite, store: Store, *, resume: bool) -> list[PlannedRun]:
 def run_suite(
     suite: Suite, todo: Iterable[PlannedRun], store: Store, supervisor: Supervisor, listener: Listener, command: str = ""
 ) -> None:
-    """Execute the runs and store each when it ends. Raises KeyboardInterrupt on Ctrl-C; all ended runs are stored by then."""
+    """Execute the runs and store each when it ends.
+
+    Args:
+        suite: The suite.
+        todo: Its runs that are not yet in the store.
+        store: The store.
+        supervisor: Starts the processes of runs; it is closed at the end.
+        listener: Receives the progress.
+        command: The command line, which is stored with the suite.
+
+    Raises:
+        UsageError: A solver needs more processors than there are; no run has started.
+        KeyboardInterrupt: On Ctrl-C; all runs that have ended are stored.
+    """
     waiting = deque(todo)
     for cores in {plan.lineup.cores for plan in waiting}:
-        supervisor.room(cores)  # raises before the first run if one could never start
+        supervisor.room(cores)  # raises UsageError before the first run if a run could never start
     store.add_suite(suite.name, _merged(suite.definition(), store.suites().get(suite.name)), command)
     listener.begin(len(waiting))
     if not waiting:
@@ -83,17 +99,17 @@ def run_suite(
 def _run_all(
     suite: Suite, waiting: deque[PlannedRun], supervisor: Supervisor, started: Callable[[PlannedRun], None]
 ) -> Iterator[tuple[PlannedRun, Ended]]:
-    """Keep the supervisor busy; yield every run once, when it has ended."""
-    running: dict[int, tuple[PlannedRun, int]] = {}
-    again: deque[tuple[PlannedRun, int]] = deque()
+    """Execute the runs on all free processors; yield each run when it has ended, a lost run only after the last attempt."""
+    running: dict[int, tuple[PlannedRun, int]] = {}  # number -> (run, attempt)
+    lost: deque[tuple[PlannedRun, int]] = deque()  # (run, next attempt)
     number = 0
-    while waiting or again or running:
-        while waiting or again:
-            plan, attempt = again[0] if again else (waiting[0], 1)
+    while waiting or lost or running:
+        while waiting or lost:
+            plan, attempt = lost[0] if lost else (waiting[0], 1)
             if not supervisor.room(plan.lineup.cores):
                 break
-            if again:
-                again.popleft()
+            if lost:
+                lost.popleft()
             else:
                 waiting.popleft()
             supervisor.submit(number, _task(suite, plan), plan.lineup.cores, suite.hard_limit(plan.time_limit))
@@ -103,13 +119,13 @@ def _run_all(
         ended_number, ended = supervisor.next()
         plan, attempt = running.pop(ended_number)
         if ended.fault == "lost" and attempt < _ATTEMPTS:
-            again.append((plan, attempt + 1))
+            lost.append((plan, attempt + 1))
         else:
             yield plan, ended
 
 
 def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
-    """Return the task of the child, pickled: the arguments of `corl.solve`, in which the instance is pickled separately."""
+    """Return the pickled task for the process of a run: the arguments of `corl.solve`, the instance in them pickled itself."""
     arguments = {
         "instance": load(suite, plan.source).pickled,
         "problem": suite.problem.name,
@@ -127,8 +143,8 @@ def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
 def warm_up(suite: Suite, todo: Iterable[PlannedRun], supervisor: Supervisor, listener: Listener) -> None:
     """Fill the cache of kernels by one short run per solver and kind of instance, unless an earlier benchmark has done so.
 
-    Otherwise parallel runs would all compile the same kernels, and a kernel that a solver does not prepare would be compiled
-    while its clock runs. The results of these runs are discarded.
+    Otherwise parallel runs would all compile the same kernels, and kernels that a solver does not compile before its clock
+    starts would be compiled while the clock runs. The results of these runs are discarded.
     """
     short: dict[Path, PlannedRun] = {}
     for plan in {(plan.source.label, plan.lineup.label): plan for plan in todo}.values():
@@ -144,7 +160,7 @@ def warm_up(suite: Suite, todo: Iterable[PlannedRun], supervisor: Supervisor, li
 
 
 def _shortened(suite: Suite, plan: PlannedRun) -> PlannedRun:
-    """Return the plan with the least limit of its kind, and the solver that auto would choose with its own limit."""
+    """Return the plan with a limit of 0.2 s or 1 iteration; auto is replaced by the solver that it chooses at the full limit."""
     instance = load(suite, plan.source).instance
     solver = registry.choose(suite.problem.name, plan.lineup.solver, instance, plan.time_limit, plan.iterations)
     plan = replace(plan, lineup=replace(plan.lineup, solver=solver))
@@ -152,18 +168,21 @@ def _shortened(suite: Suite, plan: PlannedRun) -> PlannedRun:
 
 
 def _stamp(suite: Suite, plan: PlannedRun) -> Path | None:
-    """Return the file that says that a solver's kernels for a kind of instance are cached; None if nothing can be cached."""
+    """Return the path of an empty file; it exists if the kernels of the solver for this kind of instance are in the cache.
+
+    None if the solver's package has no cache.
+    """
     from corl.compilation.cache import package_folder
 
     lineup = plan.lineup
     package = registry.solver(suite.problem.name, lineup.solver).__module__.partition(".")[0]
     folder = package_folder(package)
-    what = repr((suite.problem.name, lineup.solver, sorted(lineup.options.items()), load(suite, plan.source).kind))
-    return None if folder is None else folder / f"warm-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+    content = repr((suite.problem.name, lineup.solver, sorted(lineup.options.items()), load(suite, plan.source).kind))
+    return None if folder is None else folder / f"warm-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
 def _slowdown(suite: Suite, store: Store, listener: Listener) -> float | None:
-    """Return how much two pinned runs slow each other: as measured by an earlier session on this machine, or measured now."""
+    """Return how much two pinned runs slow each other: measured now, unless a stored run on this machine has the value."""
     facts = machine_facts()
     for record in reversed(store.records(suite.name)):
         if record.machine.get("parallel_slowdown") is not None and facts.items() <= record.machine.items():
@@ -177,22 +196,29 @@ def _slowdown(suite: Suite, store: Store, listener: Listener) -> float | None:
 
 # -------------------------------------------------------------------- earlier runs of the suite
 def _check_same(suite: Suite, before: Mapping[str, Any], solvers: set[str], instances: set[str], path: Path) -> None:
-    """Raise UsageError if a label of earlier runs now means something else."""
+    """Raise UsageError if a label of earlier runs now has another meaning.
+
+    Args:
+        suite: The suite now.
+        before: Its definition in the store.
+        solvers, instances: The labels of earlier runs.
+        path: The path of the store, for the message.
+    """
     now = suite.definition()
     if before.get("problem") != now["problem"]:
         raise UsageError(
-            f"{path} holds runs of another suite {suite.name}, of {before.get('problem')}; --store names another file"
+            f"{path} holds runs of another suite {suite.name}, of {before.get('problem')}; name another file with --store"
         )
     for part, labels in (("solvers", solvers), ("instances", instances)):
         for label in sorted(labels & set(now[part]) & set(before.get(part, {}))):
             was, new = before[part][label], now[part][label]
             if any(was.get(key) != new[key] for key in new if key != "group"):
                 fault = f"{part[:-1]} {label!r} was {_settings(was)} and is {_settings(new)} now"
-                raise UsageError(f"{path}: {fault}; give it another label, or --store another file")
+                raise UsageError(f"{path}: {fault}; choose another label, or another file with --store")
 
 
 def _merged(now: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a definition that covers the earlier runs as well."""
+    """Return the definition `now`, extended by what only the definition `before` has, because earlier runs refer to it."""
     for key, value in (before or {}).items():
         if isinstance(value, dict):
             now[key] = value | now.get(key, {})

@@ -1,4 +1,4 @@
-"""The instances of a suite, from files, generators and arrays, each with its reference value."""
+"""The instances of a suite, from files, generators and arrays, each with its reference value if there is one."""
 
 from __future__ import annotations
 
@@ -31,72 +31,76 @@ class SuiteInstance:
     label: str
     """Unique in the suite."""
     group: str
-    """The group of instances with which it is averaged."""
+    """The group of instances over which reports average results."""
     origin: str
-    """The file's name or the generator's call, the same on every machine."""
+    """The name of the file (without its folder), or the generator's call: equal on every machine."""
     load: Callable[[], Any] = field(repr=False)
-    """Reads or generates the Instance; raises InputError."""
+    """Reads or generates the instance; raises InputError."""
     reference: Reference | None = None
 
 
 def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[SuiteInstance], str]:
     """Return the instances that a table `[[instances]]` names, and a notice if its data are not available ("" otherwise).
 
-    Files are relative to `folder`, the suite's own, or to the folder in an environment variable. Raises InputError.
+    Paths are relative to `folder`, where the suite's file is; if the table's key `folder` names an environment variable, they
+    are relative to the folder in this variable, and the table is skipped if the variable is not set. Raises InputError.
     """
     given = [kind for kind in _KINDS if kind in table]
     if len(given) != 1:
         raise table.error("", f"accepted: exactly one of {', '.join(_KINDS)}; given: {', '.join(given) or 'none'}")
     variable = table.text("folder")
-    absent = ""
+    skip_reason = ""
     if variable and not os.environ.get(variable):
-        absent = f"the folder ${variable} is not set"
+        skip_reason = f"the folder ${variable} is not set"
     elif variable:
         folder = Path(os.environ[variable])
         if not folder.is_dir():
             raise table.error("folder", f"${variable} is {str(folder)!r}, which is not a folder")
     find = {"files": _files, "generate": _generated, "arrays": _arrays}[given[0]]
-    found = list(find(table, problem, folder, absent != ""))
+    found = list(find(table, problem, folder, skip_reason != ""))
     group, most = table.text("group"), table.integer("limit", None)
-    absent = absent and f"{group or 'a group of instances'} skipped: {absent}"
+    notice = skip_reason and f"{group or 'a group of instances'} skipped: {skip_reason}"
     excluded = table.texts("exclude")
-    find_reference = _references(table, folder, absent != "")
+    find_reference = _references(table, folder, notice != "")
     keep = _filter(table, problem)
     table.close()
     found = [source for source in found if source.label not in excluded and keep(source)]
-    if not found and not absent:
+    if not found and not notice:
         raise table.error(given[0], "no instance is left")
     return [
         replace(source, group=group or source.group, reference=find_reference(source.label)) for source in found[:most]
-    ], absent
+    ], notice
 
 
-def _files(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
-    """Yield files by name or pattern, in natural order (a9 before a10), labelled by their names without the ending."""
+def _files(table: Table, problem: Problem, folder: Path, skipped: bool) -> Iterator[SuiteInstance]:
+    """Yield the files that names or patterns match, in natural order (a9 before a10); a label is the name without its ending.
+
+    `skipped`: only take the keys from the table, because the folder is not available.
+    """
     patterns = table.texts("files")
-    for pattern in [] if absent else patterns:
+    for pattern in [] if skipped else patterns:
         if Path(pattern).is_absolute() or not pattern:
             raise table.error("files", f"{pattern!r} is not accepted; accepted: a pattern relative to {folder}")
         try:
             paths = sorted((path for path in folder.glob(pattern) if path.is_file()), key=lambda path: _natural(path.name))
-        except (OSError, ValueError) as error:  # a name that is too long, a "**" within one
+        except (OSError, ValueError) as error:  # for example a name that is too long, or "**" within a name
             reason = getattr(error, "strerror", None) or error
-            raise table.error("files", f"{shortened(pattern, 80)!r} is no pattern: {reason}") from error
+            raise table.error("files", f"{shortened(pattern, 80)!r} is not a pattern: {reason}") from error
         if not paths:
             raise table.error("files", f"no file matches {pattern!r} in {folder}")
         for path in paths:
             yield SuiteInstance(plain_name(path).stem, "files", path.name, _reader(problem, path))
 
 
-def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
-    """Yield calls of a generator: every combination of the parameters' values (a list means each), with every seed."""
+def _generated(table: Table, problem: Problem, folder: Path, skipped: bool) -> Iterator[SuiteInstance]:
+    """Yield the calls of a generator: all combinations of the parameters' values and seeds; a list gives several values."""
     kind, seeds = table.text("generate"), table.seeds("seeds", [0])
     if kind not in problem.generators:
         names = ", ".join(problem.generators) or "none"
         raise table.error("generate", f"{problem.name} has no generator {kind!r}; accepted: {names}")
     parameters = table.table("parameters").rest()
     choices = [value if isinstance(value, list) else [value] for value in parameters.values()]
-    for values in [] if absent else itertools.product(*choices):
+    for values in [] if skipped else itertools.product(*choices):
         for seed in seeds:
             call = dict(zip(parameters, values))
             label = "-".join(str(part) for part in (kind, *values, seed))
@@ -104,15 +108,15 @@ def _generated(table: Table, problem: Problem, folder: Path, absent: bool) -> It
             yield SuiteInstance(label, label.rpartition("-")[0], origin, _generator(table, problem, kind, call | {"seed": seed}))
 
 
-def _arrays(table: Table, problem: Problem, folder: Path, absent: bool) -> Iterator[SuiteInstance]:
-    """Yield the rows of an array in an .npz or .npy file, as `Problem.adapt` takes them; labelled FILE-0, FILE-1, ..."""
+def _arrays(table: Table, problem: Problem, folder: Path, skipped: bool) -> Iterator[SuiteInstance]:
+    """Yield one instance per row of an array in an .npz or .npy file, made by `Problem.adapt`; labels are FILE-0, FILE-1, ..."""
     name, key = table.text("arrays"), table.text("key")
-    if absent:
+    if skipped:
         return
     path = folder / name
     rows = read_array(path, key or None)
     if rows.ndim < 2:
-        raise table.error("key", f"an array {rows.shape} is not accepted; accepted: one instance a row")
+        raise table.error("key", f"an array of shape {rows.shape} is not accepted; accepted: one instance per row")
     for k, row in enumerate(rows):
         yield SuiteInstance(f"{path.stem}-{k}", path.stem, f"{path.name}[{k}]", _adapter(table, problem, row))
 
@@ -145,8 +149,11 @@ def _adapter(table: Table, problem: Problem, row: Any) -> Callable[[], Any]:
     return load
 
 
-def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Reference | None]:
-    """Return the function label -> Reference of the table `reference`: file (and key, for an array), values, status, source."""
+def _references(table: Table, folder: Path, skipped: bool) -> Callable[[str], Reference | None]:
+    """Return the function label -> Reference or None that the table `reference` describes.
+
+    Its keys are file (and key, for an array in an .npz file), values, status and source. A skipped file is not read.
+    """
     reference = table.table("reference")
     name, key = reference.text("file"), reference.text("key")
     status = reference.text("status", "best known")
@@ -154,21 +161,24 @@ def _references(table: Table, folder: Path, absent: bool) -> Callable[[str], Ref
         raise reference.error("status", f"{status!r} is not accepted; accepted: {', '.join(STATUSES)}")
     source = reference.text("source", name)
     values = reference.table("values")
-    known = given_references(values.rest(), status, source, values.error)
+    references = given_references(values.rest(), status, source, values.error)
     reference.close()
-    if name.endswith((".npy", ".npz")) and not absent:
+    if name.endswith((".npy", ".npz")) and not skipped:
         numbers = read_array(folder / name, key or None)
         if numbers.ndim != 1:
-            raise reference.error("key", f"an array {numbers.shape} is not accepted; accepted: a number a row")
+            raise reference.error("key", f"an array of shape {numbers.shape} is not accepted; accepted: one number per row")
         stem = Path(name).stem
-        known = {f"{stem}-{k}": Reference(float(number), status, source) for k, number in enumerate(numbers)} | known
-    elif name and not absent:
-        known = read_references(folder / name, status, source) | known
-    return known.get
+        references = {f"{stem}-{k}": Reference(float(number), status, source) for k, number in enumerate(numbers)} | references
+    elif name and not skipped:
+        references = read_references(folder / name, status, source) | references
+    return references.get
 
 
 def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:
-    """Return the filter `where = { fact = [low, high] }` (or a value, or accepted texts) on the facts of `corl info`."""
+    """Return a function that returns whether an instance satisfies the conditions in the table `where`.
+
+    A condition restricts a fact that `corl info` prints: fact = [low, high], one value, or a list of texts.
+    """
     where = table.table("where")
     wanted = where.rest()
     for fact, value in wanted.items():
@@ -183,7 +193,7 @@ def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:
         facts = problem.describe(source.load())
         for fact, value in wanted.items():
             if fact not in facts:
-                raise where.error(fact, f"no fact of {source.label}; accepted: {', '.join(facts)}")
+                raise where.error(fact, f"not a fact of {source.label}; accepted: {', '.join(facts)}")
             if isinstance(value, list) and is_number(value[0]):
                 if not value[0] <= facts[fact] <= value[1]:
                     return False
@@ -195,4 +205,5 @@ def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
+    """Return the key for natural order: digits compare as a number, so that a9 precedes a10."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

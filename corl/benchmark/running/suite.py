@@ -2,19 +2,19 @@
 
 problem = "tsp"
 time_limits = [1, 10]                   # or iterations = [1000]
-seeds = 3                               # their number, or a list
+seeds = 3                               # their number (0, 1, 2), or a list
 
 [[instances]]
-files = ["uniform-*.tsp"]               # relative to the suite, or to the folder in an environment variable:
-folder = "CORL_DATA"                    # then, if it is not set, the table is skipped
-exclude = ["uniform-7"]
-where = { dimension = [100, 2000] }     # facts of `corl info`
-limit = 10                              # only the first ones
-reference = { file = "reference.csv" }  # or lines NAME : VALUE, or an .npz's key; or values = { NAME = VALUE }
+files = ["uniform-*.tsp"]               # relative to the suite's folder, unless `folder` is given
+folder = "CORL_DATA"                    # an environment variable with a folder; if it is not set, this table is skipped
+exclude = ["uniform-7"]                 # labels: names of files without their ending
+where = { dimension = [100, 2000] }     # ranges, or values, of the facts that `corl info` prints
+limit = 10                              # only the first 10 instances
+reference = { file = "reference.csv" }  # or a text file of lines NAME : VALUE, or an array (.npz); or values = { NAME = VALUE }
 
 [[instances]]
 generate = "uniform"
-parameters = { size = [100, 1000] }     # a list means each
+parameters = { size = [100, 1000] }     # one instance for each value in a list
 seeds = [1, 2]
 
 [[instances]]
@@ -23,9 +23,9 @@ key = "coords"
 
 [[solvers]]
 solver = "eax"
-label = "eax, 30"                       # default: the name
+label = "eax-30"                        # default: the solver's name
 options = { population = 30 }
-cores = 1                               # default
+cores = 1                               # processors per run, by default 1
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from corl.fields import Array, Flag, Integer, Number, Worded
 
 __all__ = ["Lineup", "Suite", "read_suite"]
 
-_SETUP_ALLOWANCE = 120.0  # seconds for imports, compilation and the end of a run, before it is killed
-_PATIENCE = 3600.0  # seconds that a run limited by iterations may take
+_SETUP_ALLOWANCE = 120.0  # seconds for imports, compilation and the end of a run
+_ITERATION_RUN_LIMIT = 3600.0  # seconds that a run with a limit of iterations may take
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Lineup:
     solver: str
     options: Mapping[str, Any]
     cores: int = 1
-    """Processors that a run is pinned to; `workers` of `corl.solve`."""
+    """The number of processors that a run is pinned to, and the argument `workers` of `corl.solve`."""
     limit_free: bool = False
-    """Whether one run to the longest time limit determines the results of shorter ones (Solver.limit_free)."""
+    """Whether the trace of one run with the longest time limit has the results of all shorter limits (Solver.limit_free)."""
 
 
 @dataclass(frozen=True)
@@ -78,30 +78,40 @@ class Suite:
     time_limits: tuple[float, ...]
     """Ascending; empty if `iterations` is given."""
     iterations: tuple[int, ...]
+    """Ascending; empty if `time_limits` is given."""
     seeds: tuple[int, ...]
     setup_allowance: float = _SETUP_ALLOWANCE
-    patience: float = _PATIENCE
+    """Seconds for imports, compilation and the end of a run, which `hard_limit` adds."""
+    patience: float = _ITERATION_RUN_LIMIT
+    """Seconds that a run with a limit of iterations may take, besides `setup_allowance`."""
     keep_solutions: bool = True
+    """Whether the store gets the solutions."""
     notices: tuple[str, ...] = ()
     """Notices about skipped parts, with the reasons."""
 
     @property
     def store(self) -> str:
-        """The name of its store: of a shipped suite "tsp-smoke.db", of a user's own mine.toml "mine.db"."""
+        """The default file name of the suite's store: "tsp-smoke.db" for a shipped suite, "mine.db" for a user's mine.toml."""
         shipped = self.file.resolve().is_relative_to(_shipped_folder().resolve())
         return f"{self.name if shipped else self.file.stem}.db"
 
-    def chosen(self, solvers: list[str] | None, time_limits: list[float] | None, seeds: int | None) -> Suite:
-        """Return the suite with other solvers (labels, or registered names that it has not), time limits and number of seeds."""
+    def with_changes(self, solvers: list[str] | None, time_limits: list[float] | None, seeds: int | None) -> Suite:
+        """Return the suite with other solvers, time limits or seeds; None leaves a part unchanged.
+
+        Args:
+            solvers: Labels of the suite, or names of registered solvers, which are added with their default options.
+            time_limits: Seconds; they replace the limits of iterations as well.
+            seeds: The number of seeds: the first of the suite's, then the smallest that the suite does not have.
+        """
         changed = self
         if solvers:
-            known = {lineup.label: lineup for lineup in self.lineups}
-            lineups = tuple(known.get(name) or _registered(self.problem, name, list(known)) for name in dict.fromkeys(solvers))
+            own = {lineup.label: lineup for lineup in self.lineups}
+            lineups = tuple(own.get(name) or _registered(self.problem, name, list(own)) for name in dict.fromkeys(solvers))
             changed = replace(changed, lineups=lineups)
         if time_limits:
             changed = replace(changed, time_limits=tuple(sorted(set(time_limits))), iterations=())
         if seeds is not None:
-            changed = replace(changed, seeds=(*self.seeds[:seeds], *_further(self.seeds, seeds - len(self.seeds))))
+            changed = replace(changed, seeds=(*self.seeds[:seeds], *_unused_seeds(self.seeds, seeds - len(self.seeds))))
         return changed
 
     def hard_limit(self, time_limit: float | None) -> float:
@@ -109,7 +119,7 @@ class Suite:
         return self.setup_allowance + (self.patience if time_limit is None else 2 * time_limit)
 
     def definition(self) -> dict[str, Any]:
-        """Return the definition for the store: it is compared when a benchmark is resumed, and shown in the report."""
+        """Return the JSON values that the store keeps: a resumed benchmark compares them, and the report uses them."""
         return {
             "problem": self.problem.name,
             "title": self.title,
@@ -130,7 +140,7 @@ def _shipped_folder() -> Path:
 
 
 def read_suite(name: str | os.PathLike[str]) -> Suite:
-    """Return the suite in a TOML file, or a shipped one by name ("tsp/smoke"). Raises InputError, naming file and field."""
+    """Return the suite in a TOML file, or a shipped suite by its name, such as "tsp/smoke". Raises InputError."""
     path, shipped = Path(name), _shipped_folder()
     if str(name) and not path.exists() and not path.suffix:
         path = shipped / f"{name}.toml"
@@ -151,7 +161,7 @@ def read_suite(name: str | os.PathLike[str]) -> Suite:
         iterations=_iterations(table),
         seeds=tuple(table.seeds("seeds", [0])),
         setup_allowance=table.number("setup_allowance", _SETUP_ALLOWANCE),
-        patience=table.number("patience", _PATIENCE),
+        patience=table.number("patience", _ITERATION_RUN_LIMIT),
         keep_solutions=table.take("keep_solutions", Flag(), True),
         notices=tuple(notices),
     )
@@ -190,7 +200,7 @@ def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -
 
 
 def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]:
-    """Return the solvers, without those whose optional package is not installed, and add notices of these."""
+    """Return the solvers whose optional packages are installed; append a notice for each other solver to `notices`."""
     lineups: dict[str, Lineup] = {}
     for part in table.tables("solvers"):
         name, given, cores = part.text("solver"), part.table("options").rest(), part.integer("cores", 1)
@@ -204,19 +214,19 @@ def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]
             lineups[label] = _lineup(problem, label, name, given, cores or 1)
         except UsageError as error:
             raise part.error("options" if given else "solver", str(error)) from error
-    absent = {label: package for label, lineup in lineups.items() if (package := _absent(problem, lineup.solver))}
-    notices += [f"{label} skipped: the package {package} is not installed" for label, package in absent.items()]
-    return [lineup for label, lineup in lineups.items() if label not in absent]
+    skipped = {label: package for label, lineup in lineups.items() if (package := _missing_package(problem, lineup.solver))}
+    notices += [f"{label} skipped: the package {package} is not installed" for label, package in skipped.items()]
+    return [lineup for label, lineup in lineups.items() if label not in skipped]
 
 
-def _absent(problem: Problem, name: str) -> str:
+def _missing_package(problem: Problem, name: str) -> str:
     """Return the first optional package that a solver needs and that is not installed, "" if there is none."""
     needed = () if name == "auto" else getattr(registry.solver(problem.name, name), "requires", ())
     return next((package for package in needed if find_spec(package) is None), "")
 
 
 def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], cores: int = 1) -> Lineup:
-    if name == "auto":  # it may choose another solver for each instance and limit, so options cannot be checked
+    if name == "auto":  # auto chooses a solver for each instance and limit, so options could not be checked here
         if given:
             raise UsageError("auto has no options of its own; name a solver")
         return Lineup(label, name, given, cores)
@@ -226,10 +236,11 @@ def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], c
 
 
 def _registered(problem: Problem, name: str, labels: list[str]) -> Lineup:
+    """Return a registered solver with its default options. Raises UsageError; `labels`: those of the suite, for the message."""
     registered = ["auto", *registry.solvers(problem.name)]
     if name not in registered:
         raise UsageError(unknown("--solvers: the suite has no", name, dict.fromkeys([*labels, *registered])))
-    if package := _absent(problem, name):
+    if package := _missing_package(problem, name):
         raise UsageError(f"--solvers: {name} needs the package {package}, which is not installed")
     return _lineup(problem, name, name, {})
 
@@ -244,13 +255,13 @@ def _iterations(table: Table) -> tuple[int, ...]:
     return tuple(sorted(set(values)))
 
 
-def _further(seeds: tuple[int, ...], count: int) -> list[int]:
+def _unused_seeds(seeds: tuple[int, ...], count: int) -> list[int]:
     """Return `count` seeds that are not among `seeds`."""
     return [seed for seed in range(len(seeds) + max(0, count)) if seed not in seeds][: max(0, count)]
 
 
 def _shipped(folder: Path, name: str) -> str:
-    """Return the suites of the problem that `name` begins with; if it has none, the problems that have some."""
+    """Return a text that lists the shipped suites of the problem in `name`, or the problems with suites if it has none."""
     problem = name.partition("/")[0]
     files = sorted(folder.glob("*/*.toml"))
     own = [f"{problem}/{file.stem}" for file in files if file.parent.name == problem]

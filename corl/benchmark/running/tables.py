@@ -1,4 +1,4 @@
-"""Table: a TOML table whose errors name the file and the path of the key; keys that are not read are an error."""
+"""Table: a TOML table. Its errors name the file and the path of the key; a key that the program does not read is an error."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from corl.files.opening import reading
 
 __all__ = ["Table", "read_toml"]
 
-_MOST = 10_000  # seeds that one number may stand for
+_MOST_SEEDS = 10_000  # if seeds are given by their number
 _TEXT = Worded(String("."), "a text")
 _TEXTS = Worded(Either(String(), Array(String(), 1)), "a text or a list of texts")
 _SEEDS = Worded(
-    Either(Integer(1, _MOST), Array(Integer(0, math.inf), 1)), f"their number, up to {_MOST}, or a list of integers from 0 up"
+    Either(Integer(1, _MOST_SEEDS), Array(Integer(0, math.inf), 1)),
+    f"their number, up to {_MOST_SEEDS}, or a list of integers from 0 up",
 )
 _TABLE = Worded(fields.Table(fields.Anything()), "a table")
 _LINE = re.compile(r" \(at line (\d+), column \d+\)")
 
 
 def read_toml(path: Path) -> Table:
-    """Return the table of a whole file. Raises InputError, with the line if it is no TOML."""
+    """Return the table of a whole file. Raises InputError, with the line number if the file is not TOML."""
     with reading(path):
         content = path.read_bytes()
     try:
@@ -34,18 +35,19 @@ def read_toml(path: Path) -> Table:
     except UnicodeDecodeError as error:
         line_number = content.count(b"\n", 0, error.start) + 1
         raise InputError("not UTF-8; accepted: UTF-8 text", file=str(path), line=line_number) from error
-    except ValueError as error:  # tomllib's own, or Python's of an integer of more than 4,300 digits
+    except ValueError as error:  # of tomllib, or of Python for an integer of more than 4,300 digits
         line = _LINE.search(str(error))
         message = f"not TOML: {_LINE.sub('', str(error))}"
         raise InputError(message, file=str(path), line=int(line[1]) if line else None) from error
 
 
 class Table:
-    """A table from which every key is taken once; then `close` it."""
+    """A table whose keys are taken one by one; finally, `close` raises InputError if any is left."""
 
     def __init__(self, values: dict[str, Any], file: str, path: str = "") -> None:
+        """Create a table; `path`: the keys that lead to it from the file's top, such as "solvers[2].options"."""
         self._values, self.file, self._path = dict(values), file, path
-        self._known: list[str] = []
+        self._accepted: list[str] = []
 
     def error(self, key: str, message: str) -> InputError:
         """Return the InputError for a fault in the value of `key` ("" for the table itself)."""
@@ -55,8 +57,8 @@ class Table:
         return key in self._values
 
     def take(self, key: str, kind: Kind, default: Any = None) -> Any:
-        """Return the value of a key, or `default`. Raises InputError unless it is of that kind, naming what is accepted."""
-        self._known.append(key)
+        """Return the value of a key, or `default` if the key is missing. Raises InputError if the value is not of this kind."""
+        self._accepted.append(key)
         if key not in self._values:
             return default
         value = self._values.pop(key)
@@ -65,35 +67,35 @@ class Table:
         return value
 
     def text(self, key: str, default: str = "") -> str:
-        """Return a text that is not empty."""
+        """Return a text; it must not be empty if the key is given."""
         return str(self.take(key, _TEXT, default))
 
     def number(self, key: str, default: float) -> float:
-        """Return a number above 0."""
+        """Return a number, which must be above 0."""
         return float(self.take(key, Number(above=0), default))
 
     def integer(self, key: str, default: int | None) -> int | None:
-        """Return an integer from 1."""
+        """Return an integer, which must be at least 1."""
         value: int | None = self.take(key, Integer(1), default)
         return value
 
     def texts(self, key: str) -> list[str]:
-        """Return a text or a list of them, as a list."""
+        """Return a list of texts; the value may also be one text."""
         value = self.take(key, _TEXTS, [])
         return [value] if isinstance(value, str) else value
 
     def seeds(self, key: str, default: list[int]) -> list[int]:
-        """Return seeds: their number (then 0, 1, 2 ...) or a list without repetition."""
+        """Return seeds without repetition; the value is a list, or the number of seeds: 3 means 0, 1 and 2."""
         value = self.take(key, _SEEDS, default)
         return list(range(value)) if isinstance(value, int) else list(dict.fromkeys(value))
 
     def table(self, key: str) -> Table:
-        """Return a table, empty if the key is missing."""
+        """Return a nested table, empty if the key is missing."""
         value = self.take(key, _TABLE, {})
         return Table(value, self.file, ".".join(part for part in (self._path, key) if part))
 
     def tables(self, key: str) -> list[Table]:
-        """Return the tables of `[[key]]`, at least one."""
+        """Return the tables of `[[key]]`. Raises InputError if there is none."""
         kind = Worded(Array(_TABLE), f"at least one [[{key}]]")
         values = self.take(key, kind, [])
         if not values:
@@ -101,14 +103,14 @@ class Table:
         return [Table(value, self.file, f"{key}[{k}]") for k, value in enumerate(values, 1)]
 
     def rest(self) -> dict[str, Any]:
-        """Return all keys that were not taken, with their values."""
+        """Take all keys that are left; return them with their values."""
         values, self._values = self._values, {}
         return values
 
     def close(self) -> None:
-        """Raise InputError for keys that were not taken, as they may be mistyped."""
+        """Raise InputError if a key was not taken, because it may be mistyped."""
         for key in self._values:
-            raise self.error(key, f"not a known key; accepted: {', '.join(self._known)}")
+            raise self.error(key, f"not a known key; accepted: {', '.join(self._accepted)}")
 
 
 def _short(value: Any) -> str:

@@ -20,21 +20,24 @@ from corl.problems.jobshop.instance import JobShopInstance
 __all__ = ["read_instance", "read_text", "recognises", "write_instance"]
 
 _JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"jobshop"', re.DOTALL)
-_HEAD = 4096
+_HEAD_LENGTH = 4096  # characters; a head of this length may end within a line
 
 
 def read_instance(path: str | Path) -> JobShopInstance:
     """Return the instance in a file.
 
-    The content decides on the format; the name of a flexible text file ends in .fjs unless its header has three numbers. Raises
-    InputError with file, line, field and what is accepted, or OSError.
+    The content decides the format, with one exception: a flexible text file is recognised by a name in .fjs or by three numbers
+    in its header. Raises OSError, or InputError with file, line, field and what is accepted.
     """
     name = plain_name(path)
     return read_text(Text.read(path), name.stem, name.suffix.lower() == ".fjs")
 
 
 def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInstance:
-    """Return the instance in a text; it is called `name` if the format has no name. Raises InputError."""
+    """Return the instance in a text. `name` is its name if the text states none. Raises InputError.
+
+    flexible: whether a text of plain numbers with two numbers in its header is read as .fjs, not as the standard format.
+    """
     if text.content.lstrip()[:1] in ("{", "["):
         return read_json(text, name)
     lines, comment = read_lines(text)
@@ -55,9 +58,9 @@ def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInst
 def recognises(head: str) -> bool:
     """Return whether a file that begins with `head` looks like one of these formats.
 
-    A file of plain numbers does so if its header has two or three numbers, and at least half of the complete lines after it are
-    rows of the standard or the flexible format, one of them with at least two operations. The other half may be malformed, so
-    that `read` can report their faults.
+    A file of plain numbers is recognised if its header has two or three numbers, at least half of the complete lines after the
+    header are rows of the standard or the flexible format, and one row has at least two operations. The other half may be
+    malformed, so that `read_instance` can report their faults.
     """
     if _JSON.match(head) is not None or has_title(head):
         return True
@@ -68,7 +71,7 @@ def recognises(head: str) -> bool:
         if has_sections(head):
             return True
         rows = lines[1:]
-        if len(head) >= _HEAD:  # the last line may be cut: it counts only if it is the only one, up to the cut
+        if len(head) >= _HEAD_LENGTH:  # the last line may be incomplete: it is used only if there is no other, without its end
             *rows, (number, tokens) = rows
             rows = rows or [(number, tokens[: (len(tokens) - 1) // 2 * 2])]
         counts = [most_operations(text, line, machines) for line in rows]
@@ -78,10 +81,10 @@ def recognises(head: str) -> bool:
 
 
 def write_instance(instance: JobShopInstance, path: str | Path) -> None:
-    """Write a file from which `read_instance` returns an equal instance (named by the file name, unless it is JSON).
+    """Write a file from which `read_instance` returns an equal instance (in text formats, with the file's name as its name).
 
-    The suffix .fjs means the flexible format, .json JSON; any other the standard text if it can hold the instance, otherwise
-    JSON. Raises UsageError for an .fjs name if that format cannot hold the instance.
+    The suffix .fjs means the flexible format, and .json means JSON. For another suffix it is the standard text if that can hold
+    the instance, otherwise JSON. Raises UsageError for the suffix .fjs if that format cannot hold the instance.
     """
     path = Path(path)
     suffix = plain_name(path).suffix.lower()

@@ -1,10 +1,10 @@
-"""Instances in JSON: all data of an instance, or the call of a generator that makes it.
+"""Instances in JSON: all data of an instance, or the generator and the parameters that make it. Examples:
 
 {"problem": "jobshop", "name": "small", "machines": 2, "objective": "weighted_tardiness", "jobs": [
   {"operations": [[0, 3], [[0, 4], [1, 2]]], "release": 0, "due": 9, "weight": 2},
   [[1, 5]]]}
-An operation is [machine, duration], or a list of these if it has a choice; a job without dates may be the list of its operations
-alone. Machines are numbered from `first_machine` (0 unless given). Side constraints: json_rules.py.
+An operation is [machine, duration], or a list of these pairs if it has a choice of machines. A job that has only operations may
+be given as their list. Machines are numbered from `first_machine` (0 unless given). For side constraints see json_rules.py.
 
 {"problem": "jobshop", "name": "ta01", "generator": "taillard", "parameters": {"jobs": 15, ...}}
 """
@@ -50,12 +50,12 @@ _DEFAULTS = {"release": 0, "due": None, "weight": 1}
 
 
 def read_json(text: Text, name: str = "") -> JobShopInstance:
-    """Return the instance in a JSON text; it is called `name` if it has no name. Raises InputError with line and field."""
+    """Return the instance in a JSON text; `name` is its name if the text has none. Raises InputError with line and field."""
     return read_object(text, lambda field: from_json_value(field, name))
 
 
 def from_json_value(field: Field, name: str = "") -> JobShopInstance:
-    """Return the instance of a JSON object. Raises InputError with the field."""
+    """Return the instance in a JSON object; `name` is its name if the object has none. Raises InputError with the field."""
     if "generator" in field.value:
         made: JobShopInstance = generated(field, GENERATORS, "jobshop", name)
         return made
@@ -84,7 +84,7 @@ def from_json_value(field: Field, name: str = "") -> JobShopInstance:
 
 
 def _names(fields: list[Field]) -> list[str]:
-    """Return the texts of `fields`, which must be distinct. Raises InputError."""
+    """Return the texts of `fields`. Raises InputError if two are equal."""
     found: dict[str, None] = {}
     for field in fields:
         if field.text() in found:
@@ -94,7 +94,7 @@ def _names(fields: list[Field]) -> list[str]:
 
 
 def _job(field: Field) -> Record:
-    """Return the record of a job: an object with operations and dates, or a list of operations alone."""
+    """Return a job as a record, whether it is given as an object or as the list of its operations."""
     if isinstance(field.value, list):
         return Record({"operations": field.value}, field.place, _JOB.keys)
     return field.record()
@@ -107,10 +107,13 @@ def _due(job: Record) -> int:
 
 
 def _choices(field: Field, machines: int, base: int) -> list[tuple[int, int]]:
-    """Return (machine from 0, duration) for every machine that can process an operation. Raises InputError."""
-    several = isinstance(field.value, list) and field.value and isinstance(field.value[0], list)
+    """Return (machine, duration) for every machine that can process an operation. Raises InputError.
+
+    base: the number of the first machine in the file; it is 0 in the result.
+    """
+    is_list_of_pairs = isinstance(field.value, list) and field.value and isinstance(field.value[0], list)
     found = []
-    for pair in field.entries() if several else [field]:
+    for pair in field.entries() if is_list_of_pairs else [field]:
         if not isinstance(pair.value, list) or len(pair.value) != 2:
             raise pair.error("accepted: [machine, duration], integers, or a list of these")
         machine, duration = pair.entries()
@@ -143,15 +146,15 @@ def write_json(instance: JobShopInstance, path: Path) -> None:
 
 
 def _jobs(instance: JobShopInstance) -> list[dict[str, Any]]:
-    """Return the JSON of each job, without values that are defaults."""
+    """Return the JSON object of each job, without values that are equal to the defaults."""
     base = instance.first_machine
     jobs: list[dict[str, Any]] = []
     for j, row in enumerate(instance.rows()):
         choices = [[[machine + base, duration] for machine, duration in operation] for operation in row]
         operations = [pairs[0] if len(pairs) == 1 else pairs for pairs in choices]
-        facts = {"release": int(instance.release[j]), "weight": int(instance.weight[j])}
-        facts |= {} if instance.due is None else {"due": int(instance.due[j])}
-        given = {key: value for key, value in facts.items() if value != _DEFAULTS[key]}
-        named = {"name": instance.job_names[j]} if instance.job_names else {}
-        jobs.append({**named, "operations": operations, **given})
+        dates = {"release": int(instance.release[j]), "weight": int(instance.weight[j])}
+        dates |= {} if instance.due is None else {"due": int(instance.due[j])}
+        not_default = {key: value for key, value in dates.items() if value != _DEFAULTS[key]}
+        name = {"name": instance.job_names[j]} if instance.job_names else {}
+        jobs.append({**name, "operations": operations, **not_default})
     return jobs

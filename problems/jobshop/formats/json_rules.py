@@ -21,39 +21,39 @@ REFUSED_OF_JOBS = {
     "resumable": REFUSED["resumable"], "preemption": REFUSED["preemption"], "deadline": "deadlines",
     "resources": REFUSED["resources"], "predecessors": "jobs that wait for other jobs",
 }  # fmt: skip
-_LONGEST = 10**9
-_HEAVIEST = 10**6
-_SPAN, _TIME = Integer(0, _LONGEST), Integer(0, HORIZON)
+_MAX_LENGTH = 10**9
+_MAX_WEIGHT = 10**6
+_SPAN, _TIME = Integer(0, _MAX_LENGTH), Integer(0, HORIZON)
 _SETUPS = Object({"between": Array(Array(_SPAN, 1), 1)}, {"first": Array(_SPAN, 1)})
 FACTS: dict[str, Kind] = {
     "now": _TIME,
     "unavailable": Array(Array(Row(_SPAN, Either(_SPAN, Null())))),
     "setups": Array(Either(_SETUPS, Null())),
 }
-"""Optional fields of an instance."""
+"""The optional fields of an instance that hold side constraints."""
 JOB: dict[str, Kind] = {
     "earliest": Array(_TIME, 1),
     "no_wait": Either(Flag(), Array(Flag(), 1)),
     "family": Either(_TIME, Array(_TIME, 1)),
-    "early": Integer(0, 2 * _LONGEST),
-    "earliness": Integer(0, _HEAVIEST),
+    "early": Integer(0, 2 * _MAX_LENGTH),
+    "earliness": Integer(0, _MAX_WEIGHT),
     "fixed": Array(Either(Array(Integer(0), 2, 2), Null()), 1),
 }
-"""Optional fields of a job."""
+"""The optional fields of a job that hold side constraints."""
 
 
 # -------------------------------------------------------------------- the reader
 def rules_of(
     given: Record, jobs: list[Record], rows: list[list[list[tuple[int, int]]]], machines: int, base: int
 ) -> SideConstraints | None:
-    """Return the side constraints in the JSON of an instance; None if it has none. Raises InputError.
+    """Return the side constraints in the JSON of an instance, or None if there are none. Raises InputError.
 
     Args:
         given: The record of the instance.
-        jobs: The records of its jobs.
-        rows: The operations of its jobs, each a list of (machine, duration).
+        jobs: The record of each job.
+        rows: For each job its operations, each a list of (machine, duration).
         machines: The number of machines.
-        base: The number of machine 0 in the file.
+        base: The number of the first machine in the file, 0 or 1.
     """
     rules: dict[str, Any] = {"now": given["now"].integer()} if "now" in given else {}
     lengths = [len(row) for row in rows]
@@ -67,9 +67,9 @@ def rules_of(
         return any(key in job for job in jobs)
 
     if has("family"):
-        most = rules["setups"].shape[1] - 1 if "setups" in rules else HORIZON
-        whole = [each for job, n, j in zip(jobs, lengths, range(len(jobs))) for each in _family(job, n, j, most)]
-        rules["family"] = np.array(whole, np.int64)
+        last = rules["setups"].shape[1] - 1 if "setups" in rules else HORIZON
+        families = [each for job, n, j in zip(jobs, lengths, range(len(jobs))) for each in _family(job, n, j, last)]
+        rules["family"] = np.array(families, np.int64)
     if has("earliest"):
         starts = [job.get("earliest", [0] * n).integers(n) for job, n in zip(jobs, lengths)]
         rules["earliest"] = np.concatenate(starts)
@@ -86,20 +86,23 @@ def rules_of(
 
 
 def _spell(field: Field) -> tuple[int, int]:
-    """Return the begin and the end of a break; an end of null means FOREVER."""
+    """Return (begin, end) of a break, given as [begin, end]; an end of null means FOREVER."""
     begin, end = field.entries()
     return begin.integer(), FOREVER if end.value is None else end.integer()
 
 
 def _setups(fields: list[Field]) -> dict[str, Any]:
-    """Return the matrices of all machines; null without set-ups."""
+    """Return the arrays `setups` and, if given, `first_setups` of SideConstraints; a field is null for a machine without set-ups.
+
+    Raises InputError.
+    """
     records = [None if each.value is None else each.record() for each in fields]
     given = [record for record in records if record is not None]
     if not given:
         raise fields[0].error('accepted: null for a machine without set-ups, for one at least {"between": [[...]]}')
     families = len(given[0]["between"].entries())
-    none = np.zeros((families, families), np.int64)
-    between = [none if each is None else each["between"].integers(families, families) for each in records]
+    no_setups = np.zeros((families, families), np.int64)
+    between = [no_setups if each is None else each["between"].integers(families, families) for each in records]
     rules = {"setups": np.array(between)}
     if any("first" in each for each in given):
         first = [{} if each is None else each.values for each in records]
@@ -108,17 +111,20 @@ def _setups(fields: list[Field]) -> dict[str, Any]:
     return rules
 
 
-def _family(job: Record, length: int, default: int, most: int) -> list[int]:
-    """Return the families of a job's operations, given as one number for all or as a list."""
+def _family(job: Record, length: int, default: int, last: int) -> list[int]:
+    """Return the families 0..last of a job's operations, given as one number for all operations or as a list."""
     field = job.get("family", default)
     if isinstance(field.value, list):
-        families: list[int] = field.integers(length, low=0, high=most).tolist()
+        families: list[int] = field.integers(length, low=0, high=last).tolist()
         return families
-    return [field.integer(0, most)] * length
+    return [field.integer(0, last)] * length
 
 
 def _no_wait(job: Record, length: int) -> list[bool]:
-    """Return for each operation of a job whether it follows without waiting, given as one flag for all or as a list."""
+    """Return for each operation of a job whether it starts as soon as its predecessor ends.
+
+    The field is one flag for all operations, or a list.
+    """
     field = job.get("no_wait", False)
     if isinstance(field.value, list):
         flags = [each.flag() for each in field.entries(length)]
@@ -129,7 +135,7 @@ def _no_wait(job: Record, length: int) -> list[bool]:
 
 
 def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: int) -> list[tuple[int, int]]:
-    """Return (machine, start) for each operation of a job; (-1, -1) if it is free."""
+    """Return (machine, start) for each operation of a job, (-1, -1) if the operation is not fixed."""
     found = []
     for field, choices in zip(job.get("fixed", [None] * len(row)).entries(len(row)), row):
         if field.value is None:
@@ -144,7 +150,7 @@ def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: i
 
 # -------------------------------------------------------------------- the writer
 def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict[str, Any]]) -> None:
-    """Add the side constraints to the JSON of the instance, `head`, and to that of each of the `jobs`, in place."""
+    """Add the side constraints to the JSON object of the instance, `head`, and to the objects of its jobs, in place."""
     rules = instance.rules
     if rules is None:
         return
@@ -173,7 +179,10 @@ def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict
 
 
 def _setups_json(rules: SideConstraints, machine: int) -> dict[str, Any] | None:
-    """Return the JSON of a machine's set-ups; null without set-ups, except for machine 0, which states the number of families."""
+    """Return the JSON of a machine's set-ups, or None if it has none.
+
+    Machine 0 is never None: its matrix states the number of families.
+    """
     assert rules.setups is not None
     first = {} if rules.first_setups is None else {"first": rules.first_setups[machine].tolist()}
     if machine and not rules.setups[machine].any() and not any(first.get("first", ())):

@@ -7,7 +7,7 @@ from corl.problems.jobshop.instance import LARGEST_MACHINES
 
 __all__ = ["Line", "Operation", "check_count", "read_lines", "size"]
 
-_LARGEST_JOBS = 10_000_000
+_MAX_JOBS = 10_000_000
 
 Line = tuple[int, list[str]]
 """The line number, and the tokens of the line."""
@@ -27,17 +27,17 @@ def read_lines(text: Text) -> tuple[list[Line], str]:
 
 
 def size(text: Text, header: Line) -> tuple[int, int]:
-    """Return the numbers of jobs and machines in a header. Raises InputError."""
+    """Return (number of jobs, number of machines) of a header. Raises InputError."""
     number, tokens = header
     if len(tokens) < 2:
         message = f"{quoted(' '.join(tokens))} is not accepted; accepted: the numbers of jobs and machines"
         raise text.error(message, line=number, field="header")
-    jobs = text.integer(tokens[0], "jobs", number, 1, _LARGEST_JOBS)
+    jobs = text.integer(tokens[0], "jobs", number, 1, _MAX_JOBS)
     return jobs, text.integer(tokens[1], "machines", number, 1, LARGEST_MACHINES)
 
 
 def check_count(text: Text, rows: list[Line], jobs: int, field: str, header: int) -> None:
-    """Raise InputError unless there is one row per job; `header` is the line that states the number of jobs."""
+    """Raise InputError unless there is one row per job; `header` is the number of the line that states the number of jobs."""
     if len(rows) != jobs:
         line = rows[min(jobs, len(rows) - 1)][0] if rows else header
         raise text.error(f"{len(rows):,} lines; line {header} says {jobs:,} jobs, a line each", line=line, field=field)

@@ -1,8 +1,9 @@
 """The formats with one line per job: the standard format and the flexible .fjs.
 
-standard  "jobs machines", then for each job a line of "machine duration" pairs in the order of its operations; machines from 0
-.fjs      "jobs machines [anything]", then for each job a line: the number of operations, and for each operation the number of
-          eligible machines and that many "machine duration" pairs; machines from 1
+standard  A header "jobs machines". The line of a job has a pair "machine duration" for each operation, in the order of
+          processing. Machines are numbered from 0.
+.fjs      A header "jobs machines [third number, ignored]". The line of a job has the number of operations; then, for each
+          operation, the number of eligible machines and that many pairs "machine duration". Machines are numbered from 1.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ def read_flexible(text: Text, lines: list[Line], name: str, comment: str) -> Job
 
 
 def most_operations(text: Text, line: Line, machines: int) -> int:
-    """Return the number of operations of a line in one of the two formats; 0 if it is malformed in both."""
+    """Return the number of operations in a line: the larger of the two formats' numbers, 0 for a format that it violates."""
     return max(_count(row, text, line, machines) for row in (_standard_row, _flexible_row))
 
 
 def _count(row: Callable[[Text, Line, int], list[Operation]], text: Text, line: Line, machines: int) -> int:
-    """Return the number of operations of a line in a format; 0 if it is malformed."""
+    """Return the number of operations in a line that `row` parses; 0 if the line is malformed."""
     try:
         return len(row(text, line, machines))
     except InputError:
@@ -62,7 +63,7 @@ def _read(
 
 
 def _standard_row(text: Text, line: Line, machines: int) -> list[Operation]:
-    """Return the operations in a line of pairs "machine duration", machines from 0."""
+    """Return the operations in a line of the standard format. Raises InputError."""
     number, tokens = line
     if len(tokens) % 2:
         message = f"{len(tokens)} numbers; accepted: pairs of machine and duration (a flexible instance's name ends in .fjs)"
@@ -71,7 +72,7 @@ def _standard_row(text: Text, line: Line, machines: int) -> list[Operation]:
 
 
 def _flexible_row(text: Text, line: Line, machines: int) -> list[Operation]:
-    """Return the operations in a line: their number; for each, the number of machines, then pairs "machine duration"."""
+    """Return the operations in a line of the .fjs format. Raises InputError."""
     number, tokens = line
     count = text.integer(tokens[0], "operations", number, 1, len(tokens))
     at = 1

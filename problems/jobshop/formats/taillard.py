@@ -1,7 +1,7 @@
 """Taillard's format, in which every job visits every machine once.
 
-A line "jobs machines [time seed, machine seed, upper bound, lower bound]"; the line "Times", and one line of durations per job;
-the line "Machines", and one line of machines per job, numbered from 1.
+The file has a header "jobs machines [time seed, machine seed, upper bound, lower bound]"; a line "Times", then one line of
+durations per job; a line "Machines", then one line of machines per job in the order of visits, numbered from 1.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def has_sections(content: str) -> bool:
 
 
 def has_title(content: str) -> bool:
-    """Return whether a text labels its numbers ("Nb of jobs"), as some copies do."""
+    """Return whether a text has a line of column titles ("Nb of jobs ...") above its header, as some copies of the files do."""
     return _TITLE.search(content) is not None
 
 
 def read_taillard(text: Text, lines: list[Line], name: str, comment: str) -> JobShopInstance:
-    """Return the instance in the lines of a file of two matrices, times and machines. Raises InputError."""
+    """Return the instance in the lines of a file in Taillard's format. Raises InputError."""
     if has_title(" ".join(lines[0][1])):
         lines = lines[1:]
     if not lines:
         raise text.error("missing; accepted: the numbers of jobs and machines", line=text.last_line, field="header")
     jobs, machines = size(text, lines[0])
-    _check_claim(text, jobs * machines, lines[0][0])
+    _check_size_is_plausible(text, jobs * machines, lines[0][0])
     parts = dict(_sections(text, lines[1:]))
     for keyword in ("times", "machines"):
         if keyword not in parts:
@@ -46,14 +46,14 @@ def read_taillard(text: Text, lines: list[Line], name: str, comment: str) -> Job
     visits = [_matrix_row(text, line, machines, "machines", 1, machines) for line in parts["machines"]]
     for (number, _), row in zip(parts["machines"], visits):
         if len(set(row)) < machines:
-            again = next(machine for machine in row if row.count(machine) > 1)
-            raise text.error(f"machine {again} is visited twice; accepted: each once", line=number, field="machines")
+            repeated = next(machine for machine in row if row.count(machine) > 1)
+            raise text.error(f"machine {repeated} is visited twice; accepted: each once", line=number, field="machines")
     rows = [[[(machine - 1, time)] for machine, time in zip(*pair)] for pair in zip(visits, times)]
     return from_jobs(rows, machines, name=name, first_machine=1, comment=comment)
 
 
 def _sections(text: Text, lines: list[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """Yield each of the words "times" and "machines", and the lines under it."""
+    """Yield (keyword, lines below it) for each section; the keyword is "times" or "machines"."""
     first_line: dict[str, int] = {}
     keyword, rows = "", []  # type: str, list[Line]
     for number, tokens in lines:
@@ -82,6 +82,7 @@ def _matrix_row(text: Text, line: Line, machines: int, field: str, low: int, hig
     return [text.integer(token, field, number, low, high) for token in tokens]
 
 
-def _check_claim(text: Text, operations: int, line: int) -> None:
-    if operations > max(1, len(text.content)):  # at least one character each
+def _check_size_is_plausible(text: Text, operations: int, line: int) -> None:
+    """Raise InputError if the header states more operations than the file has characters."""
+    if operations > max(1, len(text.content)):
         raise text.error(f"{operations:,} operations cannot be in a file of {len(text.content):,} characters", line=line)

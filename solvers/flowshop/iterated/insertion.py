@@ -1,12 +1,13 @@
 """The objective value of a sequence with a job inserted at each of its positions.
 
-Makespan: E. Taillard, Some efficient heuristic methods for the flow shop sequencing problem, EJOR 47, 1990, section 2; with
-set-ups R. Ruiz and T. Stützle, EJOR 187, 2008, section 3.2. Heads and tails give the values of all positions in n * m steps; the
-inner loop runs over the positions and is vectorised. Total completion time: no such acceleration is known. Each position is a
-lane, that is, the sequence with the job at this position; the remaining jobs are appended to all lanes together, n^2 * m / 2
-steps, also vectorised.
+Makespan: heads and tails give the values of all positions in n * m steps; the inner loop, over the positions, is vectorised (E.
+Taillard, Some efficient heuristic methods for the flow shop sequencing problem, EJOR 47, 1990, section 2; with set-ups R. Ruiz
+and T. Stützle, EJOR 187, 2008, section 3.2).
 
-Arithmetic is in int32 on uint64 indices: with int64, or signed indices, the loops would not become vector instructions.
+Total completion time: no such acceleration is known. The sequence with the job inserted at one of the positions is called a lane.
+The jobs after the position are appended to all lanes together, in n^2 * m / 2 steps, which are also vectorised.
+
+Values are int32 and indices uint64: with int64 values or signed indices the compiler would not vectorise the loops.
 """
 
 # mypy: allow-untyped-defs
@@ -25,17 +26,17 @@ _ONE, _TWO, _THREE, _FOUR = (np.uint64(k) for k in range(1, 5))
 
 @kernel
 def extend(side, length):
-    """Compute `done` for the first `length` jobs of a side's sequence, in place, as far as it is not known yet."""
-    known = side.known[0]
-    if known >= length:
+    """Make `done` valid for the first `length` jobs of a side's sequence, in place."""
+    valid_length = side.valid_length[0]
+    if valid_length >= length:
         return
-    side.known[0] = length
+    side.valid_length[0] = length
     if side.setup.size > 1:
-        _extend_with_setups(side, known, length)
+        _extend_with_setups(side, valid_length, length)
         return
     duration, jobs, done = side.duration, side.jobs, side.done
-    machines, k = np.uint64(done.shape[0]), np.uint64(known)
-    while k + _FOUR <= np.uint64(length):  # four jobs in one pass over the machines: their chains depend less on each other
+    machines, k = np.uint64(done.shape[0]), np.uint64(valid_length)
+    while k + _FOUR <= np.uint64(length):  # four jobs in one pass: the processor overlaps their chains of additions
         a, b, c, d = np.uint64(jobs[k]), np.uint64(jobs[k + _ONE]), np.uint64(jobs[k + _TWO]), np.uint64(jobs[k + _THREE])
         va = vb = vc = vd = np.int32(0)
         for i in range(machines):
@@ -54,10 +55,10 @@ def extend(side, length):
 
 
 @kernel
-def _extend_with_setups(side, known, length):
-    """`extend` with set-ups: compute `done` for the jobs known..length - 1 of the sequence."""
+def _extend_with_setups(side, valid_length, length):
+    """Compute `done` with set-ups for the jobs at positions valid_length..length - 1, in place."""
     machines, n = side.done.shape[0], len(side.duration)
-    for k in range(known, length):
+    for k in range(valid_length, length):
         job, value = side.jobs[k], np.int32(0)
         before = side.jobs[k - 1] if k > 0 else n
         for i in range(machines):
@@ -68,7 +69,7 @@ def _extend_with_setups(side, known, length):
 
 @kernel
 def _ready_times(side, length, machine, job, out):
-    """Write to out [length + 1] when a machine is ready for `job` after the first k jobs of the sequence, for each k."""
+    """Write to out[k] (int32) when `machine` is set up for `job` after the first k jobs of the sequence, k = 0..length."""
     n, done = np.uint64(len(side.duration)), side.done
     i, j = np.uint64(machine), np.uint64(job)
     out[0] = side.setup[i, j, n]
@@ -83,9 +84,9 @@ def makespans(front, back, length, job, scratch, values):
     Args:
         front: The forward Side.
         back: The mirrored Side of the same sequence.
-        length: Jobs in the sequence.
+        length: The number of jobs in the sequence.
         job: The job to insert.
-        scratch: int32 [at least 3, n + 1], overwritten.
+        scratch: int32 [at least 3, n + 1], a work array, overwritten.
         values: int32 [at least length + 1], the makespans are written here.
     """
     extend(front, length)
@@ -114,10 +115,10 @@ def totals(front, length, job, lanes, ends, sums):
 
     Args:
         front: The forward Side.
-        length: Jobs in the sequence.
+        length: The number of jobs in the sequence.
         job: The job to insert.
-        lanes: int32 [m, n + 1], scratch: when each machine is free in each lane.
-        ends: int32 [n + 1], scratch: the end of the last job in each lane.
+        lanes: int32 [m, n + 1], a work array, overwritten: when each machine is free in each lane.
+        ends: int32 [n + 1], a work array, overwritten: the end of the last job in each lane.
         sums: int64 [at least length + 1], the total completion times are written here.
     """
     extend(front, length)
@@ -125,7 +126,7 @@ def totals(front, length, job, lanes, ends, sums):
     last, before, ended = machines - 1, n, 0
     for place in range(length + 1):
         value = np.int32(0)
-        for i in range(machines):  # a new lane: the job after the first `place` ones
+        for i in range(machines):  # a new lane: the first `place` jobs, then the inserted job
             ready = front.done[i, place]
             if setups:
                 ready = np.int32(ready + front.setup[i, job, before])
@@ -147,47 +148,47 @@ def totals(front, length, job, lanes, ends, sums):
 
 @kernel
 def _append_to_lanes(front, lanes, ends, place, after):
-    """Append the job `after` to the lanes 0..place, in place; write its ends to `ends`, a separate array for vectorisation."""
+    """Append job `after` to the lanes 0..place, in place, and write its end in each lane to `ends`."""
     duration, count, job = front.duration, np.uint64(place + 1), np.uint64(after)
     for k in range(count):
         ends[k] = np.int32(0)
     for i in range(np.uint64(front.done.shape[0])):
-        needed = duration[job, i]
+        job_duration = duration[job, i]
         for k in range(count):
-            end = np.int32(max(lanes[i, k], ends[k]) + needed)
+            end = np.int32(max(lanes[i, k], ends[k]) + job_duration)
             lanes[i, k] = ends[k] = end
 
 
 @kernel
 def _append_with_setups(front, lanes, ends, place, before, job, after):
-    """`_append_to_lanes` with set-ups: `after` follows the inserted `job` in the lane `place`, and `before` in the others."""
+    """Do what `_append_to_lanes` does, with set-ups: `after` follows `job` in the last lane, `before` in the other lanes."""
     duration, setup, count, new = front.duration, front.setup, np.uint64(place), np.uint64(place)
     for k in range(np.uint64(place + 1)):
         ends[k] = np.int32(0)
     for i in range(np.uint64(front.done.shape[0])):
-        between, needed = setup[i, after, before], duration[after, i]
+        setup_time, job_duration = setup[i, after, before], duration[after, i]
         for k in range(count):
-            end = np.int32(max(np.int32(lanes[i, k] + between), ends[k]) + needed)
+            end = np.int32(max(np.int32(lanes[i, k] + setup_time), ends[k]) + job_duration)
             lanes[i, k] = ends[k] = end
-        end = np.int32(max(np.int32(lanes[i, new] + setup[i, after, job]), ends[new]) + needed)
+        end = np.int32(max(np.int32(lanes[i, new] + setup[i, after, job]), ends[new]) + job_duration)
         lanes[i, new] = ends[new] = end
 
 
 @kernel
 def least_idle_place(front, length, job, values, best):
-    """Return the position of `job`, among those of makespan `best`, with the least idle time before it and its successor.
+    """Return the position of makespan `best` for `job` with the least idle time before the job and its successor.
 
-    V. Fernandez-Viagas and J. Framinan, On insertion tie-breaking rules in heuristics for the permutation flowshop scheduling
-    problem, Computers & Operations Research 45, 2014, section 3. Without set-ups.
+    The tie-breaking rule is that of V. Fernandez-Viagas and J. Framinan, On insertion tie-breaking rules in heuristics for the
+    permutation flowshop scheduling problem, Computers & Operations Research 45, 2014, section 3. Set-ups are not supported.
 
     Args:
         front: The forward Side; `done` is valid for `length` jobs.
-        length: Jobs in the sequence.
+        length: The number of jobs in the sequence.
         job: The job to insert.
         values: integers [at least length + 1], the makespan at each position.
-        best: The least of them.
+        best: The smallest of these makespans.
     """
-    machines, chosen, least = front.done.shape[0], -1, 2**62
+    machines, chosen, least_idle = front.done.shape[0], -1, 2**62
     for place in range(length + 1):
         if values[place] != best:
             continue
@@ -202,6 +203,6 @@ def least_idle_place(front, length, job, values, best):
                 idle += end - front.done[i, place + 1] + front.duration[after, i] - front.duration[job, i]
                 idle += max(0, next_end - end)
             next_end = max(next_end, end) + front.duration[after, i]
-        if idle < least:
-            chosen, least = place, idle
+        if idle < least_idle:
+            chosen, least_idle = place, idle
     return chosen

@@ -1,10 +1,10 @@
-"""Iterated greedy in steps of one insertion each, so that it can be interrupted and resumed anywhere.
+"""Iterated greedy in steps of one insertion each, so that the search can be interrupted and resumed after any insertion.
 
-R. Ruiz and T. Stützle, A simple and effective iterated greedy algorithm for the permutation flowshop scheduling problem, EJOR
-177, 2007: a sequence built by NEH is improved by insertions; then, repeatedly, some jobs are removed and inserted again greedily,
-the sequence is improved, and the result is accepted or rejected as in annealing at a constant temperature. J. Dubois-Lacoste, F.
-Pagnozzi and T. Stützle, An iterated greedy algorithm with optimization of partial solutions, Computers & Operations Research 81,
-2017: the partial sequence is improved before the removed jobs are inserted again.
+A sequence built by NEH is improved by a local search that moves single jobs. Then, repeatedly, some jobs are removed and inserted
+again greedily, the sequence is improved, and the result is accepted or rejected as in annealing at a constant temperature (R.
+Ruiz and T. Stützle, A simple and effective iterated greedy algorithm for the permutation flowshop scheduling problem, EJOR 177,
+2007). The partial sequence may be improved before the removed jobs are inserted again (J. Dubois-Lacoste, F. Pagnozzi and T.
+Stützle, An iterated greedy algorithm with optimization of partial solutions, Computers & Operations Research 81, 2017).
 """
 
 # mypy: allow-untyped-defs
@@ -28,48 +28,52 @@ from corl.solvers.flowshop.iterated.shop import Side, sides
 __all__ = ["BEST", "LENGTH", "WAITING", "IteratedGreedyState", "begin", "begin_at", "search", "sequence"]
 
 PHASE, LENGTH, WAITING, CURSOR, FAILED, VALUE, CURRENT, BEST = range(8)
-"""Entries of `counts`. PHASE: BUILDING or IMPROVING. LENGTH: jobs in the sequence. WAITING: jobs to insert. CURSOR: the position
-in `order` of the job that local search tries next. FAILED: jobs tried since the last improvement. VALUE, CURRENT, BEST: the
-objective values of the candidate (the sequence), the current (last accepted) and the best sequence; -1 if there is none."""
+"""The entries of `IteratedGreedyState.counts`.
+
+PHASE: BUILDING or IMPROVING. LENGTH: the number of jobs in the sequence. WAITING: the number of jobs to insert. CURSOR: the index
+in `order` of the job that local search tries next. FAILED: the number of jobs tried since the last improvement. VALUE, CURRENT,
+BEST: the objective values of the candidate (the sequence being changed), of the current and of the best sequence; -1 if none.
+"""
 BUILDING, IMPROVING = 0, 1
+"""Phases: BUILDING inserts the waiting jobs, IMPROVING is the local search."""
 
 
 class IteratedGreedyState(NamedTuple):
-    """The state of a search on n jobs and m machines; its sequence is the candidate."""
+    """The state of a search on n jobs and m machines."""
 
     front: Side
-    """The sequence in forward direction."""
+    """The candidate: the sequence that is being changed."""
     back: Side
-    """The same sequence, mirrored."""
+    """The candidate, mirrored."""
     total: bool
-    """Whether the objective is the total completion time."""
+    """True if the objective is the total completion time, False if it is the makespan."""
     counts: NDArray[np.int64]
-    """[8] see above."""
+    """[8] numbers that describe the search; the constants PHASE, ..., BEST are their indices."""
     waiting: NDArray[np.int32]
-    """[n] the jobs to insert into the sequence, the next one last."""
+    """[n] the jobs to insert into the sequence; the next one to insert is the last."""
     order: NDArray[np.int32]
     """[n] the jobs of the sequence, in the order in which local search tries them."""
     current: NDArray[np.int32]
-    """[n] the current sequence, the last one accepted."""
+    """[n] the current sequence: the last one that was accepted."""
     best: NDArray[np.int32]
     """[n] the best sequence."""
     values: NDArray[np.int64]
-    """[n + 1] the objective value of the sequence with a job inserted at each position."""
+    """[n + 1] the objective values of the sequence with a job inserted at each position."""
     makespans: NDArray[np.int32]
-    """[n + 1] the same if the objective is the makespan."""
+    """[n + 1] a work array for `insertion.makespans`, which writes int32."""
     scratch: NDArray[np.int32]
-    """[max(m, 3), n + 1] scratch."""
+    """[max(m, 3), n + 1] a work array."""
     ends: NDArray[np.int32]
-    """[n + 1] scratch."""
+    """[n + 1] a work array."""
     random: NDArray[np.uint64]
     """[1] the state of the random number generator."""
 
 
 def begin(instance: FlowShopInstance, seed: int) -> IteratedGreedyState:
-    """Return a search that begins with NEH (M. Nawaz, E. Enscore and I. Ham, Omega 11, 1983): the jobs with the most work first.
+    """Return a search that begins by building a sequence with NEH (M. Nawaz, E. Enscore and I. Ham, Omega 11, 1983).
 
-    For the total completion time the jobs with the least work come first, as in J. Framinan, R. Leisten and R. Ruiz-Usano (EJOR
-    141, 2002).
+    The jobs with the largest sums of durations are inserted first. For the total completion time those with the smallest are, as
+    in J. Framinan, R. Leisten and R. Ruiz-Usano (EJOR 141, 2002).
     """
     n, m = instance.duration.shape
     total = instance.objective == "total_completion_time"
@@ -96,21 +100,21 @@ def begin(instance: FlowShopInstance, seed: int) -> IteratedGreedyState:
 
 
 def begin_at(state: IteratedGreedyState, jobs: ArrayLike, value: float) -> None:
-    """Make the search continue with local search from a sequence `jobs` [n] of objective value `value`."""
+    """Make the search continue with local search from the sequence `jobs` (n integers) of objective value `value`, in place."""
     jobs = np.asarray(jobs, np.int32)
     n = len(jobs)
     state.front.jobs[:n], state.back.jobs[:n], state.best[:] = jobs, jobs[::-1], jobs
-    state.front.known[0] = state.back.known[0] = 0
+    state.front.valid_length[0] = state.back.valid_length[0] = 0
     state.counts[[LENGTH, WAITING, VALUE, BEST]] = n, 0, value, value
     improve(state)
 
 
 def sequence(state: IteratedGreedyState) -> NDArray[np.int64]:
-    """Return the best sequence, int64 [n]; before there is one, the partial sequence and then the waiting jobs in their order."""
+    """Return the best sequence, int64 [n]; if there is none yet, the partial sequence followed by the waiting jobs."""
     if state.counts[BEST] >= 0:
         return state.best.astype(np.int64)
-    built, waiting = state.front.jobs[: state.counts[LENGTH]], state.waiting[: state.counts[WAITING]]
-    return np.concatenate([built, waiting[::-1]]).astype(np.int64)
+    partial, waiting = state.front.jobs[: state.counts[LENGTH]], state.waiting[: state.counts[WAITING]]
+    return np.concatenate([partial, waiting[::-1]]).astype(np.int64)
 
 
 @kernel
@@ -119,11 +123,11 @@ def search(state, steps, removals, temperature, partial, ties):
 
     Args:
         state: The state, updated in place.
-        steps: Insertions to make.
-        removals: Jobs removed in an iteration.
-        temperature: That of acceptance, in the objective's units.
+        steps: The number of insertions to make.
+        removals: The number of jobs removed in an iteration.
+        temperature: The temperature of the acceptance rule, in the objective's units.
         partial: Whether the partial sequence is improved before the removed jobs are inserted again.
-        ties: Whether ties of the makespan are broken by idle times, instead of at random.
+        ties: Whether positions of equal makespan are chosen by the least idle time, instead of at random.
     """
     counts = state.counts
     for _ in range(steps):
@@ -152,7 +156,7 @@ def search(state, steps, removals, temperature, partial, ties):
 
 @kernel
 def _best_place(state, job, ties):
-    """Return the best position of a job that is not in the sequence; `values` is filled for all positions."""
+    """Return the best position of a job that is not in the sequence, and write the values of all positions to `values`."""
     length, values = state.counts[LENGTH], state.values
     if state.total:
         totals(state.front, length, job, state.scratch, state.ends, values)
@@ -181,22 +185,22 @@ def _best_place(state, job, ties):
 
 @kernel(borrow=True)
 def insert(state, place, job):
-    """Insert a job into the sequence at a position."""
+    """Insert a job into the sequence at a position, in place."""
     length = state.counts[LENGTH]
     for side, k in ((state.front, place), (state.back, length - place)):
         side.jobs[length] = job
         rotate(side.jobs, length, k)
-        side.known[0] = min(side.known[0], k)
+        side.valid_length[0] = min(side.valid_length[0], k)
     state.counts[LENGTH] = length + 1
 
 
 @kernel(borrow=True)
 def remove(state, place):
-    """Remove the job at a position from the sequence, and return it."""
+    """Remove the job at a position from the sequence, in place, and return the job."""
     length, job = state.counts[LENGTH] - 1, state.front.jobs[place]
     for side, k in ((state.front, place), (state.back, length - place)):
         rotate(side.jobs, k, length)
-        side.known[0] = min(side.known[0], k)
+        side.valid_length[0] = min(side.valid_length[0], k)
     state.counts[LENGTH] = length
     return job
 
@@ -213,13 +217,13 @@ def improve(state):
 
 @kernel
 def _try_next(state, ties):
-    """Remove the next job, and insert it at a position of the best objective value; it may move to an equally good one."""
+    """Remove the next job of `order`, and insert it at its best position; among equally good ones it may leave the old one."""
     counts = state.counts
-    job, old = state.order[counts[CURSOR]], 0
+    job, old_place = state.order[counts[CURSOR]], 0
     counts[CURSOR] = (counts[CURSOR] + 1) % counts[LENGTH]
-    while state.front.jobs[old] != job:
-        old += 1
-    remove(state, old)
+    while state.front.jobs[old_place] != job:
+        old_place += 1
+    remove(state, old_place)
     place = _best_place(state, job, ties)
     insert(state, place, job)
     counts[FAILED] += 1
@@ -229,25 +233,25 @@ def _try_next(state, ties):
 
 @kernel
 def _accept(state, temperature):
-    """Accept the candidate as the current sequence, or restore the current one: section 3.3 of the paper."""
+    """Accept the candidate as the current sequence, or restore the current one (section 3.3 of Ruiz and Stützle)."""
     counts, n = state.counts, state.counts[LENGTH]
     if counts[BEST] < 0 or counts[VALUE] < counts[BEST]:
         counts[BEST] = counts[VALUE]
         state.best[:] = state.front.jobs[:n]
-    worse = counts[VALUE] - counts[CURRENT]
-    if counts[CURRENT] < 0 or metropolis(worse, temperature, state.random):
+    increase = counts[VALUE] - counts[CURRENT]
+    if counts[CURRENT] < 0 or metropolis(increase, temperature, state.random):
         counts[CURRENT] = counts[VALUE]
         state.current[:] = state.front.jobs[:n]
         return
     counts[VALUE] = counts[CURRENT]
     for k in range(n):
         state.front.jobs[k], state.back.jobs[k] = state.current[k], state.current[n - 1 - k]
-    state.front.known[0] = state.back.known[0] = 0
+    state.front.valid_length[0] = state.back.valid_length[0] = 0
 
 
 @kernel
 def _remove_random(state, removals):
-    """Move `removals` random jobs from the sequence to the waiting jobs."""
+    """Move `removals` random jobs from the sequence to the waiting jobs; one job always stays."""
     counts = state.counts
     for _ in range(min(removals, counts[LENGTH] - 1)):
         state.waiting[counts[WAITING]] = remove(state, below(state.random, counts[LENGTH]))

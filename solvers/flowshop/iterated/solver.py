@@ -1,4 +1,4 @@
-"""`IteratedGreedy`: jobs are removed from a sequence and inserted again greedily, with local search; the default."""
+"""`IteratedGreedy`, the default solver: jobs are removed from a sequence and inserted again greedily, with local search."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["IteratedGreedy"]
 
-_TEMPERATURE = {"makespan": 0.7, "total_completion_time": 2.5}
-_MOST = 1_000_000_000  # positions times operations after each, up to which an insertion takes a few tenths of a second
+_TEMPERATURE = {"makespan": 0.7, "total_completion_time": 2.5}  # in tenths of the mean duration
+_MAX_SIZE = 1_000_000_000  # jobs x jobs x machines up to which an insertion takes a few tenths of a second
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class IteratedGreedy(Solver):
     out: int = option(2, "Jobs removed in an iteration.", low=1)
     temperature: float = option(
         0.0,
-        "Of acceptance: a sequence worse by this many tenths of the mean duration is accepted with chance 1/e; 0: automatic.",
+        "Acceptance: a sequence worse by this many tenths of the mean duration is accepted with probability 1/e; 0: automatic.",
         low=0,
     )
     partial: bool = option(True, "Whether the partial sequence is improved before the removed jobs are inserted again.")
-    ties: bool = option(True, "Whether ties of the makespan are broken by idle times, instead of at random.")
+    ties: bool = option(True, "Whether positions of equal makespan are chosen by the least idle time, instead of at random.")
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2
@@ -38,8 +38,8 @@ class IteratedGreedy(Solver):
 
     def accepts(self, instance: FlowShopInstance) -> str:
         cells = instance.jobs * instance.duration.size
-        if instance.objective == "total_completion_time" and cells > _MOST:
-            return f"jobs x jobs x machines are {cells:,}; accepted for the total completion time: up to {_MOST:,}"
+        if instance.objective == "total_completion_time" and cells > _MAX_SIZE:
+            return f"jobs x jobs x machines are {cells:,}; accepted for the total completion time: up to {_MAX_SIZE:,}"
         return ""
 
     def prepare(self, instance: FlowShopInstance) -> None:
@@ -61,16 +61,16 @@ class IteratedGreedy(Solver):
         state, temperature = begin(instance, run.seed), self._temperature_in_units(instance)
         if run.solution is not None and run.objective is not None:
             begin_at(state, run.solution, run.objective)
-        bounded = False
+        has_bound = False
         while units := run.budget():
             search(state, units, self.out, temperature, self.partial, self.ties)
             best = int(state.counts[BEST])
             if best >= 0 and (run.objective is None or best < run.objective):
                 run.report(sequence(state), best)
             elif best < 0 and run.objective is None and not state.counts[WAITING]:
-                run.report(sequence(state))  # complete, and not yet improved
-            if run.objective is not None and not bounded and not run.should_stop:
-                bounded = True
+                run.report(sequence(state))  # the sequence is complete, but local search has not finished yet
+            if run.objective is not None and not has_bound and not run.should_stop:
+                has_bound = True
                 run.report_bound(lower_bound(instance, lambda: run.should_stop))
         if run.objective is None:
             run.report(sequence(state))

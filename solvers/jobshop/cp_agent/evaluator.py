@@ -145,7 +145,7 @@ def _play(
 ) -> tuple[int, float]:
     """Take up to len(out) actions in `row`, in place, and write them to `out`; return their number and the sum of the rewards."""
     count, total = 0, 0.0
-    while count < len(out) and state.left[row] > 0:
+    while count < len(out) and state.unscheduled[row] > 0:
         out[count] = choose(state, row, view, weights, scratch, temperature, random)
         total += hooks.step(state, row, row, out[count])
         count += 1

@@ -80,7 +80,7 @@ def list_startable(state: State, row: int, observation: Observation) -> None:
     count = 0
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
+        if i < state.end_operation[state.jobs_offset[instance] + j] and state.start_time[row, i] == now:
             observation.jobs[count] = j
             count += 1
     observation.now[0], observation.counts[STARTABLE] = now, count
@@ -94,7 +94,7 @@ def write_tokens(state: State, row: int, observation: Observation) -> None:
     longest of the operations that can start there now would end.
     """
     instance = state.instance[row]
-    base, machines_start, unit = state.operations_start[instance], state.machines_start[instance], state.unit[instance]
+    base, machines_start, unit = state.operations_offset[instance], state.machines_offset[instance], state.unit[instance]
     observation.position[:] = -1
     observation.machine_begin[:] = -1
     listed = observation.counts[STARTABLE]
@@ -106,11 +106,11 @@ def write_tokens(state: State, row: int, observation: Observation) -> None:
         if observation.machine_begin[m] < 0:
             observation.machine_begin[m] = filled
             soon = observation.now[0] + _longest_startable(state, row, observation, m) + unit
-            for k in range(state.begin[machines_start + m], state.end[machines_start + m]):
+            for k in range(state.first_member[machines_start + m], state.end_member[machines_start + m]):
                 other = state.members[base + k]
                 job = state.job[base + other]
                 offset = other - state.next[row, job]
-                if 0 <= offset < WINDOW - 1 and state.start[row, other] < soon:
+                if 0 <= offset < WINDOW - 1 and state.start_time[row, other] < soon:
                     if observation.position[job] < 0:
                         observation.position[job], observation.jobs[listed] = listed, job
                         listed += 1
@@ -126,7 +126,7 @@ def write_tokens(state: State, row: int, observation: Observation) -> None:
 @kernel
 def _longest_startable(state: State, row: int, observation: Observation, machine: int) -> int:
     """Return the longest duration of the operations that can start on a machine now."""
-    base, longest = state.operations_start[state.instance[row]], 0
+    base, longest = state.operations_offset[state.instance[row]], 0
     for c in range(observation.counts[STARTABLE]):
         i = base + state.next[row, observation.jobs[c]]
         if state.machine[i] == machine:
@@ -143,12 +143,12 @@ def _write_job_tokens(state: State, row: int, observation: Observation, c: int) 
     job's start is the fraction of its operations that are left.
     """
     instance, job = state.instance[row], observation.jobs[c]
-    index, base = state.jobs_start[instance] + job, state.operations_start[instance]
-    opening, closing, following = state.opening[index], state.closing[index], state.next[row, job]
+    index, base = state.jobs_offset[instance] + job, state.operations_offset[instance]
+    opening, closing, following = state.first_operation[index], state.end_operation[index], state.next[row, job]
     now, unit, x = observation.now[0], state.unit[instance], observation.x[c]
     span = max(1.0, state.estimate[row] - now)
     x[:] = 0.0
-    x[0, _FIXED], x[0, _TIME] = 1.0, _signed_log((state.start[row, opening] - now) / unit)
+    x[0, _FIXED], x[0, _TIME] = 1.0, _signed_log((state.start_time[row, opening] - now) / unit)
     x[0, _SHARE] = (closing - following) / (closing - opening)
     observation.there[c, 0] = observation.there[c, SLOTS - 1] = True
     for slot in range(1, WINDOW + 1):
@@ -156,11 +156,11 @@ def _write_job_tokens(state: State, row: int, observation: Observation, c: int) 
         there = opening <= i < closing
         observation.there[c, slot] = there
         if there:
-            start = state.start[row, i] - now
+            start = state.start_time[row, i] - now
             x[slot, _FIXED], x[slot, _STARTS] = slot < NEXT, slot == NEXT and start == 0
             x[slot, _TIME], x[slot, _DURATION] = _signed_log(start / unit), state.duration[base + i] / unit
             x[slot, _SHARE] = state.work[row, state.machine[base + i]] / span
-    end = state.start[row, closing - 1] + state.duration[base + closing - 1] - now
+    end = state.start_time[row, closing - 1] + state.duration[base + closing - 1] - now
     x[SLOTS - 1, _TIME], x[SLOTS - 1, _DURATION] = _signed_log(end / unit), np.log(1.0 + closing - following)
     x[SLOTS - 1, _SHARE] = end / span
 

@@ -116,10 +116,10 @@ def dispatch(state, row, rule, noise, look_ahead, random, listed):
 @kernel
 def _now_and_mean(state, row, listed, count):
     """Return the earliest start and the mean duration of the choices listed[:count]."""
-    base, now, total = state.choices_start[state.instance[row]], 2**62, 0
+    base, now, total = state.choices_offset[state.instance[row]], 2**62, 0
     for k in range(count):
         c = base + listed[k]
-        job = state.job[state.operations_start[state.instance[row]] + state.owner[c]]
+        job = state.job[state.operations_offset[state.instance[row]] + state.operation[c]]
         now = min(now, max(state.ready[row, job], state.free[row, state.machine[c]]))
         total += state.duration[c]
     return now, total / count
@@ -129,11 +129,11 @@ def _now_and_mean(state, row, listed, count):
 def _priority(state, row, rule, choice, now, mean, look_ahead):
     """Return the priority of a choice, above 0 (`rules.priority`)."""
     instance = state.instance[row]
-    c = state.choices_start[instance] + choice
-    operation = state.operations_start[instance] + state.owner[c]
+    c = state.choices_offset[instance] + choice
+    operation = state.operations_offset[instance] + state.operation[c]
     job = state.job[operation]
-    at = state.jobs_start[instance] + job
-    rest, left = state.rest[operation], state.closing[at] - state.owner[c]
-    whole = state.release[at] + state.rest[state.operations_start[instance] + state.opening[at]]
+    at = state.jobs_offset[instance] + job
+    rest, left = state.time_to_job_end[operation], state.end_operation[at] - state.operation[c]
+    whole = state.release[at] + state.time_to_job_end[state.operations_offset[instance] + state.first_operation[at]]
     due, weight = state.due[at], state.weight[at]
     return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, due, weight, now, mean, look_ahead)

@@ -95,7 +95,7 @@ class SlimPlayer(SlimEvaluator):
         random = np.zeros((len(rows), 1), np.uint64) if random is None else random
         rewards, actions = (
             np.zeros(len(rows)),
-            np.full((len(rows), min(most, int(state.left[rows].max(initial=0)))), -1, np.int32),
+            np.full((len(rows), min(most, int(state.unscheduled[rows].max(initial=0)))), -1, np.int32),
         )
         for number, at in _groups(self._environment, rows):
             shop, embedded = shop_of(self._environment, number), self._embedded(number, stop)
@@ -218,7 +218,7 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
         actions: int32 [S, T], the actions taken are written here.
         rewards: float64 [S], the rewards are added.
     """
-    base = state.operations_start[state.instance[rows[0]]]
+    base = state.operations_offset[state.instance[rows[0]]]
     for t in range(begin, end):
         if _observe_jobs(state, rows, shop, tables, lanes) == 0:
             break
@@ -228,7 +228,7 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
                 row, at = rows[s], draw(lanes.logit, lanes.begin[s], lanes.begin[s + 1], temperature[s], random[s])
                 i = lanes.operation[at]
                 ready, free = state.ready[row, lanes.job[at]], state.free[row, shop.machine[i]]
-                actions[s, t] = state.begin[base + i]
+                actions[s, t] = state.first_choice[base + i]
                 rewards[s] += hooks.step(state, row, row, actions[s, t])
                 update(state, row, shop, tables, s, i, ready, free)
 
@@ -239,7 +239,7 @@ def _copy_logits(state, rows, part, actions, lanes, out):
     lane = np.empty(state.next.shape[1], np.int64)
     for s in range(len(part)):
         r = part[s]
-        base = state.operations_start[state.instance[rows[r]]]
+        base = state.operations_offset[state.instance[rows[r]]]
         for at in range(lanes.begin[s], lanes.begin[s + 1]):
             lane[lanes.job[at]] = at
         for k in range(actions.shape[1]):

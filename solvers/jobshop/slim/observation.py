@@ -63,7 +63,7 @@ def update(state, row, shop, tables, s, i, ready, free):
 
     `ready` and `free` are the times from which its job and its machine were free before.
     """
-    end = state.ready[row, state.job[state.operations_start[state.instance[row]] + i]]
+    end = state.ready[row, state.job[state.operations_offset[state.instance[row]] + i]]
     tables.load[s, shop.machine[i]] -= shop.duration[i]
     _replace_sorted(tables.ready, s, ready, end)
     _replace_sorted(tables.free, s, free, end)

@@ -31,7 +31,7 @@ __all__ = ["completion", "improved"]
 
 _SLACK = 0.01  # the share of the makespan that removing waits may cost in total
 _START, _BEST, _HERE, _TRIED = range(4)  # rows: the given state, a complete schedule, the schedule that is replayed, scratch
-_ROW_FIELDS = ("left", "waits", "work", "estimate", "next", "start")
+_ROW_FIELDS = ("unscheduled", "waits", "work", "estimate", "next", "start_time")
 
 
 def completion(environment: Environment, row: int, moves: int, seed: int) -> list[NDArray[np.int64]]:
@@ -70,11 +70,11 @@ def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.ui
     """
     state, instance = environment.state, environment.instances[0]
     n, job = instance.operations, instance.job
-    start: NDArray[np.int64] = state.start[_BEST, :n].copy()
+    start: NDArray[np.int64] = state.start_time[_BEST, :n].copy()
     left = np.flatnonzero(np.arange(n) >= state.next[_START, job])
     if len(left) < 2:
         return start
-    release = state.start[_START, state.next[_START, np.unique(job[left])]]
+    release = state.start_time[_START, state.next[_START, np.unique(job[left])]]
     shop = shop_of(_remaining_instance(instance, left, release))
     search = new_search(shop, random)
     sort_starts(shop, start[left], search.selection.sequence)
@@ -109,7 +109,7 @@ def _replayed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> lis
     copy_row(state, _START, _TRIED)
     most = (1.0 + _SLACK) * _follow_to_end(state, _TRIED, start, unused)
     copy_row(state, _START, _HERE)
-    while state.left[_HERE]:
+    while state.unscheduled[_HERE]:
         action = int(follow(state, _HERE, start, wanted))
         right = np.flatnonzero(wanted)
         if action == jobs:
@@ -125,7 +125,7 @@ def _replayed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> lis
 @kernel
 def _follow_to_end(state: State, row: int, start: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Any:
     """Follow the order of `start` [N] to the end in `row`, in place; return the makespan. `wanted` [J] is scratch."""
-    while state.left[row] > 0:
+    while state.unscheduled[row] > 0:
         hooks.step(state, row, row, follow(state, row, start, wanted))
     return state.estimate[row]
 
@@ -136,7 +136,7 @@ def _earliest(state: State, row: int, start: NDArray[np.int64]) -> int:
     instance, chosen, now = state.instance[row], -1, clock(state, row)[0]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        can_start = i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now
+        can_start = i < state.end_operation[state.jobs_offset[instance] + j] and state.start_time[row, i] == now
         if can_start and (chosen < 0 or start[i] < start[state.next[row, chosen]]):
             chosen = j
     return chosen

@@ -2,9 +2,9 @@
 
 - `tree`: the nodes branched in both subtrees (the tree MDP of Scavuzzo et al., NeurIPS 2022; the logarithm as in TreeDQN,
   Sorokin et al.).
-- `paths`: the tree is divided into paths as in retro branching (Parsonson, Laterre and Barrett, AAAI 2023), each from a node down
-  to its deepest descendant; the return of a path, by the size of its first node's subtree, is a reward at its end.
-- `weights`: the same return, distributed over the path by learned weights (ReviBranch, arXiv 2508.17452).
+- `weights`: the tree is divided into paths as in retro branching (Parsonson, Laterre and Barrett, AAAI 2023), each from a node
+  down to its deepest descendant. The return of a path, by the size of its first node's subtree, is distributed over its nodes by
+  learned weights (ReviBranch, arXiv 2508.17452).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Tree:
 
 
 def along_paths(ahead: int) -> Target:
-    """Return the Target of `paths` and `weights`: the rewards of the next `ahead` moves of a path, plus the value after them.
+    """Return the Target of `weights`: the rewards of the next `ahead` moves of a path, plus the value after them.
 
     The rewards are the field "share" of the moves.
     """
@@ -153,25 +153,20 @@ class Redistribution:
         self.optimiser.load_state_dict(state["optimiser"])
 
 
-def share(
-    tree: Episodes, limit: int, redistribution: Redistribution | None = None, inputs: NDArray[np.float32] | None = None
-) -> None:  # fmt: skip
+def share(tree: Episodes, limit: int, redistribution: Redistribution, inputs: NDArray[np.float32]) -> None:
     """Add the rewards "share" and the path steps "later" to the moves of one tree, in place, for `along_paths`.
 
     Args:
         tree: A tree of M moves.
         limit: The number of nodes that an incomplete subtree counts more.
-        redistribution: Distributes the return of a path; None: all of it at the end.
+        redistribution: Distributes the return of a path; it first learns from this tree.
         inputs: float32 [M, 2 F], the inputs of the redistribution.
     """
     children = tree.moves["children"]
     later, first = paths_of(children)
     returns = -np.log(sizes_of(children) + limit * tree.moves["open"].astype(np.float64))
     starts, path = np.unique(first, return_inverse=True)
-    if redistribution is None or inputs is None:
-        share = np.where(later == 0, returns[first], 0.0)
-    else:
-        x, place = torch.from_numpy(inputs), torch.from_numpy(path.ravel())
-        redistribution.learn(x, place, torch.from_numpy(-returns[starts].astype(np.float32)), steps=4)
-        share = redistribution.weights(x, place, len(starts)).double().numpy() * returns[first]
+    x, place = torch.from_numpy(inputs), torch.from_numpy(path.ravel())
+    redistribution.learn(x, place, torch.from_numpy(-returns[starts].astype(np.float32)), steps=4)
+    share = redistribution.weights(x, place, len(starts)).double().numpy() * returns[first]
     tree.moves.update(later=later, share=share)

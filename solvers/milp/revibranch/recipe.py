@@ -29,16 +29,16 @@ _SIGNATURES = 16  # training programs whose signatures go into the checkpoint
 class ReviBranch(Recipe):
     """Double deep Q-learning on trees that SCIP builds depth first, with its parameters of Gasse et al. (2019).
 
-    After ReviBranch (arXiv 2508.17452). Its parts can be switched off: with `ancestors` = 0 the network does not use the steps of
-    ancestors (revibranch.network), and with a `credit` other than `weights` returns are not redistributed (revibranch.credit).
-    With `ancestors` = 0 and `credit` = `tree` it is Q-learning of a tree MDP. A branched node is a move; some are random.
+    After ReviBranch (arXiv 2508.17452). Its two ideas can be switched off: with `ancestors` = 0 the network does not see the
+    steps at a node's ancestors (revibranch.network), and with `credit` = `tree` the reward is not distributed over paths
+    (revibranch.credit). Without both, this is Q-learning of a tree MDP. A branched node is a move; some are random.
     """
 
     family: str = option("auctions", "The generator of the programs.", choices=GENERATORS)
     sizes: str = option("", "Options of the family's generator, such as items=60,bids=300; empty: its defaults.")
     instances: str = instances_option()
     ancestors: int = option(8, "Ancestors of a node whose decisions the network uses, at most; 0: none.", low=0, high=64)
-    credit: str = option("weights", "The targets of the Q-values (revibranch.credit).", choices=("tree", "paths", "weights"))
+    credit: str = option("weights", "The targets of the Q-values (revibranch.credit).", choices=("tree", "weights"))
     ahead: int = option(3, "Levels of the tree, or moves of a path, before a target uses the network's value.", low=1)
     nodes: int = option(1_000, "The largest number of nodes of a tree; an incomplete subtree counts this many more.", low=10)
     warm: int = option(2_000, "Nodes that are branched at random before the first optimiser step.", low=1, scale="log")
@@ -137,8 +137,8 @@ class ReviBranch(Recipe):
         program = self._trained(training.step, training.seed)
         tree = grow(network, program, seed, chance, self.nodes, _left(training))
         if tree.lengths.sum():
-            if self.credit != "tree":
-                share(tree, self.nodes, weights, chosen(network, tree) if weights is not None else None)
+            if weights is not None:
+                share(tree, self.nodes, weights, chosen(network, tree))
             replay.add(tree)
         results = {"nodes": -float(tree.objective[0])}
         if first and replay.added >= self.warm:

@@ -184,11 +184,11 @@ def test_choices_of_the_command_line(toy, suite):
     read = read_suite(
         suite('solver = "good"\nlabel = "low"\noptions = { start = 2 }', "slow", head="time_limits = [1]\nseeds = [5, 0]")
     )
-    chosen = read.chosen(["low", "empty"], [3.0, 0.5], 4)
+    chosen = read.with_changes(["low", "empty"], [3.0, 0.5], 4)
     assert [(lineup.label, dict(lineup.options)) for lineup in chosen.lineups] == [("low", {"start": 2}), ("empty", {})]
-    assert chosen.time_limits == (0.5, 3.0) and chosen.seeds == (5, 0, 1, 2) and read.chosen(None, None, 1).seeds == (5,)
+    assert chosen.time_limits == (0.5, 3.0) and chosen.seeds == (5, 0, 1, 2) and read.with_changes(None, None, 1).seeds == (5,)
     with pytest.raises(UsageError, match="low, slow"):
-        read.chosen(["god"], None, None)
+        read.with_changes(["god"], None, None)
 
 
 def fault_of(file):
@@ -233,7 +233,7 @@ def test_a_peer_that_is_not_installed(toy, suite, monkeypatch):
     assert [lineup.label for lineup in read.lineups] == ["good"]
     assert read.definition()["left_out"] == ["slow skipped: the package no_such_package is not installed"]
     with pytest.raises(UsageError, match="slow needs the package no_such_package"):
-        read.chosen(["slow"], None, None)
+        read.with_changes(["slow"], None, None)
     with pytest.raises(InputError, match="solvers: all are skipped: slow skipped"):
         read_suite(suite("slow"))
     assert FastTsp.requires == ("fast_tsp",) and PyVrp.requires == ("pyvrp",)
@@ -241,7 +241,7 @@ def test_a_peer_that_is_not_installed(toy, suite, monkeypatch):
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [(f"seeds = [{'9' * 5000}]", "not TOML: Exceeds the limit"), (f"files = '{'a' * 5000}'", "is no pattern: .*too long")],
+    [(f"seeds = [{'9' * 5000}]", "not TOML: Exceeds the limit"), (f"files = '{'a' * 5000}'", "is not a pattern: .*too long")],
 )
 def test_what_no_file_system_or_number_holds(toy, suite, line, said):
     """An integer of 5,000 digits, a file's name of 5,000 letters: one short line."""

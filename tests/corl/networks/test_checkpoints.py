@@ -189,3 +189,10 @@ def test_a_file_that_was_trained_anew_is_read_anew(tmp_path):
     assert checkpoints.loaded_as(PriorityNetwork, file).config != first.config
     with pytest.raises(UsageError, match=r"p.safetensors is a network of architecture memory-priority; accepted: milp-branching"):
         checkpoints.loaded_as(BranchingNetwork, file)
+
+
+def test_the_old_name_of_a_renamed_policy_warns():
+    """It resolves to the file of the new name for one more version; a file of that name comes first."""
+    with pytest.warns(DeprecationWarning, match="milp-revibranch-auctions is now called milp-tree-credit-auctions"):
+        found = checkpoints.resolve("milp-revibranch-auctions")
+    assert found == checkpoints.shipped()["milp-tree-credit-auctions"]

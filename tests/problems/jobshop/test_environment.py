@@ -86,7 +86,7 @@ def test_observation(random_instance):
         assert seen["work"][0, k] == instance.choice_duration[on_machine].sum()
         assert seen["start"][0, k] == max(seen["ready"][0, k], seen["free"][0, k])
         environment.step([0], [1], [action])
-        assert environment.state.start[1, action] == seen["start"][0, k]
+        assert environment.state.start_time[1, action] == seen["start"][0, k]
     assert seen["remaining"].tolist() == [instance.operations - 1]
     assert not seen["duration"][~seen["mask"]].any()
 

@@ -67,7 +67,7 @@ def test_bounds_are_propagated(random_instance, kind, seed):
             fixed[done[forced[0]]] = now
             done[forced[0]] += 1
             continue
-        assert environment.state.start[0, : instance.operations].tolist() == low
+        assert environment.state.start_time[0, : instance.operations].tolist() == low
         later = [at for at in nexts.values() if at > now]
         wait = later and all(max(rivals(instance, low, fixed, done[j], now)) > now for j in legal)
         last = instance.first[1:] - 1
@@ -81,7 +81,7 @@ def test_bounds_are_propagated(random_instance, kind, seed):
         else:
             fixed[done[action]] = now
             done[action] += 1
-    assert environment.state.start[0, : instance.operations].tolist() == bounds(instance, fixed, waits)
+    assert environment.state.start_time[0, : instance.operations].tolist() == bounds(instance, fixed, waits)
     assert environment.actions([0])[0, 0] == -1
 
 
@@ -117,19 +117,19 @@ def test_observation(random_instance):
     while (listed := environment.actions([0])[0])[0] >= 0:
         seen = {name: array[0] for name, array in environment.observe([0]).items()}
         assert seen["action"].tolist() == listed.tolist() and (seen["mask"] == (listed >= 0)).all()
-        assert (seen["waiting"] == (listed == instance.jobs)).all() and seen["remaining"] == state.left[0]
+        assert (seen["waiting"] == (listed == instance.jobs)).all() and seen["remaining"] == state.unscheduled[0]
         for k, job in enumerate(listed[(listed >= 0) & (listed < instance.jobs)]):
             window = np.arange(state.next[0, job] - 1, state.next[0, job] + 4)
             there = (window >= instance.first[job]) & (window < instance.first[job + 1])
             window = window[there]
             assert (seen["there"][k] == there).all() and seen["fixed"][k].tolist() == [there[0], *[False] * 4]
-            assert seen["start"][k, there].tolist() == (state.start[0, window] - seen["time"]).tolist()
+            assert seen["start"][k, there].tolist() == (state.start_time[0, window] - seen["time"]).tolist()
             assert seen["start"][k, 1] == 0 and seen["left"][k] == instance.first[job + 1] - state.next[0, job]
             assert (seen["duration"][k, there] == instance.choice_duration[window]).all()
             assert (seen["machine"][k, there] == instance.choice_machine[window]).all()
             assert (seen["work"][k, there] == [work(instance, state, m) for m in instance.choice_machine[window]]).all()
             last = instance.first[job + 1] - 1
-            assert seen["end"][k] == state.start[0, last] + instance.choice_duration[last] - seen["time"]
+            assert seen["end"][k] == state.start_time[0, last] + instance.choice_duration[last] - seen["time"]
             assert 0 <= seen["soon"][k] < seen["duration"][k, 1]
         if waits := (listed == instance.jobs).any():
             environment.step([0], [0], [instance.jobs])

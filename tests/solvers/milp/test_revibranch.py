@@ -99,18 +99,16 @@ def test_what_is_cut_short_counts_as_its_limit(network):
     assert np.allclose(found, sizes_of(moves["children"]) + 12 * moves["open"], rtol=1e-5)
 
 
-@pytest.mark.parametrize("weighed", [False, True])
-def test_shares_of_a_path_add_up(tree, network, weighed):
-    """To what the subtree of its first node came to; told at the end alone, or spread by weights. Targets sum them."""
-    redistribution = Redistribution(len(network.mean)) if weighed else None
-    share(tree, 50, redistribution, chosen(network, tree) if weighed else None)
+def test_rewards_of_a_path_add_up(tree, network):
+    """The rewards of a path add up to minus the logarithm of its first node's subtree; targets are their sums."""
+    share(tree, 50, Redistribution(len(network.mean)), chosen(network, tree))
     moves = tree.moves
     later, first = paths_of(moves["children"])
-    told = -np.log(sizes_of(moves["children"]))
+    returns = -np.log(sizes_of(moves["children"]))
     for start in np.unique(first):
-        mine = moves["share"][first == start]
-        assert mine.sum() == pytest.approx(told[start], abs=1e-5)
-        assert (np.count_nonzero(mine) > 1) == (weighed and len(mine) > 1)
+        rewards = moves["share"][first == start]
+        assert rewards.sum() == pytest.approx(returns[start], abs=1e-5)
+        assert (np.count_nonzero(rewards) > 1) == (len(rewards) > 1)
     replay = Replay(1000)
     replay.add(tree)
     at = np.arange(len(later))

@@ -152,8 +152,8 @@ def revibranch() -> str:
         over = "1" if policy == "pscost" else _over(found, 2)
         lines.append([label, number(found["nodes"], 1), number(found["lp_iterations"], 0), over])
     for credit, ancestors, label in (
-        ("tree", 0, "`tree`, nothing revived"), ("tree", 8, "`tree`, 8 ancestors"), ("weights", 0, "`weights`, nothing revived"),
-        ("weights", 8, "`weights`, 8 ancestors (ReviBranch as read)"), ("paths", 0, "`paths`, nothing revived (30 programs)"),
+        ("tree", 0, "`tree`"), ("tree", 8, "`tree`, 8 ancestors"), ("weights", 0, "`weights`"),
+        ("weights", 8, "`weights`, 8 ancestors (ReviBranch)"), ("paths", 0, "`paths` (30 programs)"),
         ("paths", 8, "`paths`, 8 ancestors (30 programs)"),
     ):  # fmt: skip
         found = _credit(credit, ancestors)
@@ -176,12 +176,12 @@ def _over(found: dict[str, str], digits: int) -> str:
 
 
 def credit_summary() -> str:
-    """Nodes by credit and revival, geometric means over seeds, for the problem's page."""
+    """Nodes by credit and ancestors, geometric means over seeds, for the pages of the problem and the paper."""
     lines = [
         [label, *(_geometric(_credit(credit, ancestors), "nodes", 0) for ancestors in (0, 8))]
-        for credit, label in (("weights", "paths, their return redistributed"), ("tree", "the tree MDP's credit"))
+        for credit, label in (("weights", "reward distributed over paths"), ("tree", "credit of the tree MDP"))
     ]
-    return table(["", "nothing revived", "8 ancestors revived"], lines)
+    return table(["", "this node alone", "with 8 earlier steps"], lines)
 
 
 def unseen() -> str:

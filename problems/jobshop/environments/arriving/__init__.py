@@ -1,1 +1,1 @@
-"""Jobs that arrive over time: who goes next on a machine, decided by what has arrived."""
+"""Jobs that arrive over time: which job a free machine processes next, decided without knowledge of future arrivals."""

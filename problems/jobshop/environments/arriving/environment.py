@@ -1,7 +1,7 @@
-"""Dispatching while jobs arrive, as a Markov decision process: which job is next on a machine that is free.
+"""Dispatching while jobs arrive, as a Markov decision process: whenever a machine is free and jobs wait, one of them starts.
 
-Non-delay schedules can be built while jobs arrive: whenever a machine is free and jobs wait for it, one of these starts. An
-observation contains only what is known at the time of the decision.
+These are non-delay schedules, which need no knowledge of the future. An observation contains only what is known at the time of
+the decision: nothing about jobs that have not arrived.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ __all__ = ["ArrivingEnvironment"]
 class ArrivingEnvironment(JobShopEnvironment):
     """A pool of partial schedules.
 
-    An action is a choice (an index into `choice_machine`): a job that waits for the machine that is free first starts its next
-    operation there at once. Rewards and base values are those of JobShopEnvironment.
+    An action is a choice, an index into the instance's `choice_machine`. Each decision is about the machine on which an operation
+    can start first: one of the jobs that wait for this machine starts its next operation there at once. Rewards and base values
+    are those of JobShopEnvironment.
     """
 
     def __init__(self, instances: Sequence[JobShopInstance], rows: int, width: int = 128) -> None:
@@ -35,15 +36,16 @@ class ArrivingEnvironment(JobShopEnvironment):
         Returns:
             action: int32, the actions as `actions` lists them, -1 in empty slots.
             mask: bool, whether the slot holds an action.
-            job, duration, rest, left, due, weight: int64, as in JobShopEnvironment.
-            ready: int64, when the job reached this machine.
+            job, duration, rest, left, due, weight: int64, as in `JobShopEnvironment._observe`.
+            ready: int64, when the job began to wait for this machine.
             release: int64, when the job arrived.
-            following: int64, the least duration of the job's following operation; 0 if there is none.
-            queue: int64, the work on and waiting for the machine of the following operation (the least of several machines).
+            following: int64, the duration of the job's operation after this one, on its fastest machine; 0 if there is none.
+            queue: int64, the time to finish the running operation and those waiting now on the machine of the job's operation
+                after this one; the minimum if it has several machines, 0 if there is no such operation.
             now: int64 [R], the present time.
             machine: int64 [R], the free machine.
             present: int64 [R], the number of jobs that have arrived and are not finished.
-            load: int64 [R], the sum of the least durations of all their remaining operations.
+            load: int64 [R], the time that all present jobs together still need, on the fastest machines.
             tardy: int64 [R], 1 if the objective is the weighted tardiness.
         """
         jobs = np.zeros((*actions.shape, len(OF_JOBS)), np.int64)

@@ -1,1 +1,1 @@
-"""The job shop with operations as intervals whose bounds are propagated, and waiting as an action."""
+"""The job shop as a constraint model: operations are intervals whose lower bounds are propagated, and waiting is an action."""

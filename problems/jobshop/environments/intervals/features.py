@@ -1,4 +1,4 @@
-"""Features of a partly fixed interval model: the jobs that can start now, and waiting."""
+"""Features of a partly fixed interval model: the jobs whose next operation can start now, and waiting."""
 
 from __future__ import annotations
 
@@ -17,21 +17,26 @@ from corl.tokens import Tokens
 __all__ = ["COLUMNS", "TOKENS", "intervals", "observe"]
 
 COLUMNS = ("job", "first", "next", "end", "soon")
-"""The columns that `observe` fills for each listed job: its number, its first and its next operation, the least time until its
-end, and the time until another operation can start on the machine of its next one (NEVER if there is none)."""
+"""The columns that `observe` writes for each listed job.
+
+job: the job's number. first, next: its first operation and its next one. end: the least time from now to the job's end. soon: the
+time until another operation can start on the machine of the job's next operation (NEVER if there is none).
+"""
 JOB, FIRST, NEXT, END, SOON = range(len(COLUMNS))
 
 TOKENS = 32
-"""F: features of a token: five for each operation of the window, those of `_columns`, and one that marks the clock's token."""
+"""The number of features of a token: five for each of the five operations of the window, six of `_columns`, and one that marks
+the clock's token."""
 _REMAINING, _CLOCK = 0, TOKENS - 1
-"""Features of the token of the clock, which describes the state as a whole."""
+"""The two features of the clock's token, which describes the state as a whole."""
 
 
 def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return K tokens for IntervalEnvironment's listed actions and one for the clock.
+    """Return K tokens for IntervalEnvironment's listed actions, and one for the clock, which describes the state as a whole.
 
-    The scale of the values approximates the further growth of the estimate. Times are in mean durations, on a logarithmic scale;
-    work is in shares of the time from now to the estimate. Raises UsageError for observations of another environment.
+    Times are in mean durations, on a logarithmic scale; a machine's work is divided by the time from now to the estimate (the
+    makespan that the lower bounds imply). The scale of the values approximates how much the estimate may still grow. Raises
+    UsageError for observations of another environment.
     """
     if "pause" not in observation:
         raise UsageError("the features intervals are of the environment intervals; accepted: its observations")
@@ -60,7 +65,10 @@ def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 
 def _columns(observed: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], span: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """Return [R, K] (or an array that broadcasts to it) for each feature; `unit` and `span`, the time to the end, are [R, 1]."""
+    """Return the features of the listed actions that are not of the window, arrays that broadcast to [R, K].
+
+    unit: float64 [R, 1], the mean duration. span: float64 [R, 1], the time from now to the estimate.
+    """
     job = ~observed["waiting"]
     contested = job & (observed["soon"] < NEVER)
     pause = np.broadcast_to(observed["pause"][:, None], job.shape)
@@ -76,21 +84,21 @@ def _columns(observed: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], sp
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, out: Any) -> None:
-    """Fill out [R, K, 5] of the listed jobs of `rows`, in the order of COLUMNS."""
+    """Write to out (int64 [R, K, 5]) the COLUMNS of the listed jobs of `rows`; waiting and empty slots are not written."""
     for k in range(len(rows)):
         row, instance = rows[k], state.instance[rows[k]]
-        base, now = state.operations_start[instance], clock(state, row)[0]
+        base, now = state.operations_offset[instance], clock(state, row)[0]
         for slot in range(actions.shape[1]):
             job = actions[k, slot]
             if job < 0 or job == state.jobs[instance]:
                 break
             i = state.next[row, job]
-            m = state.machines_start[instance] + state.machine[base + i]
+            m = state.machines_offset[instance] + state.machine[base + i]
             soon = NEVER
-            for c in range(state.begin[m], state.end[m]):
+            for c in range(state.first_member[m], state.end_member[m]):
                 other = state.members[base + c]
                 if other != i and other >= state.next[row, state.job[base + other]]:
-                    soon = min(soon, state.start[row, other] - now)
+                    soon = min(soon, state.start_time[row, other] - now)
             observed = out[k, slot]
-            observed[JOB], observed[FIRST], observed[NEXT] = job, state.opening[state.jobs_start[instance] + job], i
+            observed[JOB], observed[FIRST], observed[NEXT] = job, state.first_operation[state.jobs_offset[instance] + job], i
             observed[END], observed[SOON] = job_end(state, row, job) - now, soon

@@ -1,11 +1,9 @@
-"""The pool of interval models and its kernels: bounds of starts, propagated to a fixpoint after every decision.
+"""The pool of interval models and its kernels: lower bounds of starts, propagated to a fixpoint after every decision.
 
-After Tassel, Gebser and Schekotihin (ICAPS 2023).
-
-Not every step of theirs is a decision. If an operation can start now and end before any other can start on its machine, it is
-started within the step before: every schedule in which it starts later can be changed into one that is no worse. Waiting is
-legal only if each operation that can start now would delay one that can start later on its machine. The remaining decisions are
-those of active schedules, which include an optimal one.
+The model is that of Tassel, Gebser and Schekotihin (ICAPS 2023), with fewer decisions. If an operation can start now and end
+before any other can start on its machine, it is fixed without a decision: starting it later improves no schedule. Waiting is
+legal only if each operation that can start now would delay another operation of its machine, one that cannot start yet. The
+decisions that remain are those that build active schedules, which include an optimal one.
 """
 
 from __future__ import annotations
@@ -30,8 +28,9 @@ NEVER = 2**62
 class State(NamedTuple):
     """A pool of R states of I instances with at most J jobs, M machines and O operations each.
 
-    Jobs, machines and operations are numbered within their instance. Arrays "of all jobs" (machines, operations) hold those of
-    all instances, one instance after the other, from the offsets `jobs_start` (`machines_start`, `operations_start`) on.
+    Jobs, machines and operations are numbered within their instance. An array of [all jobs] concatenates the jobs of all
+    instances; those of instance i begin at index `jobs_offset[i]`. Arrays of [all machines] and [all operations] are concatenated
+    in the same way. All times are in the instance's unit.
     """
 
     jobs: NDArray[np.int64]
@@ -42,60 +41,60 @@ class State(NamedTuple):
     """[I] number of operations."""
     unit: NDArray[np.float64]
     """[I] the mean duration of the operations, above 0."""
-    jobs_start: NDArray[np.int64]
-    """[I] offset of the instance's jobs."""
-    machines_start: NDArray[np.int64]
-    """[I] offset of the instance's machines."""
-    operations_start: NDArray[np.int64]
-    """[I] offset of the instance's operations."""
-    opening: NDArray[np.int32]
-    """[all jobs] the first operation."""
-    closing: NDArray[np.int32]
-    """[all jobs] one past the last operation."""
+    jobs_offset: NDArray[np.int64]
+    """[I] index of the instance's first job in the arrays of all jobs."""
+    machines_offset: NDArray[np.int64]
+    """[I] index of the instance's first machine in the arrays of all machines."""
+    operations_offset: NDArray[np.int64]
+    """[I] index of the instance's first operation in the arrays of all operations."""
+    first_operation: NDArray[np.int32]
+    """[all jobs] the job's first operation."""
+    end_operation: NDArray[np.int32]
+    """[all jobs] one past the job's last operation."""
     low: NDArray[np.int64]
-    """[all operations] the earliest start before any decision."""
+    """[all operations] the start if the job never waited: the lower bound before any decision."""
     job: NDArray[np.int32]
-    """[all operations] the job."""
+    """[all operations] the operation's job."""
     machine: NDArray[np.int32]
-    """[all operations] the machine."""
+    """[all operations] the operation's machine."""
     duration: NDArray[np.int64]
-    """[all operations] the duration."""
-    begin: NDArray[np.int32]
-    """[all machines] the offset of the machine's operations in the instance's part of `members`."""
-    end: NDArray[np.int32]
-    """[all machines] one past the last of them."""
+    """[all operations] the operation's duration."""
+    first_member: NDArray[np.int32]
+    """[all machines] index of the machine's first operation in the instance's part of `members`."""
+    end_member: NDArray[np.int32]
+    """[all machines] one past the index of the machine's last operation in the instance's part of `members`."""
     members: NDArray[np.int32]
-    """[all operations] the operations of an instance, grouped by machine."""
+    """[all operations] for each instance its operations, grouped by machine."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
-    left: NDArray[np.int32]
-    """[R] operations that are not fixed."""
+    unscheduled: NDArray[np.int32]
+    """[R] number of operations that are not fixed."""
     waits: NDArray[np.bool_]
     """[R] whether waiting is legal."""
     work: NDArray[np.int64]
-    """[R, M] the sum of the durations of the operations that the machine has still to start."""
+    """[R, M] the sum of the durations of the machine's operations that are not fixed."""
     estimate: NDArray[np.float64]
-    """[R] the makespan that the bounds imply: a lower bound, and at the end the makespan."""
+    """[R] the makespan that the lower bounds imply: a lower bound, exact once all operations are fixed."""
     next: NDArray[np.int32]
-    """[R, J] the first operation of each job that is not fixed; `closing` if all are."""
-    start: NDArray[np.int64]
-    """[R, O] starts of the fixed operations, lower bounds of the starts of the others."""
+    """[R, J] the first operation of each job that is not fixed; `end_operation` if there is none."""
+    start_time: NDArray[np.int64]
+    """[R, O] start times of the fixed operations, and lower bounds of the start times of the others."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make rows[i] the first state of instances[i] that has a decision; bases[i] becomes minus its estimate."""
+    """Make rows[i] the first state of instances[i] that needs a decision; write minus its estimate to bases[i] (float64)."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
-        first_operation, first_job = state.operations_start[instance], state.jobs_start[instance]
-        state.instance[row], state.left[row] = instance, state.operations[instance]
-        for m in range(state.machines[instance]):  # no slice: numba would compile the text of its error message
+        first_operation, first_job = state.operations_offset[instance], state.jobs_offset[instance]
+        state.instance[row], state.unscheduled[row] = instance, state.operations[instance]
+        for m in range(state.machines[instance]):  # not a slice: Numba would compile the message of its shape error, slowly
             state.work[row, m] = 0
         for o in range(state.operations[instance]):
-            state.start[row, o] = state.low[first_operation + o]
+            state.start_time[row, o] = state.low[first_operation + o]
             state.work[row, state.machine[first_operation + o]] += state.duration[first_operation + o]
         for j in range(state.jobs[instance]):
-            state.next[row, j] = state.opening[first_job + j]
+            state.next[row, j] = state.first_operation[first_job + j]
         _fix_forced(state, row)
         state.estimate[row] = _latest_end(state, row)
         bases[i] = -state.estimate[row]
@@ -113,9 +112,9 @@ def _latest_end(state: Any, row: Any) -> Any:
 
 @kernel
 def clocks(state: Any, rows: Any, out: Any) -> None:
-    """Write `clock` of each of `rows` to out [R, 2]; after the end of an episode, the makespan and NEVER."""
+    """Write the result of `clock` for each of `rows` to out, int64 [R, 2]; once an episode has ended, the makespan and NEVER."""
     for i in range(len(rows)):
-        if state.left[rows[i]]:
+        if state.unscheduled[rows[i]]:
             out[i, 0], out[i, 1] = clock(state, rows[i])
         else:
             out[i, 0], out[i, 1] = np.int64(state.estimate[rows[i]]), NEVER
@@ -123,13 +122,13 @@ def clocks(state: Any, rows: Any, out: Any) -> None:
 
 @kernel
 def clock(state: Any, row: Any) -> Any:
-    """Return the present time (the smallest start of the jobs' next operations), and the next larger one; NEVER without one."""
+    """Return the smallest lower bound of the jobs' next operations (the present time) and the second smallest (NEVER if none)."""
     instance = state.instance[row]
     now, next_time = NEVER, NEVER
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.jobs_start[instance] + j]:
-            at = state.start[row, i]
+        if i < state.end_operation[state.jobs_offset[instance] + j]:
+            at = state.start_time[row, i]
             if at < now:
                 now, next_time = at, now
             elif now < at < next_time:
@@ -139,24 +138,25 @@ def clock(state: Any, row: Any) -> Any:
 
 @kernel(borrow=True)
 def copy_row(state: Any, src: Any, dst: Any) -> None:
-    """Copy row `src` to row `dst`."""
+    """Copy the state in row `src` to row `dst`."""
     instance = state.instance[src]
-    state.instance[dst], state.left[dst], state.estimate[dst] = instance, state.left[src], state.estimate[src]
+    state.instance[dst], state.unscheduled[dst], state.estimate[dst] = instance, state.unscheduled[src], state.estimate[src]
     state.waits[dst] = state.waits[src]
     copy_between_rows(state.work, src, dst, state.machines[instance])
     copy_between_rows(state.next, src, dst, state.jobs[instance])
-    copy_between_rows(state.start, src, dst, state.operations[instance])
+    copy_between_rows(state.start_time, src, dst, state.operations[instance])
 
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Fix the next operation of a job at the present time, or (action J) wait; then make all steps without a choice.
+    """Fix the next operation of job `action` at the present time, or wait if `action` is the number of jobs.
 
-    The reward is minus the growth of the estimate; NaN for an illegal action, without an effect.
+    Then make all steps without an alternative. The reward is minus the growth of the estimate. An illegal action has no effect;
+    its reward is NaN.
     """
     instance = state.instance[src]
     jobs = state.jobs[instance]
-    if action < 0 or action > jobs or state.left[src] == 0:
+    if action < 0 or action > jobs or state.unscheduled[src] == 0:
         return math.nan
     now, next_time = clock(state, src)
     if action == jobs:
@@ -164,7 +164,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
             return math.nan
     else:
         i = state.next[src, action]
-        if i == state.closing[state.jobs_start[instance] + action] or state.start[src, i] > now:
+        if i == state.end_operation[state.jobs_offset[instance] + action] or state.start_time[src, i] > now:
             return math.nan
     if src != dst:
         copy_row(state, src, dst)
@@ -180,8 +180,8 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @kernel
 def _fix_forced(state: Any, row: Any) -> None:
-    """Make steps without a choice until there is a decision or all operations are fixed; then record whether waiting is legal."""
-    while state.left[row] > 0:
+    """Fix operations without an alternative until a decision is needed or all are fixed; then record whether waiting is legal."""
+    while state.unscheduled[row] > 0:
         job, waits = _forced_job(state, row)
         if job < 0:
             state.waits[row] = waits
@@ -191,32 +191,34 @@ def _fix_forced(state: Any, row: Any) -> None:
 
 @kernel
 def _forced_job(state: Any, row: Any) -> Any:
-    """Return a job whose next operation can start without a choice, or -1, and whether waiting is legal (valid with -1)."""
+    """Return (job, waits): a job whose next operation has no rival for its machine, or -1; with -1, whether waiting is legal."""
     instance = state.instance[row]
     now, next_time = clock(state, row)
     waits = next_time < NEVER
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
-            rival, later = conflicts(state, row, i, now)
-            if not rival:
+        if i < state.end_operation[state.jobs_offset[instance] + j] and state.start_time[row, i] == now:
+            has_rival, delays_later = conflicts(state, row, i, now)
+            if not has_rival:
                 return j, False
-            waits = waits and later
+            waits = waits and delays_later
     return -1, waits
 
 
 @kernel
 def conflicts(state: Any, row: Any, i: Any, now: Any) -> Any:
-    """Return whether another operation can start on the machine of i before i, started now, would end; and whether one can that
-    cannot start now."""
+    """Return (has_rival, delays_later) for operation i if it started now.
+
+    has_rival: another operation could start on i's machine before i ended. delays_later: one of these cannot start yet now.
+    """
     instance = state.instance[row]
-    base = state.operations_start[instance]
-    m, end = state.machines_start[instance] + state.machine[base + i], now + state.duration[base + i]
+    base = state.operations_offset[instance]
+    m, end = state.machines_offset[instance] + state.machine[base + i], now + state.duration[base + i]
     rival = False
-    for k in range(state.begin[m], state.end[m]):
+    for k in range(state.first_member[m], state.end_member[m]):
         other = state.members[base + k]
         if other != i and other >= state.next[row, state.job[base + other]]:
-            at = state.start[row, other]
+            at = state.start_time[row, other]
             if at < end:
                 rival = True
                 if at > now:
@@ -226,15 +228,15 @@ def conflicts(state: Any, row: Any, i: Any, now: Any) -> Any:
 
 @kernel
 def _fix(state: Any, row: Any, job: Any) -> None:
-    """Fix a job's next operation at its bound; the other operations of its machine cannot start before it ends."""
+    """Fix a job's next operation at its lower bound, and raise the bounds of its machine's other operations to its end."""
     instance, i = state.instance[row], state.next[row, job]
-    base = state.operations_start[instance]
-    m = state.machines_start[instance] + state.machine[base + i]
-    end = state.start[row, i] + state.duration[base + i]
+    base = state.operations_offset[instance]
+    m = state.machines_offset[instance] + state.machine[base + i]
+    end = state.start_time[row, i] + state.duration[base + i]
     state.next[row, job] = i + 1
-    state.left[row] -= 1
+    state.unscheduled[row] -= 1
     state.work[row, state.machine[base + i]] -= state.duration[base + i]
-    for k in range(state.begin[m], state.end[m]):
+    for k in range(state.first_member[m], state.end_member[m]):
         other = state.members[base + k]
         if other >= state.next[row, state.job[base + other]]:
             _raise_bound(state, row, other, end)
@@ -242,23 +244,23 @@ def _fix(state: Any, row: Any, job: Any) -> None:
 
 @kernel
 def _raise_bound(state: Any, row: Any, operation: Any, bound: Any) -> None:
-    """Raise the bound of an operation, and those of the later ones of its job as far as that implies."""
+    """Raise the lower bound of an operation to `bound`, and propagate it to the later operations of the job."""
     instance = state.instance[row]
-    base = state.operations_start[instance]
-    closing = state.closing[state.jobs_start[instance] + state.job[base + operation]]
-    while operation < closing and state.start[row, operation] < bound:
-        state.start[row, operation] = bound
+    base = state.operations_offset[instance]
+    end_operation = state.end_operation[state.jobs_offset[instance] + state.job[base + operation]]
+    while operation < end_operation and state.start_time[row, operation] < bound:
+        state.start_time[row, operation] = bound
         bound += state.duration[base + operation]
         operation += 1
 
 
 @kernel
 def _wait(state: Any, row: Any, now: Any, next_time: Any) -> None:
-    """Raise the bounds of the operations that can start at `now` to `next_time`."""
+    """Raise the lower bounds of the operations that can start at `now` to `next_time`."""
     instance = state.instance[row]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
+        if i < state.end_operation[state.jobs_offset[instance] + j] and state.start_time[row, i] == now:
             _raise_bound(state, row, i, next_time)
 
 
@@ -266,14 +268,14 @@ def _wait(state: Any, row: Any, now: Any, next_time: Any) -> None:
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """List the jobs that can start now in descending order of their earliest possible ends, ties by number; then waiting."""
     instance = state.instance[row]
-    if state.left[row] == 0:
+    if state.unscheduled[row] == 0:
         return 0
     now, _ = clock(state, row)
     keys = np.empty(len(out), np.int64)
     count = 0
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
-        if i < state.closing[state.jobs_start[instance] + j] and state.start[row, i] == now:
+        if i < state.end_operation[state.jobs_offset[instance] + j] and state.start_time[row, i] == now:
             count = insert_sorted(keys, out, count, -job_end(state, row, j), j)
     if state.waits[row] and count < len(out):
         out[count] = state.jobs[instance]
@@ -283,6 +285,6 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel(inline=True)
 def job_end(state: Any, row: Any, job: Any) -> Any:
-    """Return the earliest end of a job that the bounds allow."""
-    last = state.closing[state.jobs_start[state.instance[row]] + job] - 1
-    return state.start[row, last] + state.duration[state.operations_start[state.instance[row]] + last]
+    """Return the earliest end of a job that the lower bounds allow."""
+    last = state.end_operation[state.jobs_offset[state.instance[row]] + job] - 1
+    return state.start_time[row, last] + state.duration[state.operations_offset[state.instance[row]] + last]

@@ -55,7 +55,7 @@ def test_what_a_reader_must_know():
         "2 different commits",
         "sources changed",
         "b claims a bound that a verified solution violates, in 1 run",
-        "b ran over its time limit in 1 run",
+        "b exceeded its time limit in 1 run",
         "1 run of",
     ):
         assert words in texts, words

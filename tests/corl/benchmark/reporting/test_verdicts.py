@@ -73,10 +73,10 @@ def test_what_is_refused_is_no_failure():
     assert (found.pairs, found.solved, found.failures, found.refused) == (12, 12, (0, 0), (1, 0))
     report = of_suite(records)
     assert report.headline == [
-        "10 s: smallest mean gap among those that solved most runs (13) 19.7 %, by bad; "
-        "on the instances that they accept, better are good"
+        "10 s: smallest mean gap among the solvers that solved most runs (13) 19.7 %, by bad; "
+        "worse, on the instances that both accept, than good"
     ]
-    assert "good refuses 1 of 7 instances: its figures, and pairs with it, are over the others" in report.warnings
+    assert "good refuses 1 of 7 instances: its figures and comparisons exclude them" in report.warnings
     row = next(row for row in report.rows if row.solver == "good")
     assert (row.runs, row.solved, row.refused, row.failures) == (12, 12, 1, {})
     assert row.middle.value == pytest.approx(0.0025) and row.integral.value < 0.11 and row.at_reference == 0
@@ -89,7 +89,7 @@ def test_what_is_refused_is_no_failure():
 def test_a_solver_that_refuses_everything():
     """Nothing is compared with it, and it has no curve."""
     records = [run("a", "i"), run("b", "i", outcome="refused", objective=None, trace=())]
-    assert verdict(records).verdict == "no run that neither refused: nothing to compare"
+    assert verdict(records).verdict == "no run that both accepted: nothing to compare"
     assert [curve.label for curve in of_suite(records).curves] == ["a"]
 
 
@@ -97,16 +97,16 @@ def test_few_instances_and_seeds():
     """No verdict on fewer than five instances that differ, however many seeds there are: seeds may change nothing."""
     assert "too few" in verdict(contest(1, 1)).verdict
     assert "too few" in verdict(contest(4, 1)).verdict
-    assert verdict(contest(1, 6, step=5.0)).verdict.endswith("they differ on 1 instance, a verdict takes 5")
+    assert verdict(contest(1, 6, step=5.0)).verdict.endswith("the gaps differ on 1 instance, a verdict needs 5")
     even = [run(name, f"i{i}", seed, objective=101.0 + (name == "b" and i == 0))
             for name in "ab" for i in range(4) for seed in range(3)]  # fmt: skip
     found = verdict(even)
-    assert found.better == "" and found.verdict.endswith("they differ on 1 instance, a verdict takes 5")
+    assert found.better == "" and found.verdict.endswith("the gaps differ on 1 instance, a verdict needs 5")
     assert found.difference.low is None and found.difference.high is None
     more = [run(name, f"i{i}", objective=101.0 + (name == "b" and i < 4)) for name in "ab" for i in range(8)]
     assert verdict(more).better == ""
     texts = " ".join(of_suite(contest(1, 6)).warnings)
-    assert "One instance: no statement about others is possible" in texts and "One seed" not in texts
+    assert "One instance: no statement about other instances is possible" in texts and "One seed" not in texts
     assert "One seed" in " ".join(of_suite(contest(8, 1)).warnings)
 
 
@@ -140,7 +140,7 @@ def test_duel_refuses(store):
     for arguments, words in (
         (("a", "x", "s"), "the solvers are: a, b"), (("a", "b"), "--suite"), (("a", "a"), "itself"),
         (("a", "c"), "no suite has runs of both"),
-        (("a", "b", "s", 3.0), "they have: 10 s"), (("a", "b", "nowhere"), "no runs"),
+        (("a", "b", "s", 3.0), "accepted: 10 s"), (("a", "b", "nowhere"), "no runs"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=words):
             duel(made, *arguments)

@@ -109,7 +109,8 @@ def test_an_episode_goes_on_where_it_was_left(network):
     assert again == starts and np.allclose(whole, broken)
     environment.reset(rows, rows)
     rewards, actions = evaluator.play(rows, stop=lambda: True)
-    assert not rewards.any() and (actions == -1).all() and (environment.state.left == [i.operations for i in INSTANCES]).all()
+    assert not rewards.any() and (actions == -1).all()
+    assert (environment.state.unscheduled == [i.operations for i in INSTANCES]).all()
 
 
 def test_batches_of_instances_of_different_sizes(network):

@@ -50,7 +50,7 @@ def test_completions_are_legal_and_good(steps):
         assert set(right) <= set(listed[listed >= 0]) and len(set(right)) == len(right)
         several += len(right) > 1
         environment.step([1], [1], right[:1])
-    assert environment.state.left[1] == 0 and several > 0
+    assert environment.state.unscheduled[1] == 0 and several > 0
     assert JobShop().evaluate(environment.instances[1], environment.solution(1)) <= 1.01 * end
 
 
@@ -70,9 +70,9 @@ def test_the_order_keeps_what_is_fixed():
         listed_end(environment, 0, 1)
         state, fixed = environment.state, np.arange(instance.operations) < environment.state.next[0, instance.job]
         start = improved(environment, 200, random_state(0))
-        np.testing.assert_array_equal(start[fixed], state.start[0, : instance.operations][fixed])
+        np.testing.assert_array_equal(start[fixed], state.start_time[0, : instance.operations][fixed])
         upcoming = [i for i in state.next[0, : instance.jobs] if i < instance.operations and not fixed[i]]
-        assert (start[upcoming] >= state.start[0, upcoming]).all()
+        assert (start[upcoming] >= state.start_time[0, upcoming]).all()
         if not fixed.any():
             assert JobShop().evaluate(instance, Schedule(start, instance.choice_machine)) <= state.estimate[1]
 
