@@ -77,7 +77,7 @@ class PyVrp(Solver):
                 self.on_best(algorithm.initial_solution)
 
             def on_best(self, best: Any) -> None:
-                if best.is_feasible() and translation.lets(routes := translation.routes(best)):
+                if best.is_feasible() and translation.allows(routes := translation.routes(best)):
                     run.report(routes)
 
         def stop(best_cost: float) -> bool:
