@@ -44,7 +44,7 @@ class Orienteering(Problem):
     """The orienteering problem: the path or closed tour of the greatest score whose length is within a limit.
 
     A solution is an integer array: nodes 0..n-1 in visiting order, start and end included (the start twice in a closed tour).
-    Modules that are only needed by one method are imported there: `import corl.problems.orienteering.problem` loads NumPy alone.
+    Modules that only one method needs are imported in that method: `import corl.problems.orienteering.problem` loads NumPy alone.
     """
 
     name = "orienteering"
