@@ -48,7 +48,7 @@ class Search:
         self.data = routing_data(instance, neighbours, farther)
         self.plan = new_plan(instance, self.data)
         self.work = new_work(self.data, self.plan, run.seed)
-        self.unit = scale_of(instance, self.data.near, self.data.near_distance)
+        self.unit = scale_of(instance, self.data.near, self.data.near_distance)  # unit of temperatures, in units of cost
         self.pool = new_pool(self.data, self.plan, 0, 1)
         self._columns = 0  # number of stored routes that the next selection considers
         self._reported = 0  # number of improvements of the best solution at the last report

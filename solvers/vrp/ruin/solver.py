@@ -80,6 +80,7 @@ class RuinRecreate(Solver):
     def kind(self, instance: VrpInstance) -> str:
         if instance.rules is not None or _needs_rules(instance):
             return "rules"
+        # With few vehicles, more kernels are compiled: those that search for positions for unserved clients.
         return "scarce" if instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any()) else ""
 
     def prepare(self, instance: VrpInstance) -> None:

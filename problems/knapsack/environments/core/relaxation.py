@@ -40,7 +40,7 @@ def filling(values: Any, weights: Any, count: Any, capacity_left: Any, without: 
 
 @kernel
 def relaxation(values: Any, weights: Any, count: Any, capacity_left: Any, without: Any) -> Any:
-    """Return the value of the linear relaxation, in which a part of the last item is taken.
+    """Return the value of the linear relaxation: items are taken in order, and of the first that does not fit, a part.
 
     Args:
         values: float64 [k], the values of the items, by decreasing density.
