@@ -1,4 +1,4 @@
-"""Conversion of items into the decisions that take them, for imitation."""
+"""Conversion of a solution into the actions of an episode, from which imitation learns."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: KnapsackInstance, solution: Any, name: str) -> NDArray[np.int64]:
-    """See Knapsack.decisions. In "core", the known solution replaces one without a certain item; it is as good."""
+    """Return the actions that take the items of `solution`, and then items that still fit: see `Knapsack.decisions`.
+
+    The environment "core" starts with certain items. A solution without one of them is not better than the known solution of
+    `core_of`, which then replaces it.
+    """
     items = check(instance, solution)
     environment = KnapsackEnvironment([instance], 1, 1)
     if name == "core":
         environment = CoreEnvironment([instance], 1, 1)
-        certain, known = core_of(instance)
-        if not np.isin(np.flatnonzero(certain), items).all():
-            items = np.flatnonzero(known)
-        items = items[~certain[items]]
+        is_certain, known_items = core_of(instance)
+        if not np.isin(np.flatnonzero(is_certain), items).all():
+            items = np.flatnonzero(known_items)
+        items = items[~is_certain[items]]
     items = items[np.argsort(-density(instance)[items], kind="stable")]
     for item in items:
         environment.step([0], [0], [item])
-    more = []
+    additional = []
     while (item := int(environment.actions([0])[0, 0])) >= 0:
-        more.append(item)
+        additional.append(item)
         environment.step([0], [0], [item])
-    return np.append(items, np.array(more, np.int64))
+    return np.append(items, np.array(additional, np.int64))

@@ -1,4 +1,4 @@
-"""Pictures of instances and choices of items: with matplotlib, and for pages."""
+"""Pictures of instances and solutions: with matplotlib, and for pages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_TAKEN, _LEFT = "#1f6feb", "#afb8c1"
+_TAKEN_COLOUR, _LEFT_COLOUR = "#1f6feb", "#afb8c1"
 
 
 def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
-    """Draw one point per item, by weight and value; items taken are highlighted.
+    """Draw one point per item, at its weight and value; items taken are highlighted.
 
-    With several capacities, the mean share of them in per cent replaces the weight. The title says the value of the items taken
-    and how full the capacities are.
+    With several capacities, the mean share of the capacities that the item uses, in per cent, replaces the weight. The title has
+    the value of the items taken, and how full the fullest capacity is.
     """
     if instance.m == 1:
         x, label = instance.weights[0], "weight"
@@ -36,11 +36,11 @@ def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
         items = check(instance, solution)
         taken[items] = True
         used = instance.weights[:, items].sum(axis=1)
-        full = 100.0 * float((used / np.where(instance.capacities > 0, instance.capacities, 1.0)).max())
-        title += f", {len(items):,} taken, value {objective(instance, items):,.10g}, {full:.4g} % full"
-    for chosen, colour, name in ((~taken, _LEFT, "left"), (taken, _TAKEN, "taken")):
-        if chosen.any():
-            axes.scatter(x[chosen], instance.values[chosen], s=size, color=colour, linewidths=0, label=name)
+        fullest = 100.0 * float((used / np.where(instance.capacities > 0, instance.capacities, 1.0)).max())
+        title += f", {len(items):,} taken, value {objective(instance, items):,.10g}, {fullest:.4g} % full"
+    for drawn, colour, name in ((~taken, _LEFT_COLOUR, "left"), (taken, _TAKEN_COLOUR, "taken")):
+        if drawn.any():
+            axes.scatter(x[drawn], instance.values[drawn], s=size, color=colour, linewidths=0, label=name)
     if solution is not None:
         axes.legend(loc="upper left")
     axes.set_xlabel(label)
@@ -49,11 +49,14 @@ def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
 
 
 def scene(instance: KnapsackInstance, solution: Any) -> Scene:
-    """Return a scene of one point per item, by weight (or mean share of several capacities) and value; items left are hollow."""
+    """Return the picture for a page: one point per item, at its weight and value; items that are not taken are hollow.
+
+    With several capacities, the mean share of the capacities that the item uses, in per cent, replaces the weight.
+    """
     shares = instance.weights / np.where(instance.capacities > 0, instance.capacities, 1.0)[:, None]
-    one = instance.m == 1
-    x = instance.weights[0] if one else 100.0 * shares.mean(axis=0)
-    axis = "weight" if one else "mean share of the capacities, %"
+    has_one_capacity = instance.m == 1
+    x = instance.weights[0] if has_one_capacity else 100.0 * shares.mean(axis=0)
+    axis = "weight" if has_one_capacity else "mean share of the capacities, %"
     scene = Scene(f"{instance.name or 'knapsack'}: {instance.n:,} items", axis, "value")
     taken = np.full(instance.n, solution is None)
     if solution is not None:

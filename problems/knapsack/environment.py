@@ -42,7 +42,8 @@ class KnapsackEnvironment(Environment):
         """Return the reduced states; slot k belongs to `actions`.
 
         action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
-        values: float64 [R, K]; weights: float64 [R, K, M]; 0 in empty slots and for capacities that an instance does not have.
+        values: float64 [R, K]; weights: float64 [R, K, M], the use of each capacity; 0 in empty slots and for capacities that an
+        instance does not have.
         left: float64 [R, M], the unused part of each capacity; constraints: int64 [R], the number of capacities.
         remaining: int32 [R], the number of items that fit, listed or not.
         """
@@ -57,10 +58,10 @@ class KnapsackEnvironment(Environment):
 
     def solution(self, row: int) -> NDArray[np.int32]:
         """Return the items taken, int32 [k], in the instance's order. Raises UsageError while another one fits."""
-        at = int(self._checked(row)[0])
-        if self.state.fitting[at]:
-            raise UsageError(f"{self.state.fitting[at]} items still fit in row {at}")
-        return np.sort(self.state.taken[at, : self.state.picks[at]])
+        pool_row = int(self._checked(row)[0])
+        if self.state.fitting[pool_row]:
+            raise UsageError(f"{self.state.fitting[pool_row]} items still fit in row {pool_row}")
+        return np.sort(self.state.taken[pool_row, : self.state.picks[pool_row]])
 
 
 def density(instance: KnapsackInstance) -> NDArray[np.float64]:

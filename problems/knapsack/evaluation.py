@@ -1,4 +1,4 @@
-"""The judge: the total value of the items taken, and whether they fit."""
+"""The judge of solutions: the total value of the items taken, and whether they fit."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["check", "objective"]
 
 
 def check(instance: KnapsackInstance, solution: Any) -> NDArray[np.int64]:
-    """Return `solution` as int64 [k], if no item is taken twice and all fit.
+    """Return `solution` as int64 [k], if no item is taken twice and the items taken fit into every capacity.
 
-    Raises Infeasible, naming the first violation, with items numbered as in the file.
+    Raises Infeasible, naming the first violated condition, with items numbered as in the file.
     """
     try:
         items = np.asarray(solution)
@@ -52,7 +52,7 @@ def objective(instance: KnapsackInstance, solution: Any) -> float:
 
 
 def _sum(numbers: NDArray[np.float64]) -> float:
-    """Return the exact sum, rounded once."""
+    """Return the sum, rounded only once."""
     total = float(numbers.sum())
     if total < 2.0**53 and (numbers == np.floor(numbers)).all():  # non-negative integers: no partial sum was rounded
         return total

@@ -1,10 +1,9 @@
 """Instance files: Pisinger's text, the plain text of many collections, and JSON.
 
 Pisinger's  the name, `n 3`, `c 10`, optionally `z 14` (the optimum) and `time 0.01`, then one line per item
-            `number,value,weight,x`, numbered from 1, and optionally `-----`. x says whether a known solution takes the item; it
-            may be missing. With several capacities, `c` lists all of them and an item has as many weights (an extension of
-            ours, always without x).
-plain       "n capacity", then one line per item "value weight"; items are numbered from 1
+            `number,value,weight,x`, numbered from 1, and optionally `-----`. x is 1 if a known solution takes the item; it may be
+            missing. With several capacities, `c` lists them all, and an item has as many weights and no x (our extension).
+plain       a line "n capacity", then one line "value weight" per item; items are numbered from 1
 JSON        {"problem": "knapsack", "name": "small", "values": [5, 4], "weights": [3, 2], "capacities": 4}, or "weights":
             [[3, 2], [1, 1]], "capacities": [4, 2]; items are numbered from "first_item" (0 unless given)
 
@@ -30,7 +29,7 @@ from corl.problems.knapsack.instance import LARGEST, LARGEST_CONSTRAINTS, LARGES
 
 __all__ = ["SCHEMAS", "from_json_value", "read_instance", "read_text", "recognises", "write_instance"]
 
-_JSON = re.compile(r'\s*\{.*?"problem"\s*:\s*"knapsack"', re.DOTALL)
+_JSON_HEAD = re.compile(r'\s*\{.*?"problem"\s*:\s*"knapsack"', re.DOTALL)
 _NUMBERS = Array(Number(0, LARGEST), 1)
 _INSTANCE = Object(
     {
@@ -44,21 +43,21 @@ SCHEMAS = {
     "instance": document("corl knapsack instance", _INSTANCE),
     "solution": document("corl knapsack solution: the items taken, in the file's numbers", Array(Integer())),
 }
-_SPLIT = re.compile(r"[\s,;]+")
+_SEPARATORS = re.compile(r"[\s,;]+")
 
 _Line = tuple[int, list[str]]
 
 
 def recognises(head: str) -> bool:
-    """Return whether `head` begins JSON (with "problem" as its first key) or Pisinger's text; plain text cannot be recognised."""
-    if _JSON.match(head):
+    """Return whether `head` is the beginning of JSON (its key "problem" first) or of Pisinger's text; plain text has no mark."""
+    if _JSON_HEAD.match(head):
         return True
     keys = [line.split()[0].lower() for line in head.splitlines()[:12] if line.strip() and not line.lstrip().startswith("#")]
     return {"n", "c"} <= set(keys[:4])
 
 
 def read_instance(path: str | Path) -> KnapsackInstance:
-    """Return the instance in a file, whose content decides the format.
+    """Return the instance in a file, whose format is determined by its content.
 
     Raises InputError with file, line, field and what is accepted, or OSError.
     """
@@ -83,12 +82,15 @@ def read_text(text: Text, name: str = "") -> KnapsackInstance:
 
 
 def _lines(text: Text) -> tuple[list[_Line], str]:
-    """Return (line number, tokens) of the lines that are no comments, split at blanks and commas; and the comments."""
+    """Return the lines that are not comments, as (line number, tokens), and the comments, one per line.
+
+    Tokens are separated by blanks, commas and semicolons.
+    """
     lines, comments = [], []
     for number, line in text.lines():
         if line.startswith("#"):
             comments.append(line[1:].strip())
-        elif tokens := [token for token in _SPLIT.split(line) if token]:
+        elif tokens := [token for token in _SEPARATORS.split(line) if token]:
             lines.append((number, tokens))
     return lines, "\n".join(comments)
 
@@ -113,6 +115,7 @@ def _read_plain(text: Text, lines: list[_Line], name: str, comment: str) -> Knap
 
 
 def _check_count(text: Text, rows: list[_Line], n: int) -> None:
+    """Raise InputError unless there are n lines of items."""
     if len(rows) != n:
         line = rows[n][0] if len(rows) > n else text.last_line
         raise text.error(f"{len(rows):,} items; the header says {n:,}", line=line, field="items")
@@ -121,18 +124,18 @@ def _check_count(text: Text, rows: list[_Line], n: int) -> None:
 def _read_pisinger(text: Text, lines: list[_Line], name: str, comment: str) -> KnapsackInstance:
     """Return the instance in Pisinger's text: an optional name, the header n, c, z, time in any order, then the items."""
     header: dict[str, _Line] = {}
-    given, at = name, 0
-    while at < len(lines) and not lines[at][1][0][0].isdigit():
-        number, (key, *values) = lines[at]
+    given_name, line_index = name, 0
+    while line_index < len(lines) and not lines[line_index][1][0][0].isdigit():
+        number, (key, *values) = lines[line_index]
         if key.lower() in ("n", "c", "z", "time"):
             if key.lower() in header:
                 raise text.error("given twice", line=number, field=key.lower())
             header[key.lower()] = number, values
-        elif at == 0:
-            given = " ".join([key, *values])
+        elif line_index == 0:
+            given_name = " ".join([key, *values])
         else:
             raise text.error(f"{quoted(key)} is not accepted; accepted: n, c, z, time, then the items", line=number)
-        at += 1
+        line_index += 1
     for key in ("n", "c"):
         if key not in header or not header[key][1]:
             where = header[key][0] if key in header else text.last_line
@@ -143,16 +146,16 @@ def _read_pisinger(text: Text, lines: list[_Line], name: str, comment: str) -> K
     if len(tokens) > LARGEST_CONSTRAINTS:
         raise text.error(f"{len(tokens):,} capacities; accepted: up to {LARGEST_CONSTRAINTS:,}", line=number, field="c")
     capacities = np.array([text.number(token, "c", number, 0.0, LARGEST) for token in tokens])
-    rows = lines[at:]
+    rows = lines[line_index:]
     end = next((k for k, (_, row) in enumerate(rows) if row[0].startswith("-----")), len(rows))
     if len(rows) > end + 1:
         raise text.error("a second instance; accepted: one in a file", line=rows[end + 1][0])
     table = _items(text, rows[:end], n, len(capacities))
-    return KnapsackInstance(given, table[:, 0].copy(), table[:, 1:].T.copy(), capacities, 1, comment)
+    return KnapsackInstance(given_name, table[:, 0].copy(), table[:, 1:].T.copy(), capacities, 1, comment)
 
 
 def _items(text: Text, rows: list[_Line], n: int, m: int) -> NDArray[np.float64]:
-    """Return values and weights, float64 [n, 1 + m], of lines `number,value,weights` with an optional x."""
+    """Return float64 [n, 1 + m]: the value and the weights in each line `number,value,weights`, which may end with x."""
     _check_count(text, rows, n)
     table = np.empty((n, 1 + m))
     lengths = (2 + m, 3 + m) if m == 1 else (2 + m,)
@@ -172,16 +175,18 @@ def _items(text: Text, rows: list[_Line], n: int, m: int) -> NDArray[np.float64]
 # -------------------------------------------------------------------- JSON
 def from_json_value(field: Field, name: str = "") -> KnapsackInstance:
     """Return the instance in a JSON object. Raises InputError, naming the key."""
-    given = field.record(_INSTANCE)
-    name, comment = heading(given, "knapsack", name)
-    first_item = given.get("first_item", 0).integer()
-    one = not isinstance(given["capacities"].value, list)
-    capacities = np.array([given["capacities"].number()]) if one else given["capacities"].numbers(None)
-    values = given["values"].numbers(None)
-    flat = not isinstance(given["weights"].entries(least=1)[0].value, list)
-    if flat and len(capacities) > 1:
-        raise given["weights"].error(f"accepted: {len(capacities):,} lists of {len(values):,} numbers, one for each capacity")
-    weights = given["weights"].numbers(*([] if flat else [len(capacities)]), len(values)).reshape(len(capacities), len(values))
+    record = field.record(_INSTANCE)
+    name, comment = heading(record, "knapsack", name)
+    first_item = record.get("first_item", 0).integer()
+    has_one_capacity = not isinstance(record["capacities"].value, list)
+    capacities = np.array([record["capacities"].number()]) if has_one_capacity else record["capacities"].numbers(None)
+    values = record["values"].numbers(None)
+    is_flat = not isinstance(record["weights"].entries(least=1)[0].value, list)
+    if is_flat and len(capacities) > 1:
+        raise record["weights"].error(f"accepted: {len(capacities):,} lists of {len(values):,} numbers, one for each capacity")
+    weights = (
+        record["weights"].numbers(*([] if is_flat else [len(capacities)]), len(values)).reshape(len(capacities), len(values))
+    )
     return KnapsackInstance(name, values, weights, capacities, first_item, comment)
 
 
@@ -207,5 +212,5 @@ def write_instance(instance: KnapsackInstance, path: Path) -> None:
 
 
 def _plain(values: NDArray[np.float64]) -> list[float]:
-    """Return numbers whose text reads back as the same float64; whole numbers without a decimal point."""
+    """Return numbers that are written so that they read back as the same float64: integers without a decimal point."""
     return [int(value) if value.is_integer() else value for value in values.tolist()]

@@ -1,7 +1,7 @@
-"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams).
+"""Random instances, identical for a seed on every machine (NumPy's PCG64 streams).
 
 Classes and ranges are those of D. Pisinger, Where are the hard knapsack problems?, Computers & Operations Research 32, 2005,
-section 3; those with several capacities are of P. Chu and J. Beasley, Journal of Heuristics 4, 1998, section 4.
+section 3. Instances with several capacities are those of P. Chu and J. Beasley, Journal of Heuristics 4, 1998, section 4.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = [
     "uniform", "unit", "weakly_correlated",
 ]  # fmt: skip
 
-_LARGEST = 1_000_000  # items
-_LARGEST_RANGE = 100_000_000
+_MAX_SIZE = 1_000_000  # greatest number of items, and greatest capacity
+_MAX_SPAN = 100_000_000  # greatest value or weight
 
 
 def uniform(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """Return uncorrelated items: values and weights are integers uniform in 1..span; the capacity is `fill` of all weights."""
+    """Return uncorrelated items, integers uniform in 1..span. The capacity is the share `fill` of the sum of all weights."""
     _check(size, span, fill)
     random = np.random.default_rng(seed)
     weights, values = random.integers(1, span, (2, size), endpoint=True)
@@ -41,7 +41,7 @@ def weakly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, 
 
 
 def strongly_correlated(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """Return items whose value is the weight plus span / 10: many of nearly the same density, hard for branch and bound."""
+    """Return items whose value is the weight plus span / 10: many have nearly the same density, hard for branch and bound."""
     _check(size, span, fill)
     weights = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
     return _instance("strongly-correlated", size, span, fill, seed, weights + span // 10, weights)
@@ -64,7 +64,7 @@ def almost_strongly_correlated(*, size: int = 1000, span: int = 1000, fill: floa
 
 
 def subset_sum(*, size: int = 1000, span: int = 1000, fill: float = 0.5, seed: int = 0) -> KnapsackInstance:
-    """Return items whose value is the weight: every bound is the capacity, and the question is whether it can be filled."""
+    """Return items whose value is the weight: the bound is the capacity, and the question is whether items can fill it."""
     _check(size, span, fill)
     weights = np.random.default_rng(seed).integers(1, span, size, endpoint=True)
     return _instance("subset-sum", size, span, fill, seed, weights, weights)
@@ -91,11 +91,11 @@ def multi(*, size: int = 100, constraints: int = 5, fill: float = 0.5, seed: int
 def unit(*, size: int = 200, capacity: float = 25.0, seed: int = 0) -> KnapsackInstance:
     """Return items with real values and weights in [0, 1), such as KP50, KP100 and KP200 of the learning literature.
 
-    Their capacities there are 12.5, 25 and 25.
+    In the literature, these have capacities of 12.5, 25 and 25.
     """
     _check(size, 1, 0.5)
-    if not 0.0 <= capacity <= _LARGEST:
-        raise UsageError(f"capacity: {capacity} is not accepted; accepted: 0 to {_LARGEST:,}")
+    if not 0.0 <= capacity <= _MAX_SIZE:
+        raise UsageError(f"capacity: {capacity} is not accepted; accepted: 0 to {_MAX_SIZE:,}")
     weights, values = np.random.default_rng(seed).random((2, size))
     comment = f"corl generate knapsack unit --option size={size} --option capacity={capacity!r} --seed {seed}"
     return KnapsackInstance(f"unit-{size}", values, weights[None, :], np.array([capacity]), comment=comment)
@@ -114,10 +114,11 @@ GENERATORS: dict[str, Callable[..., KnapsackInstance]] = {
 
 
 def _check(size: int, span: int, fill: float) -> None:
-    if not 1 <= size <= _LARGEST:
-        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_LARGEST:,}")
-    if not 1 <= span <= _LARGEST_RANGE:
-        raise UsageError(f"span: {span} is not accepted; accepted: 1 to {_LARGEST_RANGE:,}")
+    """Raise UsageError for an option outside its range."""
+    if not 1 <= size <= _MAX_SIZE:
+        raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_MAX_SIZE:,}")
+    if not 1 <= span <= _MAX_SPAN:
+        raise UsageError(f"span: {span} is not accepted; accepted: 1 to {_MAX_SPAN:,}")
     if not 0.0 <= fill <= 1.0:
         raise UsageError(f"fill: {fill} is not accepted; accepted: 0 to 1")
 

@@ -12,26 +12,28 @@ from corl.errors import InputError
 __all__ = ["LARGEST", "LARGEST_CONSTRAINTS", "LARGEST_ITEMS", "KnapsackInstance", "make_instance"]
 
 LARGEST = 1e12
-"""The largest value, weight or capacity: sums of a million of them stay exact enough in float64."""
+"""The greatest value, weight or capacity: sums of a million such numbers are still accurate enough in float64."""
 LARGEST_ITEMS = 10_000_000
+"""The greatest number of items."""
 LARGEST_CONSTRAINTS = 10_000
+"""The greatest number of capacities."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnapsackInstance:
     """n items that are taken or not, and m capacities that limit the items taken.
 
-    Items are 0..n-1 here and `first_item`.. in the file. Everything is finite and from 0 to LARGEST. Raises InputError for
-    invalid shapes or numbers.
+    Items are numbered 0..n-1; in the file, they are numbered from `first_item`. All numbers are from 0 to LARGEST. Raises
+    InputError for invalid shapes or numbers.
     """
 
     name: str
     values: NDArray[np.float64]
-    """[n]"""
+    """float64 [n]: the values of the items."""
     weights: NDArray[np.float64]
-    """[m, n]: the use of each capacity by each item."""
+    """float64 [m, n]: how much of each capacity each item uses."""
     capacities: NDArray[np.float64]
-    """[m]"""
+    """float64 [m]: the limits of the sums of weights."""
     first_item: int = 0
     """The number of the first item in the file, 0 or 1."""
     comment: str = ""
@@ -73,21 +75,21 @@ def make_instance(name: str, values: ArrayLike, weights: ArrayLike, capacity: Ar
 
     Args:
         name: The instance's name.
-        values: [n].
-        weights: [m, n], or [n] if there is one capacity.
-        capacity: [m], or one number.
-        comment: Free text, kept in files.
+        values: [n], the values of the items.
+        weights: [m, n], the use of each capacity; or [n] if there is one capacity.
+        capacity: [m], the capacities; or one number.
+        comment: Free text, which files keep.
     """
-    table, capacities = _numbers(weights, "weights"), np.atleast_1d(_numbers(capacity, "capacities"))
-    if table.ndim == 1:
-        table = table[None, :]
-    return KnapsackInstance(name, _numbers(values, "values"), table, capacities, comment=comment)
+    weight_table, capacities = _numbers(weights, "weights"), np.atleast_1d(_numbers(capacity, "capacities"))
+    if weight_table.ndim == 1:
+        weight_table = weight_table[None, :]
+    return KnapsackInstance(name, _numbers(values, "values"), weight_table, capacities, comment=comment)
 
 
-def _numbers(given: ArrayLike, field: str) -> NDArray[np.float64]:
-    """Return a contiguous float64 array. Raises InputError for anything else."""
+def _numbers(numbers: ArrayLike, field: str) -> NDArray[np.float64]:
+    """Return `numbers` as a contiguous float64 array. Raises InputError, for the field `field`, if it is no array of numbers."""
     try:
-        array = np.asarray(given)
+        array = np.asarray(numbers)
         if array.dtype.kind not in "iuf":
             raise ValueError
         return np.ascontiguousarray(array, np.float64) if array.ndim else np.asarray(array, np.float64)

@@ -1,4 +1,4 @@
-"""Knapsack: the adapter of the 0-1 knapsack problem."""
+"""`Knapsack`: the 0-1 knapsack problem with its judge, files, environments and pictures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Knapsack"]
 
-_ADAPTED = "accepted: (values, weights, capacity), or an object with values, weights and capacities"
+_ACCEPTED_DATA = "accepted: (values, weights, capacity), or an object with values, weights and capacities"
 
 
 def _items(observation: Mapping[str, Any]) -> Tokens:
@@ -43,10 +43,10 @@ def _core(observation: Mapping[str, Any]) -> Tokens:
 
 
 class Knapsack(Problem):
-    """The 0-1 knapsack with one or several capacities.
+    """The 0-1 knapsack problem with one or several capacities.
 
-    A solution is an integer array: the items taken, in any order. Modules that are only needed by one method are imported
-    there: `import corl.problems.knapsack.problem` loads NumPy alone.
+    A solution is an integer array: the items taken, in any order. Modules that only one method needs are imported in that method:
+    `import corl.problems.knapsack.problem` loads NumPy alone.
     """
 
     name = "knapsack"
@@ -58,13 +58,13 @@ class Knapsack(Problem):
     features = {"items": _items, "core": _core}  # noqa: RUF012
 
     def evaluate(self, instance: KnapsackInstance, solution: Any) -> float:
-        """Return the value of the items taken. Raises Infeasible, naming the first violation with the file's item numbers."""
+        """Return the value of the items taken. Raises Infeasible, naming the first violation, with the file's item numbers."""
         from corl.problems.knapsack.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether `head` begins a knapsack in JSON (with "problem" as its first key) or in Pisinger's text format."""
+        """Return whether `head` is the beginning of JSON (its key "problem" first) or of Pisinger's text."""
         from corl.problems.knapsack.formats import recognises
 
         return recognises(head)
@@ -76,19 +76,22 @@ class Knapsack(Problem):
         return read_instance(path)
 
     def write(self, instance: KnapsackInstance, path: Path) -> None:
-        """Write a file from which `read` returns an equal one: .json, or else Pisinger's text, with items numbered from 1."""
+        """Write a file from which `read` returns an equal instance: JSON if its name ends in .json, otherwise Pisinger's text."""
         from corl.problems.knapsack.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> KnapsackInstance:
-        """Return the instance for (values [n], weights [n] or [m, n], capacity or capacities [m]), or for a JSON file's value."""
+        """Return the instance in a tuple (values [n], weights [n] or [m, n], capacity or capacities [m]).
+
+        `data` may also be a mapping with the keys of a JSON file.
+        """
         if isinstance(data, Mapping):
             from corl.problems.knapsack.formats import from_json_value
 
             return from_json_value(Field(plain(data)), "object")
         if not isinstance(data, (tuple, list)) or len(data) != 3:
-            raise InputError(f"{kind_of(data)} is no knapsack; {_ADAPTED}")
+            raise InputError(f"{kind_of(data)} is no knapsack; {_ACCEPTED_DATA}")
         return make_instance("array", *data)
 
     def to_json(self, instance: KnapsackInstance, solution: Any) -> list[int]:
@@ -99,8 +102,8 @@ class Knapsack(Problem):
         """Return int64 items 0..n-1. Raises InputError for anything but a list of integers, Infeasible for an unknown item."""
         if not isinstance(value, list) or not all(type(item) is int for item in value):
             raise InputError("accepted: a list of item numbers, integers", field="solution")
-        if huge := [item for item in value if abs(item) >= 2**62]:
-            raise Infeasible(f"there is no item {shortened(str(huge[0]), 40)}")
+        if too_large := [item for item in value if abs(item) >= 2**62]:
+            raise Infeasible(f"there is no item {shortened(str(too_large[0]), 40)}")
         return np.array(value, np.int64) - instance.first_item
 
     def schemas(self) -> dict[str, dict[str, Any]]:
@@ -141,18 +144,20 @@ class Knapsack(Problem):
     ) -> KnapsackEnvironment:
         """Return an environment that fills knapsacks item by item: `rows` states of `instances`.
 
-        The `width` densest items that fit are listed. In "core" the items that are certain are taken at the start.
+        The `width` densest items that fit are listed. In the environment "core", items that belong to every solution better than
+        a known one are taken at the start.
         """
         from corl.problems.knapsack.environment import KnapsackEnvironment
         from corl.problems.knapsack.environments.core.environment import CoreEnvironment
 
-        kind = CoreEnvironment if self.environment_name(name) == "core" else KnapsackEnvironment
-        return kind(instances, rows) if width is None else kind(instances, rows, width)
+        environment_class = CoreEnvironment if self.environment_name(name) == "core" else KnapsackEnvironment
+        return environment_class(instances, rows) if width is None else environment_class(instances, rows, width)
 
     def decisions(self, instance: KnapsackInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the items of the solution, the densest first, and then those that still fit in addition, in the same order.
+        """Return the actions of an episode that takes the items of `solution`, the densest first.
 
-        An episode continues until nothing fits, so its result may be better than the solution.
+        An episode continues until no item fits: items that still fit follow, the densest first, so that the episode may end in a
+        better solution.
         """
         from corl.problems.knapsack.decisions import decisions
 
@@ -163,7 +168,7 @@ class Knapsack(Problem):
         return "knapsack-bq" if instance.m == 1 else ""
 
     def warm_up_instance(self, instance: KnapsackInstance) -> KnapsackInstance:
-        """Return the instance of the first dozen items, with capacities reduced in proportion."""
+        """Return an instance with the first 12 items, with capacities reduced in proportion to the number of items."""
         n = min(instance.n, 12)
         if n == instance.n:
             return instance
@@ -174,4 +179,5 @@ class Knapsack(Problem):
 
 
 def _span(values: NDArray[np.float64]) -> str:
+    """Return the least and the greatest of the numbers as text."""
     return f"{values.min():.10g} to {values.max():.10g}"

@@ -16,12 +16,12 @@ __all__ = ["State", "reset_rows", "take_rows"]
 
 
 class State(NamedTuple):
-    """The pool. I instances of n items (N at most) and m capacities (M at most), R rows."""
+    """The pool, with R rows and I instances. An instance has n items and m capacities; N and M are the greatest of these."""
 
     size: NDArray[np.int64]
-    """[I] n."""
+    """[I] n, the number of items."""
     constraints: NDArray[np.int64]
-    """[I] m."""
+    """[I] m, the number of capacities."""
     items_start: NDArray[np.int64]
     """[I] index of the instance's first item in `values` and `order`."""
     weights_start: NDArray[np.int64]
@@ -29,17 +29,17 @@ class State(NamedTuple):
     limits_start: NDArray[np.int64]
     """[I] index of the instance's first capacity in `limits`."""
     values: NDArray[np.float64]
-    """[sum of n]"""
+    """[sum of n] the values of the items of all instances."""
     weights: NDArray[np.float64]
-    """[sum of n * m]"""
+    """[sum of n * m] the weights of the items of all instances."""
     limits: NDArray[np.float64]
-    """[sum of m] the capacities, with half the judge's tolerance."""
+    """[sum of m] the capacities of all instances, increased by half the judge's tolerance."""
     order: NDArray[np.int32]
-    """[sum of n] the items by decreasing density."""
+    """[sum of n] the items of all instances, for each instance by decreasing density (`environment.density`)."""
     instance: NDArray[np.int32]
     """[R] the index of the row's instance."""
     used: NDArray[np.float64]
-    """[R, M] the total weight of the items taken."""
+    """[R, M] for each capacity, the total weight of the items taken."""
     fitting: NDArray[np.int32]
     """[R] the number of items that still fit."""
     open: NDArray[np.int32]
@@ -58,25 +58,25 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
         first = state.items_start[instance]
         state.instance[row], state.picks[row] = instance, 0
         state.used[row, :] = 0.0
-        state.fitting[row] = _keep(state, row, state.order[first : first + state.size[instance]], -1)
+        state.fitting[row] = _list_fitting(state, row, state.order[first : first + state.size[instance]], -1)
 
 
 @kernel
-def _keep(state: Any, row: Any, items: Any, without: Any) -> Any:
+def _list_fitting(state: Any, row: Any, items: Any, without: Any) -> Any:
     """Write the items that fit into the remaining capacities of a row to state.open[row], in place.
 
     Args:
         state: The pool.
         row: The row.
         items: int32 [k], the candidates. May be a view of state.open[row].
-        without: An item to exclude, or -1.
+        without: An item to exclude; -1 to exclude none.
 
     Returns:
         The number of items written.
     """
     instance = state.instance[row]
     m, limits = state.constraints[instance], state.limits_start[instance]
-    kept = 0
+    fitting_count = 0
     for item in items:
         if item == without:
             continue
@@ -87,9 +87,9 @@ def _keep(state: Any, row: Any, items: Any, without: Any) -> Any:
                 fits = False
                 break
         if fits:
-            state.open[row, kept] = item
-            kept += 1
-    return kept
+            state.open[row, fitting_count] = item
+            fitting_count += 1
+    return fitting_count
 
 
 @attach(hooks.step, State)
@@ -113,7 +113,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
         state.used[dst, i] += state.weights[weights + i]
     state.taken[dst, picks] = action
     state.picks[dst] = picks + 1
-    state.fitting[dst] = _keep(state, dst, state.open[src, :fitting], action)
+    state.fitting[dst] = _list_fitting(state, dst, state.open[src, :fitting], action)
     return state.values[state.items_start[instance] + action]
 
 
@@ -124,31 +124,31 @@ def take_rows(state: Any, rows: Any, items: Any, ends: Any, bases: Any) -> None:
     Args:
         state: The pool.
         rows: int64 [k], rows with empty knapsacks.
-        items: Items of all rows, one row after the other; those of a row fit together.
-        ends: int64 [k], the end of the items of rows[k] in `items`.
-        bases: float64 [k], to which the value of the items taken is added.
+        items: int64, the items to take: those of rows[0], then those of rows[1], and so on. The items of a row fit together.
+        ends: int64 [k], the index in `items` at which the items of rows[k] end.
+        bases: float64 [k], to which the total value of the row's items is added, in place.
     """
-    begin = 0
+    first_of_row = 0
     for k in range(len(rows)):
-        row, picks = rows[k], ends[k] - begin
+        row, picks = rows[k], ends[k] - first_of_row
         instance = state.instance[row]
         m, first = state.constraints[instance], state.items_start[instance]
-        inside = np.zeros(state.size[instance], np.bool_)
+        is_taken = np.zeros(state.size[instance], np.bool_)
         for i in range(picks):
-            item = items[begin + i]
-            inside[item] = True
+            item = items[first_of_row + i]
+            is_taken[item] = True
             state.taken[row, i] = item
             bases[k] += state.values[first + item]
             for c in range(m):
                 state.used[row, c] += state.weights[state.weights_start[instance] + item * m + c]
-        open, kept = state.open[row], 0
+        open, open_count = state.open[row], 0
         for item in open[: state.fitting[row]]:
-            if not inside[item]:
-                open[kept] = item
-                kept += 1
+            if not is_taken[item]:
+                open[open_count] = item
+                open_count += 1
         state.picks[row] = picks
-        state.fitting[row] = _keep(state, row, open[:kept], -1)
-        begin = ends[k]
+        state.fitting[row] = _list_fitting(state, row, open[:open_count], -1)
+        first_of_row = ends[k]
 
 
 @attach(hooks.actions, State)

@@ -1,4 +1,4 @@
-"""The decisions that build a given path, or one that scores no less; imitation learns from them."""
+"""The actions of an episode that builds a given path, or a path that scores at least as much; imitation learns from them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
-    """Return the nodes between the ends of a path, followed by the first listed ones until none can be visited, int64 [k].
+    """Return the nodes between start and end of a path, then the first listed nodes until no node can be visited, int64 [k].
 
     A node from which the direct way to the end is too long is skipped, since no episode can visit it. Raises Infeasible if
-    `solution` is not a path.
+    `solution` is not feasible.
     """
-    environment, taken = OrienteeringEnvironment([instance], 1, 1), []
+    environment, actions = OrienteeringEnvironment([instance], 1, 1), []
     for node in check(instance, solution)[1:-1].tolist():
         with contextlib.suppress(UsageError):
             environment.step([0], [0], [node])
-            taken.append(node)
+            actions.append(node)
     while (node := int(environment.actions([0])[0, 0])) >= 0:
         environment.step([0], [0], [node])
-        taken.append(node)
-    return np.array(taken, np.int64)
+        actions.append(node)
+    return np.array(actions, np.int64)

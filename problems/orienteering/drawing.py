@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_PATH, _NODE, _LEFT, _ENDS = "#1f6feb", "#24292f", "#afb8c1", "#cf222e"
+_PATH_COLOUR, _NODE_COLOUR, _UNVISITED_COLOUR, _ENDS_COLOUR = "#1f6feb", "#24292f", "#afb8c1", "#cf222e"
 
 
 def draw(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
-    """Draw the nodes, larger for higher scores, with the ends in red, and the path `solution`; unvisited nodes are pale.
+    """Draw the nodes, larger for higher scores, and the path `solution`, if it is not None.
 
-    The title gives score and length. Up to a hundred nodes are labelled with their ids.
+    Start and end are red, unvisited nodes are pale. The title gives score and length. Nodes are labelled with their ids if there
+    are at most a hundred.
     """
     n = instance.n
     xy = positions(instance.graph)
@@ -32,14 +33,14 @@ def draw(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
     if solution is not None:
         path = check(instance, solution)
         visited[path] = True
-        axes.plot(xy[path, 0], xy[path, 1], color=_PATH, linewidth=float(np.clip(30 / np.sqrt(n), 0.2, 1.5)))
+        axes.plot(xy[path, 0], xy[path, 1], color=_PATH_COLOUR, linewidth=float(np.clip(30 / np.sqrt(n), 0.2, 1.5)))
         title += f"\nscore {objective(instance, path):,.10g}, length {path_length(instance, path):,.10g}"
-    most = float(instance.scores.max()) or 1.0
-    size = float(np.clip(8000 / n, 0.2, 40)) * (0.15 + 0.85 * instance.scores / most)
-    for chosen, colour in ((~visited, _LEFT), (visited, _NODE)):
-        axes.scatter(xy[chosen, 0], xy[chosen, 1], s=size[chosen], color=colour, linewidths=0, zorder=3)
+    max_score = float(instance.scores.max()) or 1.0
+    size = float(np.clip(8000 / n, 0.2, 40)) * (0.15 + 0.85 * instance.scores / max_score)
+    for drawn, colour in ((~visited, _UNVISITED_COLOUR), (visited, _NODE_COLOUR)):
+        axes.scatter(xy[drawn, 0], xy[drawn, 1], s=size[drawn], color=colour, linewidths=0, zorder=3)
     ends = [instance.start, instance.end]
-    axes.scatter(xy[ends, 0], xy[ends, 1], s=30, color=_ENDS, marker="s", linewidths=0, zorder=4)
+    axes.scatter(xy[ends, 0], xy[ends, 1], s=30, color=_ENDS_COLOUR, marker="s", linewidths=0, zorder=4)
     write_ids(axes, xy, instance.graph.ids)
     axes.set_title(title)
     if layout := layout_of(instance.graph):
@@ -49,7 +50,7 @@ def draw(instance: OrienteeringInstance, solution: Any, axes: Axes) -> None:
 
 
 def scene(instance: OrienteeringInstance, solution: Any) -> Scene:
-    """Return the scene of the nodes, hollow if the path does not visit them, with the ends as squares, and of the path."""
+    """Return the picture for a page: the path and the nodes; start and end are squares, unvisited nodes are hollow."""
     xy, graph = positions(instance.graph), instance.graph
     scene = Scene(f"{instance.name or 'orienteering'}: {instance.n:,} nodes", equal=True, note=layout_of(graph) or "")
     visited = np.full(instance.n, solution is None)

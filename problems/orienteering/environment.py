@@ -22,15 +22,15 @@ __all__ = ["OrienteeringEnvironment"]
 
 
 class OrienteeringEnvironment(Environment):
-    """A pool of partial paths. An action is the next node: an unvisited one from which the end can be reached within the limit.
+    """A pool of partial paths. An action is the next node: an unvisited node from which the end can be reached within the limit.
 
-    The `width` nodes of the highest score per distance are listed, any may be taken. The reward of a step is the node's score,
-    the base value is the score of start and end, and the episode ends when no node can be visited. Raises UsageError for an
-    instance whose direct way from start to end is longer than the limit.
+    `actions` lists the `width` nodes with the highest score per distance; `step` accepts any node that can be visited. The reward
+    of a step is the node's score, the base value is the score of start and end, and the episode ends when no node can be visited.
+    Raises UsageError for an instance in which the direct way from start to end is longer than the limit.
     """
 
     plans: ClassVar[bool] = False
-    """Whether each row has a plan for the rest of its path."""
+    """Whether each row has a plan: a sequence of nodes from the path's last node to the end (see InsertionEnvironment)."""
 
     def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 48) -> None:
         super().__init__(instances, rows, width)
@@ -48,26 +48,27 @@ class OrienteeringEnvironment(Environment):
         return np.array(bases)[which]
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the reduced states. Slots 0..K-1 are the nodes `actions` lists, slot K the last node, slot K + 1 the end.
+        """Return the reduced states. Slots 0..K-1 are the listed nodes, slot K is the last node, slot K + 1 the end.
 
-        action: int32 [R, K], -1 in empty slots; mask: bool [R, K + 2], whether a slot is taken.
-        scores: float64 [R, K]; distances: float64 [R, K + 2, K + 2], from slot to slot; zero in empty slots.
-        left: float64 [R], the length that is left; remaining: int32 [R], the number of nodes that can be visited, listed or not.
+        action: int32 [R, K], the listed nodes, -1 in empty slots; mask: bool [R, K + 2], True if the slot is used.
+        scores: float64 [R, K]; distances: float64 [R, K + 2, K + 2], from slot to slot; 0 in empty slots.
+        left: float64 [R], the limit minus the length of the path; remaining: int32 [R], the number of nodes that can be visited,
+        listed or not.
         """
         state = self.state
         scores, distances = np.zeros(actions.shape), np.zeros((len(rows), self.width + 2, self.width + 2))
         observe(state, rows, actions, scores, distances)
         mask = np.concatenate([actions >= 0, np.ones((len(rows), 2), bool)], axis=1)
-        left = state.limit[state.instance[rows]] - state.length[rows]
+        length_left = state.limit[state.instance[rows]] - state.length[rows]
         observation: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": scores, "distances": distances}
-        return observation | {"left": left, "remaining": state.reachable[rows]}
+        return observation | {"left": length_left, "remaining": state.reachable[rows]}
 
     def solution(self, row: int) -> NDArray[np.int32]:
-        """Return the path of a row, int32 [k], with the end. Raises UsageError while nodes can be visited."""
-        at, state = int(self._checked(row)[0]), self.state
-        if state.reachable[at]:
-            raise UsageError(f"{state.reachable[at]} nodes can still be visited in row {at}")
-        return np.append(state.order[at, : state.visited[at]], np.int32(state.end[state.instance[at]]))
+        """Return the path of a row, int32 [k], including the end. Raises UsageError while another node can be visited."""
+        pool_row, state = int(self._checked(row)[0]), self.state
+        if state.reachable[pool_row]:
+            raise UsageError(f"{state.reachable[pool_row]} nodes can still be visited in row {pool_row}")
+        return np.append(state.order[pool_row, : state.visited[pool_row]], np.int32(state.end[state.instance[pool_row]]))
 
 
 def _pool(instances: list[OrienteeringInstance], rows: int, plans: bool) -> State:

@@ -1,4 +1,4 @@
-"""The judge: the score and the length of a path. Its distances are those of corl.routing.edge_weights."""
+"""The judge of solutions: the score and the length of a path, with the distances of corl.routing.edge_weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["check", "objective", "path_length", "shortest_path"]
 def check(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
     """Return `solution` as int64 [k], if it is a path from start to end within the limit that visits no node twice.
 
-    A closed path has its start at both ends. Raises Infeasible naming the first fault, in the file's ids.
+    A closed tour begins and ends with its start. Raises Infeasible, naming the first violated condition, with the file's ids.
     """
     try:
         path = np.asarray(solution)
@@ -45,36 +45,36 @@ def check(instance: OrienteeringInstance, solution: Any) -> NDArray[np.int64]:
 
 
 def path_length(instance: OrienteeringInstance, path: NDArray[np.int64]) -> float:
-    """Return the sum of the distances along a path."""
+    """Return the sum of the distances along a path, int64 [k]."""
     graph = instance.graph
     return math.fsum(edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, path[:-1], path[1:]).tolist())
 
 
 def objective(instance: OrienteeringInstance, solution: Any) -> float:
-    """Return the scores of all nodes on the path, each counted once. Raises Infeasible if the path is invalid."""
+    """Return the sum of the scores of all nodes on the path, each counted once. Raises Infeasible if the path is invalid."""
     path = check(instance, solution)
     return math.fsum(instance.scores[path[:-1] if instance.closed else path].tolist())
 
 
 def shortest_path(instance: OrienteeringInstance) -> NDArray[np.int64] | None:
-    """Return a path within the limit, int64 [k], regardless of its score; None if there is none.
+    """Return a path within the limit, int64 [k], whatever its score; None if every path is longer than the limit.
 
-    It is the direct way or, if that is too long, the shortest one (Dijkstra): rounded distances and matrices need not obey the
-    triangle inequality.
+    The direct way is returned if it is short enough, otherwise the shortest path (Dijkstra): rounded distances and matrices need
+    not satisfy the triangle inequality.
     """
     n, start, end, graph = instance.n, instance.start, instance.end, instance.graph
     direct = np.array([start, end])
     limit = instance.limit * (1.0 + LIMIT)
     if instance.closed or path_length(instance, direct) <= limit:
         return direct
-    everyone = np.arange(n)
+    all_nodes = np.arange(n)
 
-    def row(node: int) -> NDArray[np.float64]:
-        return edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(n, node), everyone)
+    def distances_from(node: int) -> NDArray[np.float64]:
+        return edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(n, node), all_nodes)
 
-    length, left, before = row(start), np.ones(n, bool), np.full(n, start)
-    left[start] = False
-    for node in dijkstra(row, length, left, before):
+    length, unvisited, before = distances_from(start), np.ones(n, bool), np.full(n, start)
+    unvisited[start] = False
+    for node in dijkstra(distances_from, length, unvisited, before):
         if length[node] > limit:
             return None
         if node == end:

@@ -1,4 +1,4 @@
-"""Features of a partial path: scores and distances, in units of the length that is left."""
+"""Features of a partial path: scores and distances. The unit of distances is the limit minus the length of the path."""
 
 from __future__ import annotations
 
@@ -15,43 +15,50 @@ from corl.tokens import Tokens
 __all__ = ["PAIRS", "TOKENS", "nodes", "observe"]
 
 TOKENS = 9
-"""F: features of a token."""
+"""The number of features of a token."""
 PAIRS = 2
-"""P: features of a pair of tokens: the distance over the length left, and over the distances to their nearest nodes."""
+"""The number of features of a pair of tokens: the distance over the length left, and over the sum of the two tokens' distances to
+their nearest tokens.
+"""
 _LAST, _END = 7, 8
-"""Features that mark the token of the last node and the token of the end."""
+"""Indices of the features that mark the token of the last node and the token of the end."""
 
 
 def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return the tokens of OrienteeringEnvironment's observations: K listed nodes, the last node, the end; K + 2 tokens.
+    """Return K + 2 tokens for an observation of OrienteeringEnvironment: the K listed nodes, the last node, the end.
 
-    Features of a node are its share of the listed scores (times their number); the distance to it, the distance from it to the
-    end, the detour by it, and the distance to its nearest other slot, all divided by the length left; its share per distance and
-    per detour; and its kind. They do not change when the plane is rotated or scaled. The unit is the sum of the listed scores.
+    The features of a listed node are:
+
+    - its score over the mean score of the listed nodes;
+    - the distance to it from the last node, from it to the end, the detour by it, and the distance to the nearest other slot, all
+      divided by the length left;
+    - its share of the listed scores over the distance, and over the detour.
+
+    Features do not change when the plane is rotated or scaled. The unit of the returned tokens is the sum of the listed scores.
     """
     mask, scores, distances = observation["mask"], observation["scores"], observation["distances"]
     rows, slots = scores.shape
     listed = mask[:, :slots]
-    left = np.where(observation["left"] > 0, observation["left"], 1.0)[:, None]
-    scale = scores.sum(axis=1)
-    scale = np.where(scale > 0, scale, 1.0)
-    way, rest = distances[:, slots, :slots] / left, distances[:, slots + 1, :slots] / left
-    detour = way + rest - distances[:, slots, slots + 1, None] / left
+    length_left = np.where(observation["left"] > 0, observation["left"], 1.0)[:, None]
+    listed_score = scores.sum(axis=1)
+    listed_score = np.where(listed_score > 0, listed_score, 1.0)
+    distance, to_end = distances[:, slots, :slots] / length_left, distances[:, slots + 1, :slots] / length_left
+    detour = distance + to_end - distances[:, slots, slots + 1, None] / length_left
     pair = mask[:, :, None] & mask[:, None, :] & ~np.eye(slots + 2, dtype=bool)
-    near = np.where(pair, distances, np.inf).min(axis=2)
-    near = np.where(np.isfinite(near), near, 0.0)
-    share = scores / scale[:, None]
+    nearest = np.where(pair, distances, np.inf).min(axis=2)
+    nearest = np.where(np.isfinite(nearest), nearest, 0.0)
+    share = scores / listed_score[:, None]
     x = np.zeros((rows, slots + 2, TOKENS), np.float32)
     count = np.maximum(1, listed.sum(axis=1))[:, None]
-    parts = [share * count, way, rest, detour, near[:, :slots] / left]
-    parts += [share / np.maximum(way, 1e-3), share / np.maximum(detour, 1e-3)]
+    parts = [share * count, distance, to_end, detour, nearest[:, :slots] / length_left]
+    parts += [share / np.maximum(distance, 1e-3), share / np.maximum(detour, 1e-3)]
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(listed, np.clip(part, -100.0, 100.0), 0.0)
     x[:, slots, _LAST] = x[:, slots + 1, _END] = 1.0
-    unit = np.maximum(near[:, :, None] + near[:, None, :], 1e-9 * left[:, :, None])
-    scales = [distances / left[:, :, None], np.minimum(distances / unit, 10.0)]
-    pairs = np.stack([np.where(pair, each, 0.0) for each in scales], axis=-1).astype(np.float32)
-    return Tokens(x, mask, pairs, scale)
+    nearest_sum = np.maximum(nearest[:, :, None] + nearest[:, None, :], 1e-9 * length_left[:, :, None])
+    scaled = [distances / length_left[:, :, None], np.minimum(distances / nearest_sum, 10.0)]
+    pairs = np.stack([np.where(pair, each, 0.0) for each in scaled], axis=-1).astype(np.float32)
+    return Tokens(x, mask, pairs, listed_score)
 
 
 @kernel
@@ -61,8 +68,8 @@ def observe(state: Any, rows: Any, actions: Any, scores: Any, distances: Any) ->
     Args:
         state: State, the pool.
         rows: int [R], rows of the pool.
-        actions: int32 [R, K], listed nodes, -1 in empty slots.
-        scores: float64 [R, K], receives their scores; empty slots are left unchanged.
+        actions: int32 [R, K], the listed nodes, -1 in empty slots.
+        scores: float64 [R, K], receives the scores of the listed nodes; empty slots are not changed.
         distances: float64 [R, K + 2, K + 2], receives the distances among listed nodes, the last node and the end.
     """
     k = actions.shape[1]

@@ -15,20 +15,23 @@ __all__ = ["OrienteeringInstance"]
 
 @dataclass(frozen=True, eq=False)
 class OrienteeringInstance:
-    """Nodes with scores, distances between them, and the longest length of a path from `start` to `end`.
+    """Nodes with scores, the distances between them, and the greatest length of a path from `start` to `end`.
 
-    Nodes are 0..n-1 here and `graph.ids[i]` in the file. start == end requires a closed tour. Distances are symmetric and not
-    negative. Raises InputError for invalid shapes or numbers; it does not check whether any path is short enough.
+    Nodes are numbered 0..n-1; in the file, node i has the id `graph.ids[i]`. If start and end are one node, a solution is a
+    closed tour. Distances are symmetric and not negative. Raises InputError for invalid shapes or numbers, but not if every path
+    is too long.
     """
 
     graph: TspInstance
     """The nodes and their distances."""
     scores: NDArray[np.float64]
-    """[n] at least 0."""
+    """float64 [n], at least 0."""
     limit: float
-    """The longest length of a path, in the units of the distances."""
+    """The greatest length of a path, in the unit of the distances."""
     start: int = 0
+    """The node at which a path starts."""
     end: int = 0
+    """The node at which a path ends."""
     name: str = ""
     comment: str = ""
 

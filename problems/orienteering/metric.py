@@ -1,4 +1,4 @@
-"""Distances for kernels, equal to those of the judge."""
+"""Distances for kernels, equal to those with which evaluation.py judges solutions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["metric_of"]
 
 
 def metric_of(instance: OrienteeringInstance) -> Metric:
-    """Return the distances for kernels; for GEO as a matrix, since those of a kernel may differ by one from the judge's."""
+    """Return the distances for kernels; for GEO as a matrix, since a kernel's own GEO distances may differ by 1."""
     graph = instance.graph
     if graph.edge_weight_type != "GEO":
         return metric(graph.edge_weight_type, graph.points, graph.matrix)

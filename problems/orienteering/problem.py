@@ -1,4 +1,4 @@
-"""Orienteering: the adapter of the orienteering problem."""
+"""`Orienteering`: the orienteering problem with its judge, files, environments and pictures."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def _insertion(observation: Mapping[str, Any]) -> Tokens:
 
 
 class Orienteering(Problem):
-    """The orienteering problem: a path or a closed tour within a limit on its length that scores the most.
+    """The orienteering problem: the path or closed tour of the greatest score whose length is within a limit.
 
     A solution is an integer array: nodes 0..n-1 in visiting order, start and end included (the start twice in a closed tour).
-    Modules that are only needed by one method are imported there: `import corl.problems.orienteering.problem` loads NumPy alone.
+    Modules that only one method needs are imported in that method: `import corl.problems.orienteering.problem` loads NumPy alone.
     """
 
     name = "orienteering"
@@ -58,7 +58,7 @@ class Orienteering(Problem):
     features = {"nodes": _nodes, "insertion": _insertion}  # noqa: RUF012
 
     def infeasible(self, instance: OrienteeringInstance) -> str:
-        """Return that the shortest way from start to end exceeds the limit, if it does; otherwise ""."""
+        """Return why the instance is infeasible (every path is longer than the limit), or "" if it is feasible."""
         from corl.problems.orienteering.evaluation import shortest_path
 
         if shortest_path(instance) is not None:
@@ -67,16 +67,16 @@ class Orienteering(Problem):
         return f"every way from node {start} to node {end} is longer than the limit {instance.limit:.10g}"
 
     def evaluate(self, instance: OrienteeringInstance, solution: Any) -> float:
-        """Return the sum of the scores on the path, each node once.
+        """Return the sum of the scores of the nodes on the path, each node counted once.
 
-        Raises Infeasible, naming the first fault in the file's ids.
+        Raises Infeasible, naming the first violated condition, with the file's ids.
         """
         from corl.problems.orienteering.evaluation import objective
 
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of an OPLib file or of one in JSON (its key "problem" first)."""
+        """Return whether `head` is the beginning of an OPLib file, or of a JSON file whose key "problem" comes first."""
         from corl.problems.orienteering.formats import recognises
 
         return recognises(head)
@@ -94,7 +94,7 @@ class Orienteering(Problem):
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> OrienteeringInstance:
-        """Return the instance of a JSON file's value: a mapping with points or a matrix (lists or arrays), scores and limit."""
+        """Return the instance in a mapping with the keys of a JSON file: points or matrix (lists or arrays), scores, limit."""
         if not isinstance(data, Mapping):
             message = f"{kind_of(data)} is no orienteering problem; accepted: an object with points, scores and limit"
             raise InputError(message)
@@ -115,7 +115,7 @@ class Orienteering(Problem):
         write_solution(instance, solution, path)
 
     def to_json(self, instance: OrienteeringInstance, solution: Any) -> list[int]:
-        """Return the file's ids in order, including start and end."""
+        """Return the file's ids of the nodes in visiting order, including start and end."""
         return instance.graph.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
 
     def from_json(self, instance: OrienteeringInstance, value: Any) -> NDArray[np.int64]:
@@ -170,14 +170,15 @@ class Orienteering(Problem):
         from corl.problems.orienteering.environment import OrienteeringEnvironment
         from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
 
-        kind = InsertionEnvironment if self.environment_name(name) == "insertion" else OrienteeringEnvironment
-        return kind(instances, rows) if width is None else kind(instances, rows, width)
+        environment_class = InsertionEnvironment if self.environment_name(name) == "insertion" else OrienteeringEnvironment
+        return environment_class(instances, rows) if width is None else environment_class(instances, rows, width)
 
     def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the nodes between the ends, followed by the first listed ones until none can be visited, int64 [k].
+        """Return the actions of an episode that builds `solution`, int64 [k].
 
-        An episode continues until no node can be visited, so it may end in a better solution. A node from which the direct way
-        to the end is too long (rounded distances break the triangle inequality) is skipped, since no episode can visit it.
+        They are the nodes between start and end. An episode continues until no node can be visited, so that the first listed
+        nodes may follow, and the episode may end in a better solution. A node from which the direct way to the end is too long is
+        skipped, since no episode can visit it (rounded distances may violate the triangle inequality).
         """
         from corl.problems.orienteering.decisions import decisions
 
@@ -194,12 +195,12 @@ class Orienteering(Problem):
         return [instance, *(replace(instance, graph=graph) for graph in planar_symmetries(instance.graph)[1:])]
 
     def warm_up_instance(self, instance: OrienteeringInstance) -> OrienteeringInstance:
-        """Return the instance of the first dozen nodes, the first of which are start and end, with a limit that allows some."""
+        """Return an instance with the first 12 nodes, from node 0 to node 0 or 1, whose limit lets a path visit some."""
         from corl.problems.orienteering.evaluation import path_length
         from corl.problems.tsp.symmetries import first_cities
 
         graph = first_cities(instance.graph, 12)
         end = 0 if instance.closed else min(1, graph.n - 1)
         tiny = replace(instance, graph=graph, scores=instance.scores[: graph.n], start=0, end=end)
-        around = path_length(tiny, np.append(np.arange(graph.n), end))
-        return replace(tiny, limit=max(around / 2.0, path_length(tiny, np.array([0, end]))))
+        tour_length = path_length(tiny, np.append(np.arange(graph.n), end))
+        return replace(tiny, limit=max(tour_length / 2.0, path_length(tiny, np.array([0, end]))))

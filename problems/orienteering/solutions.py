@@ -31,20 +31,20 @@ _FIELD = "NODE_SEQUENCE_SECTION"
 def read_solution(instance: OrienteeringInstance, path: str | Path) -> NDArray[np.int64]:
     """Return the path in an OPLib solution file as nodes 0..n-1, int64 [k].
 
-    A closed tour is listed there without the return to its start. Raises InputError if the file is not a solution file,
-    Infeasible for a node that the instance does not have, OSError.
+    The file lists a closed tour without the return to its start; the returned path contains it. Raises InputError if the file is
+    not a solution file, Infeasible for a node that the instance does not have, OSError.
     """
     text = Text.read(path)
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
     if _FIELD not in sections:
         raise text.error("missing; a solution file needs it", line=text.last_line, field=_FIELD)
-    part, ids, ended = sections[_FIELD], list[int](), False
+    part, ids, path_ended = sections[_FIELD], list[int](), False
     for line, token in part.tokens():
-        if ended:
+        if path_ended:
             raise part.error(f"{quoted(token)} after the -1 that ends the path", line=line, field=_FIELD)
         node = part.integer(token, _FIELD, line)
-        ended = node == -1
-        ids += [] if ended else [node]
+        path_ended = node == -1
+        ids += [] if path_ended else [node]
     if "ROUTE_NODES" in header:
         entry = header["ROUTE_NODES"]
         if text.integer(entry.value, "ROUTE_NODES", entry.line) not in (len(ids), len(set(ids))):
@@ -56,15 +56,15 @@ def read_solution(instance: OrienteeringInstance, path: str | Path) -> NDArray[n
 
 
 def nodes_of(instance: OrienteeringInstance, ids: Iterable[int]) -> NDArray[np.int64]:
-    """Return the nodes 0..n-1 of a list of the file's ids. Raises Infeasible for one that the instance does not have."""
-    place, wanted = {int(node): i for i, node in enumerate(instance.graph.ids)}, list(ids)
-    if unknown := [node for node in wanted if node not in place]:
-        raise Infeasible(f"there is no node {str(unknown[0])[:40]}")
-    return np.array([place[node] for node in wanted], np.int64)
+    """Return the nodes 0..n-1 with the given ids, int64 [k]. Raises Infeasible for an id that the instance does not have."""
+    node_of_id, id_list = {int(node): i for i, node in enumerate(instance.graph.ids)}, list(ids)
+    if unknown_ids := [node for node in id_list if node not in node_of_id]:
+        raise Infeasible(f"there is no node {str(unknown_ids[0])[:40]}")
+    return np.array([node_of_id[node] for node in id_list], np.int64)
 
 
 def write_solution(instance: OrienteeringInstance, solution: Any, path: str | Path) -> None:
-    """Write an OPLib solution file in the instance's own ids. Raises Infeasible if `solution` is not a path."""
+    """Write an OPLib solution file with the instance's ids. Raises Infeasible if `solution` is not feasible."""
     nodes, ids = check(instance, solution), instance.graph.ids
     listed = nodes[:-1] if instance.closed else nodes
     header = {

@@ -1,4 +1,8 @@
-"""The pool of partial paths and its kernels, which `corl.search` calls through `corl.hooks`."""
+"""The pool of partial paths and its kernels, which `corl.search` calls through `corl.hooks`.
+
+A partial path begins at the start; a node can be visited if the end can still be reached from it within the limit. In the
+environment "insertion", each path also has a plan: a sequence of nodes from its last node to the end.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,12 @@ __all__ = ["State", "reset_rows"]
 
 
 class State(NamedTuple):
-    """The pool. I instances of n nodes each (N at most), R rows."""
+    """The pool, with R rows. It has I instances; n is the number of nodes of an instance, N the greatest n."""
 
     graphs: GraphPool
+    """The nodes and distances of all instances."""
     scores: NDArray[np.float64]
-    """[sum of n] the scores of all instances' nodes."""
+    """[sum of n] the scores of the nodes of all instances, one instance after the other."""
     limit: NDArray[np.float64]
     """[I] the limit on the length, with half the judge's tolerance."""
     start: NDArray[np.int64]
@@ -32,26 +37,28 @@ class State(NamedTuple):
     end: NDArray[np.int64]
     """[I] the last node."""
     instance: NDArray[np.int32]
-    """[R] the row's instance."""
+    """[R] the index of the row's instance."""
     visited: NDArray[np.int32]
     """[R] the number of nodes on the partial path, the start included."""
     length: NDArray[np.float64]
-    """[R] the length of the partial path, without the way to the end."""
+    """[R] the length of the partial path, without the leg to the end."""
     order: NDArray[np.int32]
     """[R, N] the partial path, then the nodes that can still be visited."""
     reachable: NDArray[np.int32]
     """[R] the number of nodes that can still be visited."""
     power: NDArray[np.float64]
-    """[2] exponents of scores: nodes are listed by score ** power[0] / distance, plans filled by score ** power[1] / detour."""
+    """[2] exponents of scores. Nodes are listed by score ** power[0] / distance, and inserted into plans by score ** power[1] /
+    detour.
+    """
     plan: NDArray[np.int32]
-    """[R, N] the nodes of a plan for the rest of the path, in order; [0, 0] without plans."""
+    """[R, N] the nodes of the plan, in order, without the end; [0, 0] without plans."""
     planned: NDArray[np.int32]
     """[R] the number of nodes in the plan; [0] without plans."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any) -> None:
-    """Make row rows[i] the partial path of instance instances[i] that holds the start alone, in place."""
+    """Make row rows[i] the partial path of instance instances[i] that consists of the start, in place."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
         state.instance[row], state.visited[row], state.length[row] = instance, 1, 0.0
@@ -61,29 +68,29 @@ def reset_rows(state: Any, rows: Any, instances: Any) -> None:
             if node != state.start[instance] and node != state.end[instance]:
                 order[count] = node
                 count += 1
-        state.reachable[row] = _keep(state, row, order[1:count])
+        state.reachable[row] = _list_reachable(state, row, order[1:count])
 
 
 @kernel
-def _keep(state: Any, row: Any, nodes: Any) -> Any:
-    """Write after the path those of `nodes` from which the end can be reached within the limit; return their number.
+def _list_reachable(state: Any, row: Any, nodes: Any) -> Any:
+    """Write the nodes that can be visited to state.order[row], after the partial path, in place; return their number.
 
-    `nodes`, int32 [k], may overlap the part of `order` that is written.
+    nodes: int32 [k], the candidates; may be a view of the part of `order` that is written.
     """
     instance, t = state.instance[row], state.visited[row]
     metric, order = graph_metric(state.graphs, instance), state.order[row]
-    here, left, end = order[t - 1], state.limit[instance] - state.length[row], state.end[instance]
-    kept = 0
+    last_node, length_left, end = order[t - 1], state.limit[instance] - state.length[row], state.end[instance]
+    reachable_count = 0
     for node in nodes:
-        if distance(metric, here, node) + distance(metric, node, end) <= left:
-            order[t + kept] = node
-            kept += 1
-    return kept
+        if distance(metric, last_node, node) + distance(metric, node, end) <= length_left:
+            order[t + reachable_count] = node
+            reachable_count += 1
+    return reachable_count
 
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Go to a node that can be visited; the reward is its score. The plan, if rows have one, is repaired."""
+    """Go to a node that can be visited; the reward is the node's score. If rows have plans, the plan is repaired."""
     t, count = state.visited[src], state.reachable[src]
     found = False
     for k in range(t, t + count):
@@ -98,13 +105,13 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
         state.instance[dst] = instance
         state.order[dst, : t + count] = state.order[src, : t + count]
     order = state.order[dst]
-    for k in range(t, t + count):  # exchange the node with the first one; `_keep` closes gaps below
+    for k in range(t, t + count):  # exchange the chosen node with the node that follows the partial path
         if order[k] == action:
             order[k] = order[t]
             order[t] = action
             break
     state.visited[dst], state.length[dst] = t + 1, length
-    state.reachable[dst] = _keep(state, dst, order[t + 1 : t + count])
+    state.reachable[dst] = _list_reachable(state, dst, order[t + 1 : t + count])
     if len(state.plan):
         planned = state.planned[src]
         if src != dst:
@@ -116,15 +123,15 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the nodes that can be visited by score ** power[0] / distance, highest first; ties by the lower number."""
+    """List the nodes that can be visited, the highest score ** power[0] / distance first; of equal nodes, the lower number."""
     instance, t = state.instance[row], state.visited[row]
-    metric, first, here = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance], state.order[row, t - 1]
+    metric, first, last_node = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance], state.order[row, t - 1]
     lengths = np.empty(len(out))
     count = 0
     for node in state.order[row, t : t + state.reachable[row]]:
         ratio = state.scores[first + node]
         if state.power[0] != 1.0:
             ratio = ratio ** state.power[0]
-        ratio /= max(1e-12, distance(metric, here, node))
+        ratio /= max(1e-12, distance(metric, last_node, node))
         count = insert_nearest(lengths, out, count, -ratio, node)
     return count

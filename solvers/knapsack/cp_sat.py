@@ -1,4 +1,4 @@
-"""`CpSat`: OR-Tools' constraint programming solver; the choice for several capacities."""
+"""`CpSat`: OR-Tools' constraint programming solver; the default for several capacities."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_MOST = 5_000_000  # entries of the weights, above which building the model would take more than a few seconds
-_HEARS = 300_000  # entries up to which its presolve stops within half a second of its limit; with a million it may take 4 s
-_AT_ONCE = 10_000  # variables that are created between two time checks
+_MAX_COEFFICIENTS = 5_000_000  # greatest number of weights; with more, building the model takes more than a few seconds
+_MAX_COEFFICIENTS_IN_PROCESS = 300_000  # with at most so many, presolve ends 0.5 s after the limit; with a million, 4 s after it
+_BATCH = 10_000  # variables that are created between two checks of the time limit
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """One literal per item, one linear constraint per capacity; starts from the greedy solution, whose linear bound it reports.
+    """CP-SAT on a model with a Boolean variable per item and a linear constraint per capacity.
 
-    Numbers must be integers, or decimal fractions that are integers in a smaller unit.
+    The search starts from the greedy solution, and the linear bound is reported before it. Numbers must be integers, or decimal
+    fractions that are integers in a smaller unit.
     """
 
-    search_workers: int = option(0, "Threads of the engine; 0: as many as `workers`.", low=0)
+    search_workers: int = option(0, "Number of threads of CP-SAT; 0: as many as `workers`.", low=0)
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
     limit_free: ClassVar[bool] = True
@@ -37,14 +38,14 @@ class CpSat(Solver):
     def accepts(self, instance: KnapsackInstance) -> str:
         from corl.solvers.integers import exact_integers
 
-        if instance.weights.size > _MOST:
-            return f"its model would have {instance.weights.size:,} coefficients; accepted: up to {_MOST:,}"
+        if instance.weights.size > _MAX_COEFFICIENTS:
+            return f"its model would have {instance.weights.size:,} coefficients; accepted: up to {_MAX_COEFFICIENTS:,}"
         if not all(exact_integers(row)[1] for row in (instance.values, *instance.weights)):
             return "it needs integers, or decimal fractions of few digits"
         return ""
 
     def own_process(self, instance: KnapsackInstance) -> bool:
-        return instance.weights.size > _HEARS
+        return instance.weights.size > _MAX_COEFFICIENTS_IN_PROCESS
 
     def prepare(self, instance: KnapsackInstance) -> None:
         from corl.solvers.cp_sat import load_engine
@@ -67,7 +68,7 @@ class CpSat(Solver):
         model = cp_model.CpModel()
         items: list[cp_model.IntVar] = []
         while len(items) < instance.n:
-            items += [model.new_bool_var("") for _ in range(min(_AT_ONCE, instance.n - len(items)))]
+            items += [model.new_bool_var("") for _ in range(min(_BATCH, instance.n - len(items)))]
             if run.should_stop:
                 return
         for row, capacity in zip(instance.weights, instance.capacities.tolist()):
@@ -81,7 +82,7 @@ class CpSat(Solver):
         hint = set(np.asarray(run.solution).tolist())
         for i, item in enumerate(items):
             model.add_hint(item, int(i in hint))
-            if i % _AT_ONCE == 0 and run.should_stop:
+            if i % _BATCH == 0 and run.should_stop:
                 return
         solve_model(
             model,

@@ -1,4 +1,4 @@
-"""`Greedy`: items by density, once or repeatedly with noise; for any knapsack, with the linear bound."""
+"""`Greedy`: take items by density, once or repeatedly with noise; for any number of capacities, with the linear bound."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Greedy"]
 
 @dataclass(frozen=True)
 class Greedy(Solver):
-    """Take the items that fit, by decreasing value per cost of their weights.
+    """Take the items that fit, by decreasing density: value over the cost of the item's weights.
 
-    Weights are priced by the dual prices of the linear relaxation, which also gives the bound.
+    The cost of the weights is computed at the dual prices of the linear relaxation, which also gives the bound.
     """
 
     noise: float = option(
         0.0,
-        "Densities are multiplied by 1 to 1 + noise at random, filling after filling, to the run's limit; 0: one filling alone.",
+        "Densities are multiplied by random factors from 1 to 1 + noise, for one filling after another; 0: a single filling.",
         low=0,
     )
 
@@ -42,19 +42,19 @@ class Greedy(Solver):
 
         tiny = multi(size=5, constraints=2)
         price = prices(tiny)
-        assert price is not None  # there is no limit
+        assert price is not None  # without a time limit
         linear_bound(tiny, price)
         self._first(tiny, price)
 
     @staticmethod
     def _first(instance: KnapsackInstance, price: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Return the densities, float64 [n], and the greedy filling by them, int32 [k]."""
+        """Return the densities at dual prices `price`, float64 [n], and the items of the greedy filling by density, int32 [k]."""
         import numpy as np
 
         from corl.solvers.knapsack.filling import fill_all
 
         cost = price @ instance.weights
-        if not cost.any():  # nothing is scarce, or nothing fits: shares of the capacities instead
+        if not cost.any():  # all prices are 0, as everything or nothing fits: use shares of the capacities as costs
             from corl.problems.knapsack.environment import density
 
             densities = density(instance)
@@ -69,7 +69,7 @@ class Greedy(Solver):
         from corl.solvers.knapsack.filling import fill_all, linear_bound, prices
 
         price = prices(instance, run.remaining)
-        if price is None:  # there was no time for the bound
+        if price is None:  # too little time for the linear relaxation
             run.report(fill_all(instance, np.argsort(-density(instance), kind="stable")))
             run.stop("time_limit")
         if price is None or run.should_stop:

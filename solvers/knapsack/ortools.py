@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
-_SOON = 1.0  # seconds by which the engine may delay Ctrl-C
-_LARGEST = 2.0**53  # the largest sum for which int64 and float64 are both exact
+_MAX_DELAY = 1.0  # seconds for which the engine may run in this process, where it delays Ctrl-C
+_MAX_SUM = 2.0**53  # greatest sum that both int64 and float64 represent exactly
 
 
 @dataclass(frozen=True)
 class OrTools(Solver):
     """OR-Tools' branch and bound for one or several capacities: integers only.
 
-    The engine can only be stopped by its own time limit, and it reports nothing before its end; until then the greedy solution is
-    the incumbent. It may end at its limit without a better one. If it needs more than a second, it starts again in a process that
-    Ctrl-C ends.
+    The engine can only be stopped by its own time limit, and reports nothing before its end. Until then the greedy solution is
+    the incumbent, and the engine may end at its limit without a better one. If the engine needs more than a second, it starts
+    again in a separate process, which Ctrl-C can end.
     """
 
     limit_free: ClassVar[bool] = True
@@ -42,7 +42,7 @@ class OrTools(Solver):
         arrays = (instance.values, instance.weights)
         if not all((array == np.floor(array)).all() for array in arrays):
             return "it needs values and weights that are integers"
-        if max(float(instance.values.sum()), float(instance.weights.sum(axis=1).max())) >= _LARGEST:
+        if max(float(instance.values.sum()), float(instance.weights.sum(axis=1).max())) >= _MAX_SUM:
             return "the sums of values or weights are too large for it"
         return ""
 
@@ -60,7 +60,7 @@ class OrTools(Solver):
             Greedy().solve(instance, run)
         if run.should_stop:
             return
-        items, optimal = _search(instance, min(run.remaining, _SOON))
+        items, optimal = _search(instance, min(run.remaining, _MAX_DELAY))
         if not optimal and not run.should_stop:
             run.report(items)
             try:
@@ -70,7 +70,7 @@ class OrTools(Solver):
         run.report(items)
         if optimal:
             run.report_bound(run.problem.evaluate(instance, items))
-        elif not run.should_stop:  # the engine's own clock ended a moment before ours
+        elif not run.should_stop:  # the engine's time limit ended shortly before that of the run
             run.stop("time_limit")
 
 
@@ -79,7 +79,7 @@ class _Interrupted(Exception):
 
 
 def _search_in_process(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np.int32], bool]:
-    """Return what `_search` finds within the remaining time, in a process that can be killed. Raises _Interrupted."""
+    """Return the result of `_search` within the run's remaining time, from a process that can be killed. Raises _Interrupted."""
 
     def check_interrupt() -> None:
         if run.interrupted:
@@ -94,28 +94,28 @@ def _search_in_process(instance: KnapsackInstance, run: Run) -> tuple[NDArray[np
 
 
 def _make_worker(instance: KnapsackInstance) -> Callable[[float | None], Any]:
-    """Return the worker's function: None -> None, once everything is imported; seconds -> the result of `_search`."""
+    """Return the worker's function, with the engine imported: None -> None; a number of seconds -> the result of `_search`."""
     from ortools.algorithms.python import knapsack_solver  # noqa: F401
 
     return lambda seconds: None if seconds is None else _search(instance, seconds)
 
 
 def _search(instance: KnapsackInstance, seconds: float) -> tuple[NDArray[np.int32], bool]:
-    """Return the engine's items, int32 [k], and whether it has proved them optimal."""
+    """Return the items of the engine's solution, int32 [k], and whether the engine has proved it optimal."""
     import numpy as np
     from ortools.algorithms.python import knapsack_solver
 
-    kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
-    solver = knapsack_solver.KnapsackSolver(kind, instance.name or "knapsack")
+    solver_type = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
+    solver = knapsack_solver.KnapsackSolver(solver_type, instance.name or "knapsack")
     solver.set_use_reduction(True)  # without it, uniform items take a hundred times as long
     if seconds < math.inf:
         solver.set_time_limit(max(0.01, seconds))
-    # items that do not fit alone are excluded: with them, the engine's bounds are wrong
-    some = np.flatnonzero((instance.weights <= instance.capacities[:, None]).all(axis=0))
-    if not len(some):
+    # Items that do not fit alone are excluded: with them, the engine's bounds would be wrong.
+    fitting = np.flatnonzero((instance.weights <= instance.capacities[:, None]).all(axis=0))
+    if not len(fitting):
         return np.zeros(0, np.int32), True
-    values, weights = instance.values[some].astype(np.int64), instance.weights[:, some].astype(np.int64)
+    values, weights = instance.values[fitting].astype(np.int64), instance.weights[:, fitting].astype(np.int64)
     solver.init(values.tolist(), weights.tolist(), np.floor(instance.capacities).astype(np.int64).tolist())
     solver.solve()
-    taken = [bool(solver.best_solution_contains(i)) for i in range(len(some))]
-    return some[np.array(taken)].astype(np.int32), bool(solver.is_solution_optimal())
+    taken = [bool(solver.best_solution_contains(i)) for i in range(len(fitting))]
+    return fitting[np.array(taken)].astype(np.int32), bool(solver.is_solution_optimal())

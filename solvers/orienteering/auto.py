@@ -1,4 +1,4 @@
-"""`auto`: the solver for orienteering problems."""
+"""`auto`: the choice of a solver for an instance of the orienteering problem."""
 
 from __future__ import annotations
 

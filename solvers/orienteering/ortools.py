@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
-_MOST_NODES = 5000  # the n x n matrix is passed as Python integers
-_INTERRUPTIBLE = 2000  # most nodes whose matrix is passed within half a second
-_ROWS = 50  # rows of the matrix that are computed between two readings of the clock
-_LARGEST = 2.0**40  # the longest scaled distance, so that sums stay far below the end of int64
+_MAX_NODES = 5000  # greatest number of nodes: the n x n matrix is passed to the engine as Python integers
+_MAX_NODES_IN_PROCESS = 2000  # with more nodes, passing the matrix, which cannot be interrupted, takes over half a second
+_BLOCK_ROWS = 50  # rows of the matrix that are computed between two checks of the time limit
+_MAX_SCALED = 2.0**40  # greatest scaled distance: sums of distances then stay far below 2**63
 
 
 @dataclass(frozen=True)
 class OrTools(Solver):
-    """OR-Tools' guided local search on a model with one vehicle, a dimension for the length, and every node optional.
+    """OR-Tools' guided local search on a model with one vehicle, a limit on its length, and optional nodes.
 
-    A node that is not visited costs its score. The engine takes integers: other distances are scaled and rounded up, other scores
-    are scaled and rounded. It takes no seed.
+    A node that is not visited costs its score. The engine computes with integers: distances that are not integers are scaled and
+    rounded up, and scores that are not are scaled and rounded. It takes no seed.
     """
 
     limit_free: ClassVar[bool] = True
@@ -33,12 +33,12 @@ class OrTools(Solver):
     title: ClassVar[str] = "OR-Tools routing with optional nodes (guided local search)"
 
     def accepts(self, instance: OrienteeringInstance) -> str:
-        if instance.n > _MOST_NODES:
-            return f"it needs an n x n matrix of Python integers, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
+        if instance.n > _MAX_NODES:
+            return f"it needs an n x n matrix of Python integers, which we allow up to {_MAX_NODES} nodes, not {instance.n}"
         return ""
 
     def own_process(self, instance: OrienteeringInstance) -> bool:
-        return instance.n > _INTERRUPTIBLE
+        return instance.n > _MAX_NODES_IN_PROCESS
 
     def prepare(self, instance: OrienteeringInstance) -> None:
         from corl.problems.orienteering.generators import generation_1
@@ -46,16 +46,16 @@ class OrTools(Solver):
         from corl.solvers.ortools_routing import load_engine
 
         load_engine()
-        upper_bound(generation_1(size=20))  # compiles its kernels
+        upper_bound(generation_1(size=20))  # compiles the kernels of the bound
 
     def solve(self, instance: OrienteeringInstance, run: Run) -> None:
         from corl.problems.orienteering.evaluation import shortest_path
         from corl.solvers.orienteering.ruin.space import Space, upper_bound
 
         if run.solution is None:
-            first = shortest_path(instance)
-            assert first is not None  # or the run would have ended at its start
-            run.report(first)
+            direct = shortest_path(instance)
+            assert direct is not None  # an infeasible instance ends its run before
+            run.report(direct)
         run.report_bound(upper_bound(instance))
         space = Space(instance)
         if space.n > 3 and not run.should_stop:
@@ -68,10 +68,10 @@ class OrTools(Solver):
 
         from corl.solvers.ortools_routing import solve_model
 
-        found = _whole_distances(space, run)
-        if found is None:
+        integers = _integer_distances(space, run)
+        if integers is None:
             return
-        distances, limit = found
+        distances, limit = integers
         n = space.n
         manager = pywrapcp.RoutingIndexManager(n, 1, [0], [n - 1])
         routing = pywrapcp.RoutingModel(manager)
@@ -87,25 +87,25 @@ class OrTools(Solver):
             solve_model(routing, run, lambda model: nodes[_path(model, manager)].astype(np.int32))
 
 
-def _whole_distances(space: Space, run: Run) -> tuple[list[list[int]], int] | None:
-    """Return the distances [N][N] and the limit as integers; None if the run ended first.
+def _integer_distances(space: Space, run: Run) -> tuple[list[list[int]], int] | None:
+    """Return the distances, N lists of N integers, and the limit, an integer; None if the run ended before.
 
-    If some distances are not integers, all are scaled and rounded up, and the limit is rounded down.
+    If some distances are not integers, all are scaled and rounded up, and the limit is scaled and rounded down.
     """
     import numpy as np
 
     from corl.routing.edge_weights import edge_lengths
 
     graph, n = space.instance.graph, space.n
-    blocks = [slice(low, low + _ROWS) for low in range(0, n, _ROWS)]
+    blocks = [slice(low, low + _BLOCK_ROWS) for low in range(0, n, _BLOCK_ROWS)]
     matrix = np.empty((n, n))
     for rows in blocks:
         if run.should_stop:
             return None
         tails, heads = np.repeat(space.nodes[rows], n), np.tile(space.nodes, len(matrix[rows]))
         matrix[rows] = edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, tails, heads).reshape(-1, n)
-    whole = matrix.max() <= _LARGEST and all(bool((matrix[rows] == np.floor(matrix[rows])).all()) for rows in blocks)
-    scale = 1.0 if whole else _LARGEST / max(1e-300, float(matrix.max()), space.limit)
+    are_integers = matrix.max() <= _MAX_SCALED and all(bool((matrix[rows] == np.floor(matrix[rows])).all()) for rows in blocks)
+    scale = 1.0 if are_integers else _MAX_SCALED / max(1e-300, float(matrix.max()), space.limit)
     distances: list[list[int]] = []
     for rows in blocks:
         if run.should_stop:
@@ -115,7 +115,7 @@ def _whole_distances(space: Space, run: Run) -> tuple[list[list[int]], int] | No
 
 
 def _path(routing: Any, manager: Any) -> list[int]:
-    """Return the engine's current path, as indices of the model's nodes."""
+    """Return the engine's current path: the model's nodes, from the start to the end."""
     path, index = [], routing.Start(0)
     while True:
         path.append(manager.IndexToNode(index))

@@ -1,4 +1,4 @@
-"""`auto`: the solver for an instance's kind."""
+"""`auto`: the choice of a solver for an instance of vehicle routing."""
 
 from __future__ import annotations
 

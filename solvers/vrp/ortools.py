@@ -1,4 +1,4 @@
-"""`OrTools`: Google OR-Tools' routing library, the classical baseline that people reach for first."""
+"""`OrTools`: Google OR-Tools' routing library, a widely used baseline."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["OrTools"]
 
-_MOST_NODES = 3000  # its n x n matrices are passed as Python integers
-_MOST_IN_PROCESS = 1000  # nodes up to which its matrices are passed within half a second; with 3,000 it takes 1.5
-_LARGEST = 2.0**30  # greatest distance after scaling, if distances are not integers
-_HORIZON = 2**50
+_MAX_NODES = 3000  # greatest number of nodes: n x n matrices are passed to the engine as Python integers
+_MAX_NODES_IN_PROCESS = 1000  # with more nodes, passing matrices, which cannot be interrupted, takes over half a second
+_MAX_SCALED = 2.0**30  # greatest distance after scaling, if distances are not integers
+_HORIZON = 2**50  # stands for an infinite time or capacity
 
 
 @dataclass(frozen=True)
 class OrTools(Solver):
     """OR-Tools' routing search: parallel cheapest insertion, then guided local search. It takes no seed and no warm start.
 
-    If the number of vehicles is unlimited, it is given twice as many as the demand needs, and ten more. Values that are not
-    integers are scaled, so that the longest distance becomes 2**30, and rounded to the safe side.
+    If the number of vehicles is unlimited, the model has twice as many as the demand needs, and ten more. Values that are not
+    integers are scaled, so that the longest distance becomes 2**30, and rounded so that solutions remain feasible.
     """
 
     limit_free: ClassVar[bool] = True
@@ -34,12 +34,12 @@ class OrTools(Solver):
     def accepts(self, instance: VrpInstance) -> str:
         if instance.rules is not None and instance.rules.names:
             return f"it takes no {instance.rules.names[0]}"
-        if instance.n > _MOST_NODES:
-            return f"it needs n x n matrices of Python integers, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
+        if instance.n > _MAX_NODES:
+            return f"it needs n x n matrices of Python integers, which we allow up to {_MAX_NODES} nodes, not {instance.n}"
         return ""
 
     def own_process(self, instance: VrpInstance) -> bool:
-        return instance.n > _MOST_IN_PROCESS
+        return instance.n > _MAX_NODES_IN_PROCESS
 
     def prepare(self, instance: VrpInstance) -> None:
         from corl.solvers.ortools_routing import load_engine
@@ -68,7 +68,7 @@ class OrTools(Solver):
 
 
 class _Model:
-    """The model of the routing library: its nodes are the instance's, its vehicle k is of type `types[k]`."""
+    """The model of the routing library. It has the instance's nodes, and its vehicle k is of vehicle type `types[k]`."""
 
     def __init__(self, instance: VrpInstance) -> None:
         import numpy as np
@@ -79,12 +79,13 @@ class _Model:
         vehicles, depots = instance.vehicles, instance.depots
         distances = np.stack([instance.distances_from(node) for node in range(instance.n)])
         service = np.zeros(instance.n) if instance.service is None else instance.service
-        given = [part for part in (instance.service, instance.earliest, instance.latest) if part is not None]
-        given += [distances, vehicles.max_distance, vehicles.max_duration]
-        factor = integer_factor(float(distances.max()), _LARGEST, given)
-        fullest = max(float(instance.demand.max()), float(vehicles.capacity.min()))  # lower bound on the load of two routes
-        needed = 2 * int(np.ceil(instance.demand.sum() / fullest)) + 10 if fullest > 0.0 else instance.clients
-        counts = np.minimum(instance.clients, np.where(vehicles.count < 0, needed, vehicles.count))
+        quantities = [part for part in (instance.service, instance.earliest, instance.latest) if part is not None]
+        quantities += [distances, vehicles.max_distance, vehicles.max_duration]
+        factor = integer_factor(float(distances.max()), _MAX_SCALED, quantities)
+        # Two routes that cannot be joined carry at least this load together.
+        pair_load = max(float(instance.demand.max()), float(vehicles.capacity.min()))
+        default_count = 2 * int(np.ceil(instance.demand.sum() / pair_load)) + 10 if pair_load > 0.0 else instance.clients
+        counts = np.minimum(instance.clients, np.where(vehicles.count < 0, default_count, vehicles.count))
         self.types = np.repeat(np.arange(vehicles.types), counts)
         self.instance, self.distances, self.factor = instance, distances, factor
         starts, ends = vehicles.start[self.types].tolist(), vehicles.end[self.types].tolist()
@@ -124,10 +125,10 @@ class _Model:
 
         from corl.solvers.integers import integer_loads
 
-        demand, capacity = integer_loads(self.instance.demand, self.instance.vehicles.capacity, _LARGEST)
+        demand, capacity = integer_loads(self.instance.demand, self.instance.vehicles.capacity, _MAX_SCALED)
         index = self.routing.RegisterUnaryTransitVector(demand.tolist())
-        most = np.minimum(_HORIZON, capacity[self.types]).astype(np.int64).tolist()
-        self.routing.AddDimensionWithVehicleCapacity(index, 0, most, True, "load")
+        capacities = np.minimum(_HORIZON, capacity[self.types]).astype(np.int64).tolist()
+        self.routing.AddDimensionWithVehicleCapacity(index, 0, capacities, True, "load")
 
     def _dimension(self, name: str, matrix: Any, longest: Any) -> None:
         import numpy as np
@@ -158,7 +159,7 @@ class _Model:
 
 
 def _routes(routing: Any, manager: Any, types: list[int]) -> list[Route]:
-    """Return the engine's current solution; types: the types of its vehicles."""
+    """Return the engine's current solution. types: the vehicle type of each of the engine's vehicles."""
     import numpy as np
 
     from corl.problems.vrp.evaluation import Route

@@ -1,4 +1,4 @@
-"""`PyVrp`: the PyVRP package (MIT licence), an iterated local search in C++, as a peer, and to improve CORL's solutions."""
+"""`PyVrp`: the PyVRP package (MIT licence), an iterated local search in C++, for comparison and to improve CORL's solutions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PyVrp"]
 
-_MOST_NODES = 12_000  # n x n integers of 8 bytes, twice
-_MOST_IN_PROCESS = 1000  # nodes up to which it checks its limit every half second; with 6,000 its first descent takes 11 s
+_MAX_NODES = 12_000  # greatest number of nodes: two n x n matrices of 8-byte integers then take 2.3 GB
+_MAX_NODES_IN_PROCESS = 1000  # with at most so many nodes, PyVRP checks its limit every 0.5 s; with 6,000, first after 11 s
 
 
 @dataclass(frozen=True)
 class PyVrp(Solver):
     """PyVRP with its own default parameters. It starts from `warm_start`, if one is given.
 
-    It computes with integers: values that are not integers are scaled, so that the longest distance becomes at most 2**17, and
-    rounded to the safe side; the cost reported is the true one. If it finds nothing for a few clients, all routes are enumerated.
+    PyVRP computes with integers. Values that are not integers are scaled, so that the longest distance becomes at most 2**17, and
+    rounded so that solutions remain feasible; the reported cost is the true one. If PyVRP finds no solution of an instance with
+    few possible routes, these are enumerated.
     """
 
     limit_free: ClassVar[bool] = True
@@ -33,20 +34,20 @@ class PyVrp(Solver):
     iteration: ClassVar[str] = "one perturbation and its local search"
 
     def accepts(self, instance: VrpInstance) -> str:
-        from corl.solvers.vrp.pyvrp_data import UNKNOWN
+        from corl.solvers.vrp.pyvrp_data import UNSUPPORTED
 
         rules = instance.rules
-        if rules is not None and (unknown := rules.named(UNKNOWN)):
-            return f"it takes no {unknown[0]}"
+        if rules is not None and (unsupported := rules.named(UNSUPPORTED)):
+            return f"it takes no {unsupported[0]}"
         release, shipments = (None, None) if rules is None else (rules.release, rules.shipments)
         if release is not None and shipments is not None and release[shipments].any():
             return "it takes no release times of shipments"
-        if instance.n > _MOST_NODES:
-            return f"it needs n x n matrices, which we allow up to {_MOST_NODES} nodes, not {instance.n}"
+        if instance.n > _MAX_NODES:
+            return f"it needs n x n matrices, which we allow up to {_MAX_NODES} nodes, not {instance.n}"
         return ""
 
     def own_process(self, instance: VrpInstance) -> bool:
-        return instance.n > _MOST_IN_PROCESS
+        return instance.n > _MAX_NODES_IN_PROCESS
 
     def prepare(self, instance: VrpInstance) -> None:
         try:
@@ -59,31 +60,31 @@ class PyVrp(Solver):
         from corl.problems.vrp.evaluation import routes_of
         from corl.solvers.vrp.bounds import report_if_empty
         from corl.solvers.vrp.enumeration import enumerate_if_unsolved
-        from corl.solvers.vrp.pyvrp_data import servable, translate, usable
+        from corl.solvers.vrp.pyvrp_data import servable_clients, translate, usable_types
 
         if report_if_empty(instance, run):
             return
         pyvrp: Any = import_module("pyvrp")
-        kinds, nodes = usable(instance), servable(instance)
+        kinds, nodes = usable_types(instance), servable_clients(instance)
         if not kinds or not nodes:
             if not instance.required.any():
                 run.report([])
             return
-        translation, left = translate(instance, kinds, nodes), [0]
+        translation, budget = translate(instance, kinds, nodes), [0]
 
         class Listener(pyvrp.IteratedLocalSearchCallbacks):  # type: ignore[misc]
             def on_start(self, algorithm: Any) -> None:
                 self.on_best(algorithm.initial_solution)
 
             def on_best(self, best: Any) -> None:
-                if best.is_feasible() and translation.lets(routes := translation.routes(best)):
+                if best.is_feasible() and translation.allows(routes := translation.routes(best)):
                     run.report(routes)
 
         def stop(best_cost: float) -> bool:
-            if left[0] == 0:
-                left[0] = run.budget()
-            left[0] -= 1
-            return left[0] < 0 or run.should_stop
+            if budget[0] == 0:
+                budget[0] = run.budget()
+            budget[0] -= 1
+            return budget[0] < 0 or run.should_stop
 
         start = None
         if run.warm_start is not None and run.solution is not None:

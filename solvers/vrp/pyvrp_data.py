@@ -14,28 +14,30 @@ from corl.problems.vrp.rules import SideConstraints
 from corl.problems.vrp.single_client import VehicleTravel, operating_hours
 from corl.solvers.integers import integer_factor, integer_loads
 
-__all__ = ["UNKNOWN", "Translation", "servable", "translate", "usable"]
+__all__ = ["UNSUPPORTED", "Translation", "servable_clients", "translate", "usable_types"]
 
-UNKNOWN = ("closed", "breaks", "max_driving", "begun")
+UNSUPPORTED = ("closed", "breaks", "max_driving", "begun")
 """Side constraints that PyVRP does not support."""
 
-_LARGEST = 2.0**17  # greatest scaled distance: with longer ones its penalties, at most 100,000, are too small
-_NEVER = 2**40  # length of a forbidden leg
-_FOREVER = 2**62
+_MAX_SCALED = 2.0**17  # greatest scaled distance: with longer ones, PyVRP's penalties, at most 100,000, are too small
+_FORBIDDEN_LEG = 2**40  # length of a forbidden leg
+_UNLIMITED = 2**62  # stands for an infinite value
 _NO_RULES = SideConstraints()
 
 _Floats = NDArray[np.float64]
 
 
 class Translation(NamedTuple):
-    """PyVRP's data, and what its clients, shipments and vehicle types are in the instance."""
+    """PyVRP's data of an instance, and the instance's numbers of PyVRP's vehicle types, clients and shipments."""
 
     data: Any
+    """The `pyvrp.ProblemData`."""
     kinds: list[int]
-    """The instance's vehicle types of which there are vehicles."""
+    """PyVRP's vehicle type -> the instance's vehicle type."""
     clients: list[int]
-    """The instance's nodes."""
+    """PyVRP's client -> the instance's node."""
     shipments: list[tuple[int, int]]
+    """PyVRP's shipment -> the instance's nodes of its pickup and its delivery."""
     instance: VrpInstance
 
     @property
@@ -56,10 +58,10 @@ class Translation(NamedTuple):
                 routes.append(Route(self.kinds[route.vehicle_type()], np.array(kept, np.int32)))
         return routes
 
-    def lets(self, routes: list[Route]) -> bool:
-        """Return whether no route has a forbidden leg or client: for PyVRP such legs are long, not forbidden."""
+    def allows(self, routes: list[Route]) -> bool:
+        """Return whether no route contains a forbidden leg or client, which PyVRP only avoids as a very long leg."""
         rules = self.instance.rules or _NO_RULES
-        ways = _forbidden(self.instance, rules) if rules.backhauls_last else None
+        ways = _forbidden_legs(self.instance, rules) if rules.backhauls_last else None
         for kind, visits in routes:
             if rules.allowed is not None and not rules.allowed[kind, visits[visits >= self.depots]].all():
                 return False
@@ -69,6 +71,7 @@ class Translation(NamedTuple):
         return True
 
     def _node(self, activity: Any) -> int:
+        """Return the instance's node at which an activity of a PyVRP route takes place."""
         if activity.is_client():
             return self.clients[int(activity.idx)]
         if activity.is_depot():
@@ -77,7 +80,7 @@ class Translation(NamedTuple):
         return start if activity.is_pickup() else end
 
     def start(self, routes: list[Route]) -> Any:
-        """Return a PyVRP solution of these routes."""
+        """Return a PyVRP solution with these routes."""
         pyvrp: Any = import_module("pyvrp")
         names = {node: f"C{k}" for k, node in enumerate(self.clients)} | {depot: f"D{depot}" for depot in range(self.depots)}
         for k, (begin, end) in enumerate(self.shipments):
@@ -89,33 +92,40 @@ class Translation(NamedTuple):
         return pyvrp.Solution(self.data, found)
 
 
-class _Units(NamedTuple):
-    """Distances, times and loads as integers."""
+class _Integers(NamedTuple):
+    """The scaling of distances and times to integers, and the loads as integers, in Q dimensions."""
 
     factor: float
     """The factor of distances and times."""
-    money: float
-    """The factor of costs of their units."""
+    cost_factor: float
+    """The factor of the costs of a unit of distance and of time."""
     delivery: NDArray[np.int64]
+    """int64 [n, Q]: the load delivered to each node."""
     pickup: NDArray[np.int64]
+    """int64 [n, Q]: the load collected at each node."""
     amount: NDArray[np.int64]
-    aboard: NDArray[np.int64]
+    """int64 [shipments, Q]: the load of each shipment."""
+    initial_load: NDArray[np.int64]
+    """int64 [types, Q]: the load on board at the start."""
     capacity: _Floats
-    """[.., Q] each."""
+    """float64 [types, Q]: the capacity, an integer or inf."""
 
-    def early(self, values: _Floats) -> list[int]:
+    def round_up(self, values: _Floats) -> list[int]:
+        """Return times or distances, scaled and rounded up."""
         return [_whole(value) for value in np.ceil(values * self.factor - 1e-6)]
 
-    def late(self, values: _Floats) -> list[int]:
+    def round_down(self, values: _Floats) -> list[int]:
+        """Return times or distances, scaled and rounded down."""
         return [_whole(value) for value in np.floor(values * self.factor + 1e-6)]
 
 
 def _whole(value: float) -> int:
-    return int(min(float(value), float(_FOREVER)))
+    """Return a value without fraction, possibly inf, as an integer."""
+    return int(min(float(value), float(_UNLIMITED)))
 
 
-def usable(instance: VrpInstance) -> list[int]:
-    """Return the vehicle types with vehicles, and with hours in which they may leave and be back: PyVRP takes no others."""
+def usable_types(instance: VrpInstance) -> list[int]:
+    """Return the vehicle types that can drive: PyVRP takes no type without vehicles, or without time to leave and to return."""
     found = []
     for kind in np.flatnonzero(instance.vehicles.count).tolist():
         leave, leave_by, home, home_by = operating_hours(VehicleTravel(instance, kind))
@@ -125,8 +135,8 @@ def usable(instance: VrpInstance) -> list[int]:
     return found
 
 
-def servable(instance: VrpInstance) -> list[int]:
-    """Return the clients whose release time is before the end of their window: PyVRP takes no others."""
+def servable_clients(instance: VrpInstance) -> list[int]:
+    """Return the clients that are released before their window ends: PyVRP takes no others."""
     rules, clients = instance.rules or _NO_RULES, np.arange(instance.n) >= instance.depots
     if rules.release is not None and instance.latest is not None:
         clients &= rules.release <= instance.latest
@@ -134,38 +144,43 @@ def servable(instance: VrpInstance) -> list[int]:
 
 
 def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Translation:
-    """Return the data of these vehicle types and clients for PyVRP.
+    """Return PyVRP's data for some vehicle types and clients of an instance.
 
-    Values that are not integers are scaled and rounded to the safe side. Locations are the instance's nodes, and one more if
-    vehicles stay out.
+    Values that are not integers are scaled, and rounded so that a solution for PyVRP is feasible in the instance. PyVRP's
+    locations are the instance's nodes and, if some vehicles do not return, one more, at which their routes end.
+
+    Args:
+        instance: The instance.
+        kinds: The vehicle types, from `usable_types`.
+        nodes: The clients, from `servable_clients`.
     """
     pyvrp: Any = import_module("pyvrp")
     rules = instance.rules or _NO_RULES
     n, depots = instance.n, instance.depots
     distances = np.stack([instance.distances_from(node) for node in range(n)])
-    units = _units(instance, rules, distances)
+    integers = _to_integers(instance, rules, distances)
     pairs = [] if rules.shipments is None else [(int(a), int(b)) for a, b in rules.shipments]
     ends = {node for pair in pairs for node in pair}
     clients = [node for node in nodes if node not in ends]
-    early = units.early(np.zeros(n) if instance.earliest is None else instance.earliest)
-    late = units.late(np.full(n, np.inf) if instance.latest is None else instance.latest)
-    service = units.early(np.zeros(n) if instance.service is None else instance.service)
+    early = integers.round_up(np.zeros(n) if instance.earliest is None else instance.earliest)
+    late = integers.round_down(np.full(n, np.inf) if instance.latest is None else instance.latest)
+    service = integers.round_up(np.zeros(n) if instance.service is None else instance.service)
     out = rules.stays_out is not None
-    places = [pyvrp.Location(x=float(x), y=float(y)) for x, y in _where(instance)] + [pyvrp.Location(0.0, 0.0)] * out
+    places = [pyvrp.Location(x=float(x), y=float(y)) for x, y in _coordinates(instance)] + [pyvrp.Location(0.0, 0.0)] * out
     homes = [pyvrp.Depot(location=node, tw_early=early[node], tw_late=late[node]) for node in range(depots)]
     homes += [pyvrp.Depot(location=n)] * out
-    matrices, profile = _matrices(instance, rules, distances, units, kinds)
+    matrices, profile = _matrices(instance, rules, distances, integers, kinds)
     groups, group_of = _groups(rules, clients)
     data = pyvrp.ProblemData(
         places,
-        _clients(instance, rules, units, clients, (early, late, service), group_of),
+        _clients(instance, rules, integers, clients, (early, late, service), group_of),
         homes,
-        _types(instance, rules, units, kinds, profile),
+        _types(instance, rules, integers, kinds, profile),
         *matrices,
         groups,
         [
             pyvrp.Shipment(
-                a, b, early[a], late[a], service[a], early[b], late[b], service[b], amount=units.amount[k].tolist()
+                a, b, early[a], late[a], service[a], early[b], late[b], service[b], amount=integers.amount[k].tolist()
             )
             for k, (a, b) in enumerate(pairs)
         ],
@@ -173,7 +188,11 @@ def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Tran
     return Translation(data, kinds, clients, pairs, instance)
 
 
-def _units(instance: VrpInstance, rules: SideConstraints, distances: _Floats) -> _Units:
+def _to_integers(instance: VrpInstance, rules: SideConstraints, distances: _Floats) -> _Integers:
+    """Return the scaling and the integer loads of an instance.
+
+    Costs per unit that are not integers are multiplied by 1,000 and rounded.
+    """
     vehicles, n, q = instance.vehicles, instance.n, rules.dimensions
     times = [distances, vehicles.max_distance, vehicles.max_duration]
     times += [
@@ -188,38 +207,38 @@ def _units(instance: VrpInstance, rules: SideConstraints, distances: _Floats) ->
         rules.of("amounts", np.zeros((0, q))), rules.of("aboard", np.zeros((vehicles.types, q))),
     ]  # fmt: skip
     capacity = rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))
-    scaled = [integer_loads(np.concatenate(loads)[:, k], capacity[:, k], _LARGEST) for k in range(q)]
+    scaled = [integer_loads(np.concatenate(loads)[:, k], capacity[:, k], _MAX_SCALED) for k in range(q)]
     ends = np.cumsum([len(each) for each in loads])[:-1]
-    delivery, pickup, amount, aboard = np.split(np.column_stack([each for each, _ in scaled]), ends)
-    return _Units(
-        integer_factor(float(max(part[np.isfinite(part)].max(initial=0.0) for part in times[:1])), _LARGEST, times),
+    delivery, pickup, amount, initial_load = np.split(np.column_stack([each for each, _ in scaled]), ends)
+    return _Integers(
+        integer_factor(float(max(part[np.isfinite(part)].max(initial=0.0) for part in times[:1])), _MAX_SCALED, times),
         1.0 if all((rate == np.floor(rate)).all() for rate in rates) else 1000.0,
         delivery,
         pickup,
         amount,
-        aboard,
+        initial_load,
         np.column_stack([each for _, each in scaled]),
     )
 
 
-def _where(instance: VrpInstance) -> _Floats:
+def _coordinates(instance: VrpInstance) -> _Floats:
     """Return float64 [n, 2]: coordinates, which PyVRP requires and does not use."""
     return np.zeros((instance.n, 2)) if instance.points is None else np.asarray(instance.points[:, :2])
 
 
 def _clients(
-    instance: VrpInstance, rules: SideConstraints, units: _Units, clients: list[int],
+    instance: VrpInstance, rules: SideConstraints, integers: _Integers, clients: list[int],
     times: tuple[list[int], list[int], list[int]], group_of: list[int | None],
 ) -> list[Any]:  # fmt: skip
     pyvrp: Any = import_module("pyvrp")
     early, late, service = times
-    release = units.early(np.zeros(instance.n) if rules.release is None else rules.release)
-    costs = units.factor * units.money
+    release = integers.round_up(np.zeros(instance.n) if rules.release is None else rules.release)
+    costs = integers.factor * integers.cost_factor
     return [
         pyvrp.Client(
             location=node,
-            delivery=units.delivery[node].tolist(),
-            pickup=units.pickup[node].tolist(),
+            delivery=integers.delivery[node].tolist(),
+            pickup=integers.pickup[node].tolist(),
             service_duration=service[node],
             tw_early=early[node],
             tw_late=late[node],
@@ -233,47 +252,47 @@ def _clients(
 
 
 def _groups(rules: SideConstraints, clients: list[int]) -> tuple[list[Any], list[int | None]]:
-    """Return PyVRP's groups, and the group of each client."""
+    """Return PyVRP's groups, and the index of each client's group, None for a client without a group."""
     pyvrp: Any = import_module("pyvrp")
     if rules.groups is None or rules.group_required is None:
         return [], [None] * len(clients)
-    of = [int(rules.groups[node]) for node in clients]
-    there = sorted({group for group in of if group >= 0})
-    members = [[k for k, group in enumerate(of) if group == g] for g in there]
-    groups = [pyvrp.ClientGroup(each, bool(rules.group_required[g])) for g, each in zip(there, members)]
-    return groups, [there.index(group) if group >= 0 else None for group in of]
+    client_groups = [int(rules.groups[node]) for node in clients]
+    group_numbers = sorted({group for group in client_groups if group >= 0})
+    members = [[k for k, group in enumerate(client_groups) if group == g] for g in group_numbers]
+    groups = [pyvrp.ClientGroup(each, bool(rules.group_required[g])) for g, each in zip(group_numbers, members)]
+    return groups, [group_numbers.index(group) if group >= 0 else None for group in client_groups]
 
 
-def _types(instance: VrpInstance, rules: SideConstraints, units: _Units, kinds: list[int], profile: list[int]) -> list[Any]:
+def _types(instance: VrpInstance, rules: SideConstraints, integers: _Integers, kinds: list[int], profile: list[int]) -> list[Any]:
     pyvrp: Any = import_module("pyvrp")
-    vehicles, costs = instance.vehicles, units.factor * units.money
-    types, k = vehicles.types, vehicles.count
+    vehicles, costs = instance.vehicles, integers.factor * integers.cost_factor
+    types, counts = vehicles.types, vehicles.count
     shift = rules.of("shift", np.column_stack([np.zeros(types), np.full(types, np.inf)]))
-    nominal = np.minimum(vehicles.max_duration, rules.of("overtime_from", np.full(types, np.inf)))
-    more = np.where(np.isfinite(vehicles.max_duration), vehicles.max_duration, float(_FOREVER) / 4) - nominal
-    over = np.where(np.isfinite(nominal), np.maximum(more, 0.0), 0.0)
+    regular_duration = np.minimum(vehicles.max_duration, rules.of("overtime_from", np.full(types, np.inf)))
+    overtime = np.where(np.isfinite(vehicles.max_duration), vehicles.max_duration, float(_UNLIMITED) / 4) - regular_duration
+    max_overtime = np.where(np.isfinite(regular_duration), np.maximum(overtime, 0.0), 0.0)
     out, rate = rules.of("stays_out", np.zeros(types, bool)), rules.of("duration_cost", np.zeros(types))
     reloads = rules.of("reloads", np.zeros(types, np.int64))
-    where = rules.of("reload_depots", np.arange(instance.depots) == vehicles.start[:, None])
+    reload_depots = rules.of("reload_depots", np.arange(instance.depots) == vehicles.start[:, None])
     return [
         pyvrp.VehicleType(
-            num_available=int(k[kind] if k[kind] >= 0 else instance.clients),
-            capacity=[_whole(load) for load in units.capacity[kind]],
+            num_available=int(counts[kind] if counts[kind] >= 0 else instance.clients),
+            capacity=[_whole(load) for load in integers.capacity[kind]],
             start_depot=int(vehicles.start[kind]),
             end_depot=instance.depots if out[kind] else int(vehicles.end[kind]),
             fixed_cost=round((float(vehicles.fixed_cost[kind]) + instance.route_weight) * costs),
-            tw_early=units.early(shift[kind])[0],
-            tw_late=units.late(shift[kind])[1],
-            shift_duration=units.late(nominal)[kind],
-            max_distance=units.late(vehicles.max_distance)[kind],
-            unit_distance_cost=round(float(vehicles.unit_cost[kind]) * units.money),
-            unit_duration_cost=round(float(rate[kind]) * units.money),
+            tw_early=integers.round_up(shift[kind])[0],
+            tw_late=integers.round_down(shift[kind])[1],
+            shift_duration=integers.round_down(regular_duration)[kind],
+            max_distance=integers.round_down(vehicles.max_distance)[kind],
+            unit_distance_cost=round(float(vehicles.unit_cost[kind]) * integers.cost_factor),
+            unit_duration_cost=round(float(rate[kind]) * integers.cost_factor),
             profile=which,
-            initial_load=units.aboard[kind].tolist(),
-            reload_depots=np.flatnonzero(where[kind]).tolist() if reloads[kind] else [],
+            initial_load=integers.initial_load[kind].tolist(),
+            reload_depots=np.flatnonzero(reload_depots[kind]).tolist() if reloads[kind] else [],
             max_reloads=int(reloads[kind]),
-            max_overtime=units.late(over)[kind],
-            unit_overtime_cost=round(float(rules.of("overtime_cost", np.zeros(types))[kind]) * units.money),
+            max_overtime=integers.round_down(max_overtime)[kind],
+            unit_overtime_cost=round(float(rules.of("overtime_cost", np.zeros(types))[kind]) * integers.cost_factor),
         )
         for kind, which in zip(kinds, profile)
     ]
@@ -281,47 +300,50 @@ def _types(instance: VrpInstance, rules: SideConstraints, units: _Units, kinds: 
 
 # -------------------------------------------------------------------- matrices
 def _matrices(
-    instance: VrpInstance, rules: SideConstraints, distances: _Floats, units: _Units, kinds: list[int]
+    instance: VrpInstance, rules: SideConstraints, distances: _Floats, integers: _Integers, kinds: list[int]
 ) -> tuple[tuple[list[Any], list[Any]], list[int]]:
-    """Return the distinct distances and durations of vehicle types, and the index of each type's."""
-    found: dict[tuple[Any, ...], int] = {}
+    """Return PyVRP's matrices of distances and of durations, each distinct pair once, and the index of each type's pair."""
+    index_of: dict[tuple[Any, ...], int] = {}
     lengths: list[Any] = []
     times: list[Any] = []
     profile: list[int] = []
     for kind in kinds:
-        given = 0 if rules.profile is None else int(rules.profile[kind])
-        barred = np.zeros(0, np.int64) if rules.allowed is None else np.flatnonzero(~rules.allowed[kind])
-        barred = barred[barred >= instance.depots]
-        key = (given, barred.tobytes())
-        if key not in found:
-            found[key] = len(lengths)
-            length = distances if rules.distances is None else rules.distances[given]
-            lengths.append(_matrix(instance, rules, length, units.factor, barred))
-            time = length if rules.durations is None else rules.durations[given]
-            times.append(_matrix(instance, rules, time, units.factor, barred))
-        profile.append(found[key])
+        number = 0 if rules.profile is None else int(rules.profile[kind])
+        not_allowed = np.zeros(0, np.int64) if rules.allowed is None else np.flatnonzero(~rules.allowed[kind])
+        not_allowed = not_allowed[not_allowed >= instance.depots]
+        key = (number, not_allowed.tobytes())
+        if key not in index_of:
+            index_of[key] = len(lengths)
+            length = distances if rules.distances is None else rules.distances[number]
+            lengths.append(_matrix(instance, rules, length, integers.factor, not_allowed))
+            time = length if rules.durations is None else rules.durations[number]
+            times.append(_matrix(instance, rules, time, integers.factor, not_allowed))
+        profile.append(index_of[key])
     return (lengths, times), profile
 
 
 def _matrix(
-    instance: VrpInstance, rules: SideConstraints, matrix: _Floats, factor: float, barred: NDArray[np.int64]
+    instance: VrpInstance, rules: SideConstraints, matrix: _Floats, factor: float, not_allowed: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    whole = np.ceil(matrix * factor - 1e-6).astype(np.int64)
-    whole[:, barred] = _NEVER
+    scaled = np.ceil(matrix * factor - 1e-6).astype(np.int64)
+    scaled[:, not_allowed] = _FORBIDDEN_LEG
     if rules.backhauls_last:
-        whole[_forbidden(instance, rules)] = _NEVER
+        scaled[_forbidden_legs(instance, rules)] = _FORBIDDEN_LEG
     if rules.stays_out is not None:  # the leg to the end of an open route has length 0
-        whole = np.pad(whole, (0, 1))
-        whole[-1, :-1] = _NEVER
-    np.fill_diagonal(whole, 0)
-    return whole
+        scaled = np.pad(scaled, (0, 1))
+        scaled[-1, :-1] = _FORBIDDEN_LEG
+    np.fill_diagonal(scaled, 0)
+    return scaled
 
 
-def _forbidden(instance: VrpInstance, rules: SideConstraints) -> NDArray[np.bool_]:
-    """Return bool [n, n]: if deliveries come first, legs from a depot to a pickup, and from a pickup to a delivery."""
-    brings = rules.of("demands", instance.demand[:, None]).any(axis=1)
+def _forbidden_legs(instance: VrpInstance, rules: SideConstraints) -> NDArray[np.bool_]:
+    """Return bool [n, n]: the legs that are forbidden if trips deliver before they collect.
+
+    They are those from a depot to a client without a delivery, and from such a client to one with a delivery.
+    """
+    has_delivery = rules.of("demands", instance.demand[:, None]).any(axis=1)
     depot = np.arange(instance.n) < instance.depots
-    ways = np.zeros((instance.n, instance.n), bool)
-    ways[np.ix_(depot, ~brings & ~depot)] = True
-    ways[np.ix_(~brings & ~depot, brings)] = True
-    return ways
+    legs = np.zeros((instance.n, instance.n), bool)
+    legs[np.ix_(depot, ~has_delivery & ~depot)] = True
+    legs[np.ix_(~has_delivery & ~depot, has_delivery)] = True
+    return legs

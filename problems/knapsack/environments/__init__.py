@@ -1,1 +1,1 @@
-"""Further environments of the knapsack, a folder each."""
+"""Additional environments of the knapsack problem, one folder each."""

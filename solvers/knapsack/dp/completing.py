@@ -1,4 +1,4 @@
-"""Completion of a knapsack that a policy has partly filled, by a solver."""
+"""Completion of a partly filled knapsack of an environment by a solver."""
 
 from __future__ import annotations
 
@@ -17,10 +17,22 @@ __all__ = ["completion"]
 
 
 def completion(solver: Solver, environment: Environment, row: int, iterations: int) -> list[NDArray[np.int64]]:
-    """Return for each step the items, int64 [k], any of which a solver's completion may take next.
+    """Return the accepted actions for each remaining step of an episode, by filling the rest of a row's knapsack with a solver.
 
-    These are first all remaining items of the solver's solution, the densest first; then, one by one, items that still fit.
-    Raises UsageError if `environment` is no knapsack's.
+    As long as items of the solver's solution remain, all of them are accepted, the densest first. Then items that still fit
+    follow, one accepted item per step.
+
+    Args:
+        solver: A solver of the knapsack problem.
+        environment: A KnapsackEnvironment.
+        row: The row of the environment's pool.
+        iterations: The number of iterations of the solver.
+
+    Returns:
+        int64 arrays, one for each step: the accepted items.
+
+    Raises:
+        UsageError: If the environment belongs to another problem.
     """
     if not isinstance(environment, KnapsackEnvironment):
         raise UsageError("it completes knapsacks; accepted: an environment of the problem knapsack")
@@ -29,16 +41,16 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
     instance, items = environment.instances[number], state.open[row, :fitting].astype(np.int64)
     if not fitting:
         return []
-    left = np.maximum(instance.capacities - state.used[row, : instance.m], 0.0)
-    rest = KnapsackInstance("rest", instance.values[items], instance.weights[:, items], left)
-    run = Run(Knapsack(), rest, iterations=iterations)
-    solver.solve(rest, run)
+    capacities_left = np.maximum(instance.capacities - state.used[row, : instance.m], 0.0)
+    remaining = KnapsackInstance("rest", instance.values[items], instance.weights[:, items], capacities_left)
+    run = Run(Knapsack(), remaining, iterations=iterations)
+    solver.solve(remaining, run)
     chosen = items[np.sort(np.asarray(run.solution))]  # `open` is in the order of density
     used = state.used[row, : instance.m] + instance.weights[:, chosen].sum(axis=1)
     limits = state.limits[state.limits_start[number] :][: instance.m]
-    more = []
+    additional = []
     for item in items[~np.isin(items, chosen)]:
         if (used + instance.weights[:, item] <= limits).all():
             used = used + instance.weights[:, item]
-            more.append(np.array([item]))
-    return [*(chosen[k:] for k in range(len(chosen))), *more]
+            additional.append(np.array([item]))
+    return [*(chosen[k:] for k in range(len(chosen))), *additional]

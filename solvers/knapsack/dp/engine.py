@@ -1,4 +1,4 @@
-"""The engine of `Dp`: the loop around the kernels."""
+"""The search of `Dp`: the loop that calls the kernels of core.py and reports solutions and bounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prepare", "solve"]
 
-_STATES = 5_000_000  # examined between two time checks, in about 30 ms
+_STATES_PER_CHECK = 5_000_000  # states examined between two checks of the time limit, in about 30 ms
 
 
 def prepare() -> None:
@@ -45,20 +45,20 @@ def prepare() -> None:
 
 
 def solve(solver: Dp, instance: KnapsackInstance, run: Run) -> None:
-    """See `Solver.solve`."""
+    """Solve an instance with the options `solver`: see `Solver.solve`."""
     values, value_unit = exact_integers(instance.values)
     weights, weight_unit = exact_integers(instance.weights[0])
     capacity = float(instance.capacities[0])
-    # sums of integers cannot lie between two integers; for other numbers, half the judge's tolerance is used
+    # Sums of integers need no tolerance; for other numbers, half the judge's tolerance is used.
     capacity = float(integer_capacity(capacity, weight_unit)) if weight_unit else capacity * (1.0 + 5e-10)
-    free = np.flatnonzero((weights == 0.0) & (values > 0.0))
-    some = np.flatnonzero((weights > 0.0) & (weights <= capacity) & (values > 0.0))
-    some = some[np.argsort(-values[some] / weights[some], kind="stable")]
-    if weights[some].sum() <= capacity:
-        run.report(np.sort(np.concatenate([free, some])).astype(np.int32))
+    weightless = np.flatnonzero((weights == 0.0) & (values > 0.0))
+    items = np.flatnonzero((weights > 0.0) & (weights <= capacity) & (values > 0.0))
+    items = items[np.argsort(-values[items] / weights[items], kind="stable")]
+    if weights[items].sum() <= capacity:
+        run.report(np.sort(np.concatenate([weightless, items])).astype(np.int32))
         run.report_bound(run.problem.evaluate(instance, run.solution))
         return
-    _Search(instance, run, free, some, values[some], weights[some], capacity, value_unit).search(solver.memory)
+    _Search(instance, run, weightless, items, values[items], weights[items], capacity, value_unit).search(solver.memory)
 
 
 class _Search:
@@ -67,43 +67,44 @@ class _Search:
     Args:
         instance: The instance.
         run: The run.
-        free: int64, items without weight, which are always taken.
-        some: int64 [K], the items that fit, by decreasing density.
-        values: float64 [K], their values, integers if `unit` is positive.
-        weights: float64 [K], their weights; their sum exceeds the capacity.
+        weightless: int64 [k], items without weight, which are always taken.
+        items: int64 [K], the other items that fit, by decreasing density (value over weight).
+        values: float64 [K], the values of `items`, integers if `unit` is positive.
+        weights: float64 [K], the weights of `items`; their sum exceeds the capacity.
         capacity: The capacity, in the unit of the weights.
-        unit: The number by which values were multiplied to be integers; 0: they are not integers.
+        unit: The number by which values were multiplied to become integers; 0 if they are not integers.
     """
 
     def __init__(
         self,
         instance: KnapsackInstance,
         run: Run,
-        free: NDArray[np.int64],
-        some: NDArray[np.int64],
+        weightless: NDArray[np.int64],
+        items: NDArray[np.int64],
         values: NDArray[np.float64],
         weights: NDArray[np.float64],
         capacity: float,
         unit: float,
     ) -> None:
-        self.instance, self.run, self.free, self.some = instance, run, free, some
+        self.instance, self.run, self.weightless, self.items = instance, run, weightless, items
         self.unit = unit or 1.0
         chosen = fill(weights, capacity)
         self._report_items(chosen)
-        fixed = float(instance.values[free].sum())
-        known = float(values[chosen].sum())
+        weightless_value = float(instance.values[weightless].sum())
+        incumbent = float(values[chosen].sum())
         if run.objective is not None:  # a warm start may be better
-            known = max(known, (run.objective - fixed) * self.unit * (1.0 - 1e-12))
-        self.fixed = fixed
-        self.core = new_core(values, weights, capacity, unit > 0.0, float(int(known + 1e-6)) if unit else known)
+            incumbent = max(incumbent, (run.objective - weightless_value) * self.unit * (1.0 - 1e-12))
+        self.weightless_value = weightless_value
+        self.core = new_core(values, weights, capacity, unit > 0.0, float(int(incumbent + 1e-6)) if unit else incumbent)
         self.split = int(self.core.at[RIGHT])
         self.reported = 0.0
 
     def _report_items(self, chosen: NDArray[np.bool_]) -> None:
-        self.run.report(np.sort(np.concatenate([self.free, self.some[chosen]])).astype(np.int32))
+        """Report the solution with the items `chosen`, bool [K], and those without weight."""
+        self.run.report(np.sort(np.concatenate([self.weightless, self.items[chosen]])).astype(np.int32))
 
     def search(self, memory: float) -> None:
-        """Expand the core until the incumbent is proven optimal, or the budget or the memory ends."""
+        """Expand the core until the incumbent is proven optimal, the run ends, or `memory` gigabytes are full."""
         run = self.run
         while units := run.budget():
             status = self._expand(units, memory)
@@ -117,14 +118,17 @@ class _Search:
         self._report_progress()
 
     def _expand(self, units: int, memory: float) -> int:
-        """Decide on `units` items, or fewer if time runs out: an item takes longer the more states there are.
+        """Decide on `units` items, or on fewer if the run ends before.
 
-        Returns the kernel's status: DONE, GOING, or another one if the memory is too small.
+        The time of an item grows with the number of states, so that the kernel is called for fewer items if there are many.
+
+        Returns:
+            DONE if the incumbent is optimal, GOING if the search continues, another status if the memory is too small.
         """
         status: int = GOING
-        goal = int(self.core.at[DECIDED]) + units
-        while (left := goal - int(self.core.at[DECIDED])) > 0 and not self.run.should_stop:
-            status = expand(self.core, min(left, max(1, _STATES // self.core.value.shape[1])))
+        target = int(self.core.at[DECIDED]) + units
+        while (undecided := target - int(self.core.at[DECIDED])) > 0 and not self.run.should_stop:
+            status = expand(self.core, min(undecided, max(1, _STATES_PER_CHECK // self.core.value.shape[1])))
             if status == DONE:
                 break
             if status != GOING:
@@ -134,16 +138,19 @@ class _Search:
         return status
 
     def _report_progress(self) -> None:
+        """Report the incumbent, if it is new, and the bound."""
         self._report_incumbent()
         self._report_bound()
 
     def _report_incumbent(self) -> None:
+        """Report the incumbent if it is better than the last one reported."""
         if self.core.at[BEST] >= 0 and self.core.numbers[VALUE] > self.reported:
             self.reported = float(self.core.numbers[VALUE])
-            taken = np.zeros(len(self.some), bool)
+            taken = np.zeros(len(self.items), bool)
             taken[: self.split] = True
             decisions(self.core, taken)
             self._report_items(taken)
 
     def _report_bound(self) -> None:
-        self.run.report_bound(upper_bound(self.core) / self.unit + self.fixed)
+        """Report the upper bound, in the instance's unit."""
+        self.run.report_bound(upper_bound(self.core) / self.unit + self.weightless_value)

@@ -21,15 +21,15 @@ __all__ = ["Dp"]
 
 @dataclass(frozen=True)
 class Dp(Solver):
-    """MINKNAP (Pisinger 1997): states over a core of items that grows from the break item outwards, with reductions.
+    """MINKNAP (Pisinger 1997): dynamic programming over a core of items that grows from the break item outwards.
 
-    Values and weights that are integers or decimal fractions are computed exactly. Others are float64, and the proof then holds
-    to a relative 1e-9, the judge's own tolerance.
+    The break item is the first one, by value over weight, that no longer fits. Computations are exact if values and weights are
+    integers or decimal fractions; for other numbers, the optimum is proven up to a relative 1e-9, the judge's tolerance.
     """
 
     memory: float = option(
         1.0,
-        "Gigabytes for its states; if more are needed, it ends with the best solution so far and a bound.",
+        "Memory for states in gigabytes; if more is needed, the run ends with the best solution so far and a bound.",
         above=0,
         scale="log",
     )

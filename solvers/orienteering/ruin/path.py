@@ -15,33 +15,34 @@ from corl.routing.metric import Metric, distance
 
 __all__ = ["Path", "insert", "new_path", "remove", "undo"]
 
-LENGTH, SCORE = range(2)  # what `sums` holds
+LENGTH, SCORE = range(2)  # indices of Path.sums
 
 
 class Path(NamedTuple):
-    """A path from node 0 to node N - 1, with or without each of the other nodes."""
+    """A path from node 0 to node N - 1 that visits some of the other nodes."""
 
     metric: Metric
+    """The distances between the N nodes."""
     scores: NDArray[np.float64]
-    """[N]"""
+    """[N] the scores of the nodes."""
     after: NDArray[np.int32]
     """[N] the next node; -1 for the last node and for nodes that are not on the path."""
     before: NDArray[np.int32]
     """[N] the previous node; -1 for the first node and for nodes that are not on the path."""
     on: NDArray[np.bool_]
-    """[N] whether a node is on the path."""
+    """[N] whether the node is on the path."""
     ahead: NDArray[np.float64]
-    """[N] the distance to the next node."""
+    """[N] the distance from the node to the next node."""
     sums: NDArray[np.float64]
     """[2] the length and the score of the path."""
     journal: NDArray[np.int32]
-    """[J, 2] the changes since `noted[0]` was 0: (removed node, its predecessor) or (inserted node, -1)."""
+    """[J, 2] the first `noted[0]` rows are the changes to be undone: (removed node, its predecessor) or (inserted node, -1)."""
     noted: NDArray[np.int64]
     """[1] the number of changes in the journal."""
 
 
 def new_path(metric: Metric, scores: NDArray[np.float64], journal: int) -> Path:
-    """Return the direct path from the first node to the last, with room for `journal` changes."""
+    """Return the direct path from the first node to the last, with room for `journal` changes in its journal."""
     n = len(scores)
     after, before = np.full((2, n), -1, np.int32)
     after[0], before[n - 1] = n - 1, 0
@@ -55,7 +56,7 @@ def new_path(metric: Metric, scores: NDArray[np.float64], journal: int) -> Path:
 
 @kernel
 def _between(metric, i, j):
-    """Return a distance; a kernel for callers that are not compiled."""
+    """Return the distance from i to j, for callers that are not compiled."""
     return distance(metric, i, j)
 
 
@@ -105,7 +106,10 @@ def remove(path, node):
 
 @kernel(borrow=True)
 def undo(path, length, score):
-    """Undo all changes in the journal, in place; `length` and `score` are the former values, restored without rounding errors."""
+    """Undo all changes in the journal, in place.
+
+    length, score: The path's length and score before the changes, which are restored without rounding errors.
+    """
     while path.noted[0] > 0:
         path.noted[0] -= 1
         node, predecessor = path.journal[path.noted[0], 0], path.journal[path.noted[0], 1]

@@ -1,13 +1,13 @@
 """Ruin and recreate on a path with a limit: kernels of `RuinRecreate`.
 
 After J. Christiaens and G. Vanden Berghe, Slack induction by string removals for vehicle routing problems, Transportation
-Science 54, 2020. An iteration removes strings of nodes near a random seed node (ruin), and inserts these and other nearby nodes
-one by one at their cheapest positions next to neighbours, in one of four orders and with blinks (recreate); simulated annealing
-accepts or rejects the candidate.
+Science 54, 2020. An iteration removes strings (consecutive nodes) near a random node, the seed: this is the ruin. Recreate
+inserts these and other nearby nodes one by one, in one of four orders, each at its cheapest position next to a neighbour; a few
+positions are skipped at random ("blinks"). Simulated annealing accepts or rejects the candidate.
 
 The value of a path is its score minus a price times its length, so that a detour in one place can be exchanged for a detour
 elsewhere, even in a later iteration. At first the path may exceed the limit by some share, which falls to 0 in the course of the
-search: it can then visit a new part of the plane before it gives up another, and the results of different runs differ less.
+search. The path can then visit a new part of the plane before it gives up another, and the results of different runs differ less.
 """
 
 # mypy: allow-untyped-defs
@@ -30,17 +30,17 @@ from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, rem
 
 __all__ = ["BETTER", "CANDIDATES", "ITERATION", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
 
-BETTER = 1.0 + 1e-9  # a score is better if it exceeds this times the other; smaller differences are rounding errors of sums
-CANDIDATES = 64  # most nodes that an iteration may insert
-_BLINK = 128  # one in this many positions is skipped (Christiaens and Vanden Berghe: one in a hundred)
-PLANNED, _HOT, _COLD, PRICE, _LIMIT, _EXCESS, _CAP = range(7)  # indices of `schedule`
+BETTER = 1.0 + 1e-9  # a score is better than another if it exceeds the other times this factor: the rest is rounding
+CANDIDATES = 64  # greatest number of nodes that an iteration may insert
+_BLINK_PERIOD = 128  # one in this many positions is skipped (Christiaens and Vanden Berghe: one in a hundred)
+PLANNED, _FIRST_TEMPERATURE, _LAST_TEMPERATURE, PRICE, _LIMIT, _EXCESS, _LENGTH_CAP = range(7)  # indices of `schedule`
 ITERATION, _STAMP = range(2)  # indices of `counts`
-_FAR = 1e300
-_UPDATE_STEPS = 64  # iterations between two updates of temperature and price ...
-_FEWEST_UPDATES = 32  # ... or fewer, so that there are at least this many updates
-_STRICT = 0.9  # share of the iterations after which no path may exceed the limit
-_FIRST = 0.5  # the first price, in units of score / limit
-_SWIFT = 0.02  # the largest relative change of the price in one update
+_NO_POSITION = 1e300  # stands for the detour if there is no position
+_MAX_UPDATE_PERIOD = 64  # greatest number of iterations between two updates of temperature and price
+_MIN_UPDATES = 32  # least number of such updates
+_EXCESS_SHARE = 0.9  # share of the iterations after which no path may exceed the limit
+_INITIAL_PRICE = 0.5  # the first price of a unit of length, in units of score / limit
+_MAX_PRICE_CHANGE = 0.02  # the greatest relative change of the price in one update
 
 
 class PathSearch(NamedTuple):
@@ -49,32 +49,33 @@ class PathSearch(NamedTuple):
     path: Path
     """The current path."""
     neighbours: NDArray[np.int32]
-    """[N, K] the nearest other nodes, nearest first."""
+    """[N, K] the nearest other nodes of each node, nearest first."""
     lengths: NDArray[np.float64]
-    """[N, K] the distances to them."""
+    """[N, K] the distances to these neighbours."""
     schedule: NDArray[np.float64]
-    """[7] planned iterations; first and last temperature; the price of a unit of length; the limit; the share by which a path
-    may exceed it at first; the length that no path may exceed now."""
+    """[7] planned iterations; first temperature; last temperature; price of a unit of length; limit of the length; share by which
+    a path may exceed the limit at first; length that no path may exceed now.
+    """
     strings: NDArray[np.int64]
-    """[2] nodes of the longest string and the greatest number of strings that an iteration removes."""
+    """[2] the greatest number of nodes of a string, and the greatest number of strings that an iteration removes."""
     best: NDArray[np.int32]
-    """[N] `after` of the best path so far."""
+    """[N] the best path so far, as `Path.after`: the next node of each node."""
     best_sums: NDArray[np.float64]
-    """[2] its length and score."""
+    """[2] the length and the score of the best path."""
     counts: NDArray[np.int64]
-    """[2] iterations done, and the current stamp."""
+    """[2] the number of iterations done, and the stamp of the current iteration."""
     stamps: NDArray[np.int64]
-    """[N] the stamp at which each node was last a candidate."""
+    """[N] the stamp of the last iteration in which the node was a candidate."""
     candidates: NDArray[np.int32]
-    """[CANDIDATES] nodes that may be inserted in this iteration."""
+    """[CANDIDATES] the nodes that may be inserted in this iteration."""
     keys: NDArray[np.float64]
-    """[CANDIDATES] their sort keys, the least first."""
+    """[CANDIDATES] the sort keys of the candidates; the least is inserted first."""
     random: NDArray[np.uint64]
-    """[1] the state of the random numbers."""
+    """[1] the state of the random number generator (corl.rng)."""
 
 
 def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uint64]) -> PathSearch:
-    """Return a search that begins with `path`; the caller fills `schedule` and `strings`."""
+    """Return a search that begins with `path`. The caller must fill `schedule` and `strings`."""
     n = len(path.scores)
     lengths = np.empty(neighbours.shape)
     _measure(path.metric, neighbours, lengths)
@@ -96,7 +97,7 @@ def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uin
 
 @kernel
 def _measure(metric, neighbours, lengths):
-    """Write the distances to the neighbours to float64 `lengths` [N, K]."""
+    """Write the distances to the neighbours, int32 [N, K], to `lengths`, float64 [N, K], in place."""
     for node in range(len(neighbours)):
         for k in range(neighbours.shape[1]):
             lengths[node, k] = distance(metric, node, neighbours[node, k])
@@ -104,18 +105,18 @@ def _measure(metric, neighbours, lengths):
 
 @kernel
 def advance(search, steps):
-    """Do `steps` iterations, in place; the temperature falls geometrically over the planned iterations."""
+    """Make `steps` iterations, in place. The temperature falls geometrically over the planned iterations."""
     path, schedule, random = search.path, search.schedule, search.random
     temperature = 0.0
-    every = max(1, int(min(float(_UPDATE_STEPS), schedule[PLANNED] / _FEWEST_UPDATES)))
+    update_period = max(1, int(min(float(_MAX_UPDATE_PERIOD), schedule[PLANNED] / _MIN_UPDATES)))
     for step in range(steps):
         done = search.counts[ITERATION]
-        if step == 0 or done % every == 0:
-            share = min(1.0, (done - done % every) / max(1.0, schedule[PLANNED]))  # independent of where a call begins
-            temperature = geometric(schedule[_HOT], schedule[_COLD], share)
-        if done % every == 0:
-            _steer(search)
-            schedule[_CAP] = schedule[_LIMIT] * (1.0 + schedule[_EXCESS] * max(0.0, 1.0 - share / _STRICT))
+        if step == 0 or done % update_period == 0:
+            share = min(1.0, (done - done % update_period) / max(1.0, schedule[PLANNED]))  # the same wherever a call begins
+            temperature = geometric(schedule[_FIRST_TEMPERATURE], schedule[_LAST_TEMPERATURE], share)
+        if done % update_period == 0:
+            _adjust_price(search)
+            schedule[_LENGTH_CAP] = schedule[_LIMIT] * (1.0 + schedule[_EXCESS] * max(0.0, 1.0 - share / _EXCESS_SHARE))
         search.counts[ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
         price = schedule[PRICE]
@@ -123,29 +124,36 @@ def advance(search, steps):
         count = _ruin(search)
         _recreate(search, count, price)
         gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
-        late = length > schedule[_CAP] and path.sums[LENGTH] < length  # any candidate that is shorter is accepted
-        if gain < 0.0 and not late and -gain > allowance(temperature, random):
+        # A path that is too long now is replaced by any shorter candidate.
+        shortens_excess = length > schedule[_LENGTH_CAP] and path.sums[LENGTH] < length
+        if gain < 0.0 and not shortens_excess and -gain > allowance(temperature, random):
             undo(path, length, score)
         elif path.sums[SCORE] > BETTER * search.best_sums[SCORE] and path.sums[LENGTH] <= schedule[_LIMIT]:
-            # of paths with equal scores the first is kept, so that the result does not depend on when paths are reported
+            # Of paths with equal scores the first one is kept: the result does not depend on when paths are reported.
             copy(path.sums, search.best_sums, len(search.best_sums))
             copy(path.after, search.best, len(search.best))
 
 
 @kernel(borrow=True)
-def _steer(search):
-    """Adjust the price of length so that the path uses the whole limit and no more; it is 0 until a path exceeds the limit."""
+def _adjust_price(search):
+    """Adjust the price of length so that the path's length approaches the limit.
+
+    The price is 0 until a path exceeds the limit.
+    """
     schedule, path = search.schedule, search.path
     used = path.sums[LENGTH] / schedule[_LIMIT]
     if schedule[PRICE] > 0.0:
-        schedule[PRICE] *= 1.0 + min(_SWIFT, max(-_SWIFT, used - 1.0))
+        schedule[PRICE] *= 1.0 + min(_MAX_PRICE_CHANGE, max(-_MAX_PRICE_CHANGE, used - 1.0))
     elif used > 1.0:
-        schedule[PRICE] = _FIRST * path.sums[SCORE] / schedule[_LIMIT]
+        schedule[PRICE] = _INITIAL_PRICE * path.sums[SCORE] / schedule[_LIMIT]
 
 
 @kernel(borrow=True)
 def _ruin(search):
-    """Remove strings near a random node; write them and other nearby nodes to `candidates`, and return their number."""
+    """Remove strings near a random node, in place; return the number of candidates.
+
+    The candidates are the removed nodes and other nodes nearby; they are written to `search.candidates`.
+    """
     path, random, candidates = search.path, search.random, search.candidates
     inner = len(path.scores) - 2
     seed = 1 + below(random, inner)
@@ -181,7 +189,10 @@ def _ruin(search):
 
 @kernel(borrow=True)
 def _remove_string(search, node, size, count):
-    """Remove up to `size` consecutive nodes, `node` included, and append them to the `count` candidates; return their number."""
+    """Remove up to `size` consecutive nodes, `node` included, and append them to the candidates; return the new number.
+
+    count: The number of candidates before.
+    """
     path, random = search.path, search.random
     last = len(path.scores) - 1
     first = node
@@ -202,9 +213,9 @@ def _remove_string(search, node, size, count):
 
 @kernel(borrow=True)
 def _recreate(search, count, price):
-    """Insert each of `count` candidates whose score is at least the price of its detour, if the limit allows it.
+    """Insert each of `count` candidates, if its score is at least the price of its detour and the path does not become too long.
 
-    They are inserted in a random order, by score, by score with noise, or by detour per score.
+    Candidates are inserted in an order chosen at random: random, by score, by score with noise, or by detour per score.
     """
     path, random, candidates, keys = search.path, search.random, search.candidates, search.keys
     order = below(random, 4)
@@ -222,18 +233,21 @@ def _recreate(search, count, price):
     for k in range(count):
         node = candidates[k]
         cost, predecessor = _cheapest(search, node)
-        if path.sums[LENGTH] + cost <= search.schedule[_CAP] and path.scores[node] >= price * cost:
+        if path.sums[LENGTH] + cost <= search.schedule[_LENGTH_CAP] and path.scores[node] >= price * cost:
             insert(path, node, predecessor)
 
 
 @kernel(borrow=True)
 def _cheapest(search, node):
-    """Return the cheapest insertion of a node next to one of its neighbours, with blinks: (detour, predecessor).
+    """Find the cheapest insertion of a node next to one of its neighbours, a few of which are skipped at random.
 
-    If no neighbour is on the path, one time in eight every position of the path is considered; otherwise the detour is _FAR.
+    If no neighbour is on the path, every position is considered in one of eight cases.
+
+    Returns:
+        The detour, _NO_POSITION if no position was considered, and the predecessor.
     """
     path, random = search.path, search.random
-    least, best, last = _FAR, 0, len(path.scores) - 1
+    least_detour, best_predecessor, last = _NO_POSITION, 0, len(path.scores) - 1
     bits = next_u64(random)
     for k in range(search.neighbours.shape[1]):
         near = search.neighbours[node, k]
@@ -241,28 +255,28 @@ def _cheapest(search, node):
             continue
         if bits < np.uint64(2**20):
             bits = next_u64(random)
-        if bits % np.uint64(_BLINK) == 0:
+        if bits % np.uint64(_BLINK_PERIOD) == 0:
             bits = next_u64(random)
             continue
         bits >>= np.uint64(1)
         distance_to = search.lengths[node, k]
-        if near != last and 2.0 * (distance_to - path.ahead[near]) < least:  # no detour is less, by the triangle inequality
+        if near != last and 2.0 * (distance_to - path.ahead[near]) < least_detour:  # lower bound, triangle inequality
             detour = distance_to + distance(path.metric, node, path.after[near]) - path.ahead[near]
-            if detour < least:
-                least, best = detour, near
+            if detour < least_detour:
+                least_detour, best_predecessor = detour, near
         if near == 0:
             continue
         predecessor = path.before[near]
-        if 2.0 * (distance_to - path.ahead[predecessor]) < least:
+        if 2.0 * (distance_to - path.ahead[predecessor]) < least_detour:
             detour = distance_to + distance(path.metric, node, predecessor) - path.ahead[predecessor]
-            if detour < least:
-                least, best = detour, predecessor
-    if least == _FAR and below(random, 8) == 0:
-        at = 0
-        while at != last:
-            following = path.after[at]
-            detour = distance(path.metric, at, node) + distance(path.metric, node, following) - path.ahead[at]
-            if detour < least:
-                least, best = detour, at
-            at = following
-    return least, best
+            if detour < least_detour:
+                least_detour, best_predecessor = detour, predecessor
+    if least_detour == _NO_POSITION and below(random, 8) == 0:
+        node_before = 0
+        while node_before != last:
+            following = path.after[node_before]
+            detour = distance(path.metric, node_before, node) + distance(path.metric, node, following) - path.ahead[node_before]
+            if detour < least_detour:
+                least_detour, best_predecessor = detour, node_before
+            node_before = following
+    return least_detour, best_predecessor

@@ -21,22 +21,24 @@ __all__ = ["RuinRecreate"]
 
 @dataclass(frozen=True)
 class RuinRecreate(Solver):
-    """Ruin and recreate with simulated annealing: strings of nodes are removed from the path, and nearby nodes inserted.
+    """Ruin and recreate with simulated annealing: strings of nodes are removed from the path, and nearby nodes are inserted.
 
-    Length has a price, which is adjusted so that the path uses the whole limit. The bound is that of a knapsack of nodes whose
-    weights are half the sum of their two shortest edges.
+    A string is a sequence of consecutive nodes. Length has a price, which is adjusted so that the path uses the whole limit. The
+    bound is that of a knapsack in which the weight of a node is half the sum of its two shortest edges.
     """
 
-    neighbours: int = option(12, "Nearest nodes beside which a node may be inserted.", low=1, scale="log")
-    longest: int = option(10, "Nodes of the longest string that is removed.", low=1)
-    strings: int = option(2, "The greatest number of strings that an iteration removes.", low=1)
+    neighbours: int = option(12, "Number of nearest nodes next to which a node may be inserted.", low=1, scale="log")
+    longest: int = option(10, "Greatest number of nodes of a string that is removed.", low=1)
+    strings: int = option(2, "Greatest number of strings that an iteration removes.", low=1)
     excess: float = option(
-        0.15, "The share of the limit by which a path may be too long at first; it falls to 0 with time.", low=0
+        0.15, "Share of the limit by which a path may be too long at first; it falls to 0 in the course of a cooling.", low=0
     )
     hot: float = option(1.5, "First temperature, in mean scores.", above=0, scale="log")
     cold: float = option(0.01, "Last temperature, in mean scores.", above=0, scale="log")
     coolings: int = option(
-        4, "Annealing runs, of equal time; all but the last begin with the direct way, the last with the best path so far.", low=1
+        4,
+        "Number of annealing runs, of equal time. The last one begins with the best path so far, the others with the direct way.",
+        low=1,
     )
     reheat: float = option(
         0.3, "First temperature of the last of several coolings, in mean scores, at most `hot`.", above=0, scale="log"

@@ -1,4 +1,4 @@
-"""The nodes that a path can visit, numbered for the kernels, with neighbour lists and a bound."""
+"""The nodes that a path can visit, numbered for the kernels, their neighbours, and an upper bound on the score."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Space:
         inner = np.flatnonzero((instance.scores > 0) & (_detour(instance) <= self.limit))
         inner = inner[(inner != instance.start) & (inner != instance.end)]
         self.nodes: NDArray[np.int64] = np.concatenate([[instance.start], inner, [instance.end]])
-        """[N] the instance's node for each number here."""
-        self.metric = _part(metric_of(instance), self.nodes)
+        """int64 [N]: the instance's node of each number."""
+        self.metric = _submetric(metric_of(instance), self.nodes)
         self.scores = instance.scores[self.nodes]
         if instance.closed:
             self.scores[-1] = 0.0
@@ -42,11 +42,14 @@ class Space:
         return len(self.nodes)
 
     def neighbours(self, most: int) -> NDArray[np.int32]:
-        """Return the nearest other nodes of each node, nearest first, int32 [N, K], K = min(most, N - 1)."""
+        """Return the nearest other nodes of each node, nearest first, int32 [N, K] with K = min(most, N - 1)."""
         return nearest_cities(self.metric, min(most, self.n - 1))
 
     def path(self, following: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the instance's nodes along the path in which following[i] comes after node i (-1 after the last), int32 [k]."""
+        """Return the instance's nodes along a path, int32 [k].
+
+        following: int32 [N], the number of the node after each node; -1 after the last one.
+        """
         order, at = [], 0
         while at >= 0:
             order.append(at)
@@ -54,63 +57,67 @@ class Space:
         return self.nodes[order].astype(np.int32)
 
     def numbers(self, path: Any) -> NDArray[np.int32] | None:
-        """Return the inner nodes of an instance's path in the numbers used here, int32 [k]; None if one of them has no number."""
-        place = np.full(self.instance.n, -1)
-        place[self.nodes[1:-1]] = np.arange(1, self.n - 1)
-        inner = place[np.asarray(path)[1:-1]]
+        """Return the numbers of the nodes between start and end of `path`, int32 [k]; None if one of these nodes has no number.
+
+        path: The instance's nodes along a path.
+        """
+        number_of = np.full(self.instance.n, -1)
+        number_of[self.nodes[1:-1]] = np.arange(1, self.n - 1)
+        inner = number_of[np.asarray(path)[1:-1]]
         return None if (inner < 0).any() else inner.astype(np.int32)
 
 
 def _detour(instance: OrienteeringInstance) -> NDArray[np.float64]:
-    """Return the distance from the start via each node to the end, float64 [n]."""
-    graph, everyone = instance.graph, np.arange(instance.n)
-    ways = [
-        edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(instance.n, one), everyone)
-        for one in (instance.start, instance.end)
+    """Return float64 [n]: the distance from the start via each node to the end."""
+    graph, all_nodes = instance.graph, np.arange(instance.n)
+    distances = [
+        edge_lengths(graph.edge_weight_type, graph.points, graph.matrix, np.full(instance.n, terminal), all_nodes)
+        for terminal in (instance.start, instance.end)
     ]
-    return ways[0] + ways[1]
+    return distances[0] + distances[1]
 
 
-def _part(metric: Metric, nodes: NDArray[np.int64]) -> Metric:
-    """Return the metric of the given nodes, int64 [N]; the first and the last may be the same."""
+def _submetric(metric: Metric, nodes: NDArray[np.int64]) -> Metric:
+    """Return the metric of the given nodes, int64 [N], numbered 0..N-1; the first and the last node may be the same."""
     if metric.kind == EXPLICIT:
         return Metric(metric.kind, metric.points, np.ascontiguousarray(metric.matrix[np.ix_(nodes, nodes)]))
     return Metric(metric.kind, np.ascontiguousarray(metric.points[nodes]), metric.matrix)
 
 
 def upper_bound(instance: OrienteeringInstance) -> float:
-    """Return a proven upper bound: a knapsack's linear relaxation, in which visiting a node costs half its two shortest edges.
+    """Return a proven upper bound on the score: the linear relaxation of a knapsack problem.
 
-    Every inner node of a path has two edges, its ends have one each, and each edge belongs to two nodes. A closed tour of one
-    node uses the same edge twice, and is considered separately. Nodes that no path within the limit can visit are left out if the
-    distances obey the triangle inequality.
+    In this knapsack, the capacity is the limit, and the weight of a node is half the sum of its two shortest edges: on a path,
+    every node but the ends has two edges, each end has one, and each edge belongs to two nodes. A closed tour that visits one
+    node uses the same edge twice, and is considered separately. If distances satisfy the triangle inequality, nodes that no path
+    within the limit can visit are ignored.
     """
     n = instance.n
-    own = float(instance.scores[[*{instance.start, instance.end}]].sum())
+    end_scores = float(instance.scores[[*{instance.start, instance.end}]].sum())
     others = np.setdiff1d(np.arange(n), [instance.start, instance.end])
     limit = instance.limit * (1.0 + LIMIT)
-    if instance.graph.edge_weight_type.startswith("EXACT"):  # rounded distances and matrices may break the inequality
+    if instance.graph.edge_weight_type.startswith("EXACT"):  # others may violate the triangle inequality
         others = others[_detour(instance)[others] <= limit * (1.0 + 1e-12)]
     if not len(others):
-        return own
+        return end_scores
     cost = _half_edges(instance)
-    ends = cost[instance.start].sum() if instance.closed else cost[instance.start, 0] + cost[instance.end, 0]
-    room, need, gain = max(0.0, limit - float(ends)), cost[others].sum(axis=1), instance.scores[others]
-    order = np.argsort(-gain / np.maximum(need, 1e-300), kind="stable")
-    filled = np.cumsum(need[order])
-    full = int(np.searchsorted(filled, room, "right"))
-    best = float(gain[order[:full]].sum())
-    if full < len(order):
-        before = float(filled[full - 1]) if full else 0.0
-        best += float(gain[order[full]]) * (room - before) / float(need[order[full]])
+    ends_cost = cost[instance.start].sum() if instance.closed else cost[instance.start, 0] + cost[instance.end, 0]
+    length_left, costs, gains = max(0.0, limit - float(ends_cost)), cost[others].sum(axis=1), instance.scores[others]
+    order = np.argsort(-gains / np.maximum(costs, 1e-300), kind="stable")
+    used_length = np.cumsum(costs[order])
+    whole_count = int(np.searchsorted(used_length, length_left, "right"))
+    best = float(gains[order[:whole_count]].sum())
+    if whole_count < len(order):
+        before = float(used_length[whole_count - 1]) if whole_count else 0.0
+        best += float(gains[order[whole_count]]) * (length_left - before) / float(costs[order[whole_count]])
     if instance.closed:
-        best = max(best, float(gain.max()))
-    bound = own + best * (1.0 + 1e-12)
+        best = max(best, float(gains.max()))
+    bound = end_scores + best * (1.0 + 1e-12)
     return float(np.floor(bound + 1e-6)) if instance.integral else bound
 
 
 def _half_edges(instance: OrienteeringInstance) -> NDArray[np.float64]:
-    """Return half the distances to the two nearest other nodes, float64 [n, 2]; of two nodes, the other one counts twice."""
+    """Return float64 [n, 2]: half the distances to the two nearest other nodes. If n is 2, the other node counts twice."""
     n, graph = instance.n, instance.graph
     near = nearest_cities(metric_of(instance), min(2, n - 1))
     tails = np.repeat(np.arange(n), near.shape[1])

@@ -1,6 +1,6 @@
 """Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5.
 
-Exchanges of tails, changes of depots and routes opened at a loss are additions to the paper.
+Additions to the paper: exchanges of tails, changes of depots, and routes that are opened at a loss.
 """
 
 # mypy: allow-untyped-defs
@@ -24,19 +24,17 @@ from corl.solvers.vrp.ruin.two_opt_star import exchange_tails
 
 __all__ = ["anneal", "save_best"]
 
-_ANY = 1 << 40  # unlimited number of routes
-_LEAST = 1e-10  # smallest relative gain that counts; below it is rounding
-_NEAR = 1.005  # solutions up to this multiple of the best cost have their routes stored
-_EXCHANGES = 2  # exchanges of tails per iteration
-_OPENING = (
-    4  # with optional clients, one in this many iterations may open routes at a loss, and drops unprofitable ones at its end
-)
-_EVERY = 16  # iterations between two updates of the temperature
+_NO_ROUTE_LIMIT = 1 << 40  # a number of routes that is never reached
+_MIN_GAIN = 1e-10  # smallest relative improvement of the best cost that counts; smaller ones are rounding
+_STORED_UP_TO = 1.005  # the routes of solutions that cost up to this multiple of the best cost are stored
+_TAIL_MOVES = 2  # exchanges of tails per iteration
+_OPENING_PERIOD = 4  # with optional clients, one in so many iterations may open routes at a loss; it ends by removing such routes
+_TEMPERATURE_PERIOD = 16  # iterations between two updates of the temperature
 
 
 @kernel
 def save_best(plan, value):
-    """Copy the current solution, whose cost is `value`, to the best one."""
+    """Make the current solution, whose cost is `value`, the best one, in place."""
     plan.cost[CURRENT] = plan.cost[BEST] = value
     copy(plan.prev, plan.best, len(plan.best))
     plan.counts[IMPROVED] += 1
@@ -46,43 +44,46 @@ def save_best(plan, value):
 def anneal(data, plan, work, pool, cooling, units):
     """Make `units` iterations.
 
-    Before each ruin two routes may exchange their tails and, if there are several vehicle types, a route may change its depot.
-    The threshold of acceptance is drawn before the candidate is made: as no insertion lowers the cost (except for prizes, and for
-    rounding within `slack`), most candidates that would be rejected need not be completed, which saves a tenth to a third of the
-    time.
+    An iteration is one ruin and recreate. Before it, two routes may exchange their tails and, if there are several vehicle types,
+    a route may change its depot.
+
+    The acceptance threshold is drawn before the candidate is made. An insertion never lowers the cost (except for prizes, and for
+    rounding within `slack`), so that insertion can stop as soon as the cost exceeds the threshold. This saves a tenth to a third
+    of the time.
 
     Args:
         data: RoutingData.
         plan: The current and the best solution, changed in place.
         work: Work.
-        pool: Receives routes of good solutions.
-        cooling: float64 [4]: first and last temperature, the iteration at which the cooling begins, its number of iterations.
+        pool: Receives the routes of good solutions, in place.
+        cooling: float64 [4]: first temperature, last temperature, the iteration at which the cooling begins, and its number of
+            iterations. Temperatures are in units of cost.
         units: The number of iterations.
     """
     temperature, slack = 0.0, data.slack * max(1.0, data.unit_cost.max())
     for unit in range(units):
-        if unit == 0 or plan.counts[DONE] % _EVERY == 0:
-            age = (plan.counts[DONE] // _EVERY * _EVERY - cooling[2]) / cooling[3]
-            temperature = cooling[0] * (cooling[1] / cooling[0]) ** min(1.0, max(0.0, age))
-        for _ in range(_EXCHANGES):
+        if unit == 0 or plan.counts[DONE] % _TEMPERATURE_PERIOD == 0:
+            progress = (plan.counts[DONE] // _TEMPERATURE_PERIOD * _TEMPERATURE_PERIOD - cooling[2]) / cooling[3]
+            temperature = cooling[0] * (cooling[1] / cooling[0]) ** min(1.0, max(0.0, progress))
+        for _ in range(_TAIL_MOVES):
             change = exchange_tails(data, plan, work, -temperature * math.log(1.0 - uniform(work.random)))
             if change < math.inf:
-                _accept_before(data, plan, work, pool, change)
+                _accept_early(data, plan, work, pool, change)
         if len(plan.free_size) > 1:
             change = change_depots(data, plan, work, -temperature * math.log(1.0 - uniform(work.random)))
             if change < math.inf:
-                _accept_before(data, plan, work, pool, change)
+                _accept_early(data, plan, work, pool, change)
             else:
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
         if data.has_optional:
-            opening = below(work.random, _OPENING) == 0
-            change += recreate(data, plan, work, _ANY, True, math.inf, PRIZE_FACTOR if opening else 1.0)
+            opening = below(work.random, _OPENING_PERIOD) == 0
+            change += recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0)
             if opening:
                 change += remove_unprofitable(data, plan, work)
         else:
-            change += recreate(data, plan, work, _ANY, True, allowed - change + slack, 1.0)
+            change += recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed - change + slack, 1.0)
         plan.counts[DONE] += 1
         if work.counts[UNSERVED] > 0 or change >= allowed or not touched_feasible(data, plan, work):
             undo(data, plan, work)
@@ -91,8 +92,12 @@ def anneal(data, plan, work, pool, cooling, units):
 
 
 @kernel
-def _accept_before(data, plan, work, pool, change):
-    """Accept a change that was made before this iteration's ruin, which may touch the same routes."""
+def _accept_early(data, plan, work, pool, change):
+    """Accept a change that was made before this iteration's ruin.
+
+    Its iteration number is still that of the previous candidate, whose routes may have been stored for the same slots. The stamps
+    of the slots are therefore reset, so that the new routes are stored, too.
+    """
     for k in range(work.counts[TOUCHED]):
         pool.stamp[work.touched[k]] = -1
     _accept(data, plan, work, pool, change)
@@ -100,9 +105,9 @@ def _accept_before(data, plan, work, pool, change):
 
 @kernel
 def _accept(data, plan, work, pool, change):
-    """Accept the candidate as the current solution; store its routes if it is nearly as good as the best one."""
+    """Accept the candidate as the current solution; store its changed routes if it is nearly as good as the best solution."""
     plan.cost[CURRENT] += change
-    if change != 0.0 and len(pool.tag) > 0 and plan.cost[CURRENT] <= _NEAR * plan.cost[BEST]:
+    if change != 0.0 and len(pool.tag) > 0 and plan.cost[CURRENT] <= _STORED_UP_TO * plan.cost[BEST]:
         store_touched(data, plan, work, pool)
-    if plan.cost[CURRENT] < plan.cost[BEST] - _LEAST * abs(plan.cost[BEST]):
+    if plan.cost[CURRENT] < plan.cost[BEST] - _MIN_GAIN * abs(plan.cost[BEST]):
         save_best(plan, plan.cost[CURRENT])

@@ -1,6 +1,8 @@
-"""Insertion with side constraints: groups, shipments, trips after a reload, fixed beginnings of routes.
+"""Insertion with side constraints: groups of clients, shipments, trips after a reload, fixed beginnings of routes.
 
-If there are no side constraints, `rules` is None. The compiler knows it, so that plain instances pay nothing for these functions.
+A reload is a visit to a depot at which the vehicle loads again; it ends one trip and begins the next. Segments (heads and tails
+of routes) are explained in segments.py. If there are no side constraints, `rules` is None; that is known at compile time, so that
+instances without side constraints lose no time here.
 """
 
 # mypy: allow-untyped-defs
@@ -22,12 +24,12 @@ __all__ = [
     "avoided_penalty", "awaits_insertion", "insert_shipment", "insert_trip", "must_serve", "real_clients", "removable",
 ]  # fmt: skip
 
-_ROUTES = 16  # greatest number of routes that are considered for another trip
+_MAX_TRIP_ROUTES = 16  # greatest number of routes that are considered for an additional trip
 
 
 @kernel(inline=True, borrow=True)
 def real_clients(data, rules):
-    """Return the number of clients without the reload nodes."""
+    """Return the number of clients, reload nodes excluded."""
     if rules is None:
         return data.clients
     return rules.first_reload
@@ -35,7 +37,7 @@ def real_clients(data, rules):
 
 @kernel(inline=True, borrow=True)
 def removable(rules, node):
-    """Return whether ruin may remove a node: it is no reload node, and on no fixed beginning of a route."""
+    """Return whether ruin may remove a node: whether it is neither a reload node nor on the fixed beginning of a route."""
     if rules is None:
         return True
     return node < rules.first_reload and not rules.locked[node]
@@ -43,7 +45,10 @@ def removable(rules, node):
 
 @kernel(inline=True, borrow=True)
 def must_serve(data, plan, rules, client):
-    """Return whether the solution is infeasible while this client is unserved."""
+    """Return whether the solution is infeasible as long as this client is unserved.
+
+    A client of a required group need not be served if another client of the group is.
+    """
     if rules is None:
         return data.prize[client] == math.inf
     if rules.has_groups and rules.group[client] >= 0:
@@ -54,7 +59,7 @@ def must_serve(data, plan, rules, client):
 
 @kernel(inline=True, borrow=True)
 def avoided_penalty(data, rules, client):
-    """Return the penalty that serving a client avoids: its prize, or inf if it, or one client of its group, must be served."""
+    """Return the penalty that serving a client avoids: its prize, or inf if the client or its group must be served."""
     if rules is None:
         return data.prize[client]
     if rules.has_groups and rules.group[client] >= 0 and rules.group_required[rules.group[client]]:
@@ -64,7 +69,10 @@ def avoided_penalty(data, rules, client):
 
 @kernel(inline=True, borrow=True)
 def awaits_insertion(data, plan, rules, client):
-    """Return whether a client is to be inserted: it is unserved and, in an unserved group, the first client."""
+    """Return whether a client is to be inserted: it is unserved and, if it belongs to a group, stands for an unserved group.
+
+    The first client of a group stands for it.
+    """
     if plan.route[client] >= 0:
         return False
     if rules is None:
@@ -77,12 +85,13 @@ def awaits_insertion(data, plan, rules, client):
     return True
 
 
-# -------------------------------------------------------------------- pairs
+# -------------------------------------------------------------------- shipments
 @kernel(borrow=True)
 def insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed):
-    """Insert a shipment at its best position; return the change in cost, inf if no position costs less than `allowed`.
+    """Insert a shipment at its cheapest position; return the change in cost, or inf if no position costs less than `allowed`.
 
-    Considered are the routes of both nodes' neighbours, of which 1 % are skipped at random, and a new route of each type.
+    The routes of both nodes' neighbours are considered, except for 1 %, which are skipped at random, and a new route of each
+    vehicle type.
 
     Args:
         data: RoutingData.
@@ -90,16 +99,16 @@ def insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed)
         work: Work; the insertions are logged.
         rules: ConstraintTables.
         client: One of the two nodes of the shipment.
-        reach: The number of neighbours of each node.
+        reach: The number of neighbours of each node that are considered.
         max_routes: No route is opened beyond this number.
-        allowed: Upper limit of the cost.
+        allowed: Upper limit of the change in cost.
     """
     start = client if rules.is_pickup[client] else rules.partner[client]
     end, segments = rules.partner[start], plan.segments
     segments.mark[len(plan.size)] += 1
     search, best = segments.mark[len(plan.size)], allowed
     segments.found[0] = -1
-    if plan.route[start] >= 0:  # picked up on a fixed beginning
+    if plan.route[start] >= 0:  # picked up on the fixed beginning of a route
         best = _best_shipment(data, plan, rules, start, end, plan.route[start], best)
     else:
         for side in range(2):
@@ -117,15 +126,18 @@ def insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed)
                     best = _best_shipment(data, plan, rules, start, end, slot, best)
     if segments.found[0] < 0:
         return math.inf
-    change, after, last = 0.0, segments.found[0], segments.found[1]
+    change, before_start, before_end = 0.0, segments.found[0], segments.found[1]
     if plan.route[start] < 0:
-        change += insert(data, plan, work, start, after)
-    return change + insert(data, plan, work, end, last)
+        change += insert(data, plan, work, start, before_start)
+    return change + insert(data, plan, work, end, before_end)
 
 
 @kernel(borrow=True)
 def _best_shipment(data, plan, rules, start, end, slot, best):
-    """Return the least cost of a shipment in a route, or `best`; a better position is written to `segments.found`, in place."""
+    """Return the least cost of inserting a shipment into a route if it is below `best`, otherwise `best`.
+
+    A position that costs less than `best` is written to `segments.found`, in place.
+    """
     kind, depot = plan.type[slot], data.clients + slot
     if not may_serve(rules, kind, start) or not may_serve(rules, kind, end):
         return best
@@ -143,7 +155,7 @@ def _best_shipment(data, plan, rules, start, end, slot, best):
                 extend(data, rules, plan.segments.head, node, row, start, travel_time(data, rules, node, start, kind, to))
                 if plan.segments.head[row, LATE] == 0.0:
                     best = _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, best)
-                elif data.slack < math.inf:  # too late here, and at all later positions
+                elif data.slack < math.inf:  # the pickup is too late here, and so it is at all later positions
                     break
         node = successor
         if node >= data.clients:
@@ -162,14 +174,14 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
         start: The node of the pickup. If it is in the route already, `node` is `start`; otherwise the first scratch row of
             `segments.head` holds the head from the depot over `node` to `start`.
         end: The node of the delivery.
-        slot: The slot of the route.
+        slot: The slot of the route that is considered.
         node: The predecessor of `start`.
         successor: The node that follows `start`.
         fixed: Cost of opening the route; 0 if it is open.
-        best: The cost to improve on.
+        best: The least cost so far.
 
     Returns:
-        The least cost, or `best`.
+        The least cost of a position if it is below `best`, otherwise `best`.
     """
     kind, row, segments = plan.type[slot], data.clients + len(plan.size), plan.segments
     picked_up = node == start
@@ -185,8 +197,8 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
         cost = fixed + rate * added
         if cost < best and added <= longest:
             extend(data, rules, segments.head, at, row + 1, end, travel_time(data, rules, before, end, kind, to))
-            way = travel_time(data, rules, end, successor, kind, fro)
-            cost += joined_time_cost(data, plan, rules, row + 1, successor, way, slot) - segments.time_cost[slot]
+            travel = travel_time(data, rules, end, successor, kind, fro)
+            cost += joined_time_cost(data, plan, rules, row + 1, successor, travel, slot) - segments.time_cost[slot]
             checked = cost < best and rules.has_breaks
             if checked and not insertion_keeps_breaks(data, plan, rules, slot, -1 if picked_up else node, start, before, end):
                 cost = math.inf
@@ -212,9 +224,9 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
 # -------------------------------------------------------------------- trips
 @kernel(borrow=True)
 def insert_trip(data, plan, work, rules, client, allowed):
-    """Insert a client as a separate trip before or after another trip.
+    """Insert a client as a trip of its own, before or after another trip of a route.
 
-    The first `_ROUTES` routes that may reload are considered, beginning at a random slot.
+    At most `_MAX_TRIP_ROUTES` routes whose vehicles may reload are considered, beginning at a random slot.
 
     Args:
         data: RoutingData.
@@ -222,22 +234,22 @@ def insert_trip(data, plan, work, rules, client, allowed):
         work: Work; the insertions are logged.
         rules: ConstraintTables.
         client: The client.
-        allowed: Upper limit of the cost.
+        allowed: Upper limit of the change in cost.
 
     Returns:
-        The change in cost, inf if no position costs less than `allowed`.
+        The change in cost, or inf if no position costs less than `allowed`.
     """
     best, after, reload_first, node_of_reload = allowed, -1, False, -1
     slots = len(plan.size)
-    begin = below(work.random, slots)
+    first_slot = below(work.random, slots)
     checked = 0
     for k in range(slots):
-        slot = (begin + k) % slots
+        slot = (first_slot + k) % slots
         kind = plan.type[slot]
         if plan.size[slot] == 0 or rules.reloads[kind] == 0 or not may_serve(rules, kind, client):
             continue
         checked += 1
-        if checked > _ROUTES:
+        if checked > _MAX_TRIP_ROUTES:
             break
         reload = _free_reload(data, plan, work, rules, kind)
         if reload < 0:
@@ -267,11 +279,11 @@ def insert_trip(data, plan, work, rules, client, allowed):
 
 @kernel(borrow=True)
 def _free_reload(data, plan, work, rules, kind):
-    """Return an unused reload node that the vehicle type may visit, the first after a random one; -1 if there is none."""
+    """Return an unused reload node that the vehicle type may visit, searched from a random one on; -1 if there is none."""
     count = data.clients - rules.first_reload
-    begin = below(work.random, count)
+    offset = below(work.random, count)
     for k in range(count):
-        node = rules.first_reload + (begin + k) % count
+        node = rules.first_reload + (offset + k) % count
         if plan.route[node] < 0 and rules.allowed[kind, node]:
             return node
     return -1

@@ -1,4 +1,8 @@
-"""The side constraints of an instance as arrays for the kernels, and the segments of routes that check them."""
+"""The side constraints of an instance as arrays for the kernels, and the data of route segments that check the constraints.
+
+A reload is a visit to a depot at which the vehicle loads again; it ends one trip and begins the next. A slot is a place for one
+route (see state.py).
+"""
 
 from __future__ import annotations
 
@@ -29,22 +33,26 @@ __all__ = [
     "reload_nodes",
 ]  # fmt: skip
 
-# Columns of a row of Segments. Three columns each: duration, earliest start, latest start.
-BEFORE = AFTER = 0  # three columns: of the trips before the current one (head), or after it (tail)
-TRIP = 3  # three columns: of the current trip, from its depot (head) or to its depot (tail)
-RELEASE, RELOADS, DELIVERS, COLLECTS, OPEN, LATE = 6, 7, 8, 9, 10, 11
-LOADS = 12  # three columns for each dimension of load: delivered, collected, greatest load on board
-SCRATCH_ROWS = 4  # rows of `Segments.head` for candidate routes
+# Columns of `Segments.head` and `Segments.tail`. Times are three columns: duration, earliest start, latest start.
+BEFORE = AFTER = 0  # times of the trips before the current one (head) or after it (tail)
+TRIP = 3  # times of the current trip, from its depot (head) or to its depot (tail)
+RELEASE = 6  # the latest release time of the current trip's clients
+RELOADS = 7  # the number of reloads
+DELIVERS, COLLECTS = 8, 9  # if `linehaul_first`: 1 if the current trip delivers, or collects, something; otherwise 0
+OPEN = 10  # pickups minus deliveries of shipments; not 0 in a complete route that is invalid
+LATE = 11  # the sum of lateness
+LOADS = 12  # 3 columns for each dimension of load, of the current trip: delivered, collected, greatest load on board
+SCRATCH_ROWS = 4  # additional rows of `Segments.head`, for candidate routes
 
-_EASE = 0.25 * LIMIT
-_LABELS = 48  # greatest number of labels, that is, of break schedules followed at once
+_EASE = 0.25 * LIMIT  # relative tolerance of limits: a quarter of the judge's
+_LABELS = 48  # greatest number of labels, that is, of break schedules that breaks.py follows at once
 
 
 class ConstraintTables(NamedTuple):
-    """The side constraints. `clients` counts reload nodes too, which follow the clients proper: see `first_reload`."""
+    """The side constraints. Nodes are numbered as in state.py, and `clients` is their number there: reload nodes are included."""
 
     first_reload: int
-    """The number of clients proper, and the first reload node: node i is a reload node if first_reload <= i < clients."""
+    """The number of clients without reload nodes. Node i is a reload node if first_reload <= i < clients."""
     dimensions: int
     """Q, the number of dimensions of load."""
     timed: bool
@@ -54,102 +62,122 @@ class ConstraintTables(NamedTuple):
     linehaul_first: bool
     """Whether a trip delivers everything before it collects anything."""
     has_breaks: bool
-    """Whether there are breaks, rests, or several windows of a client: routes are then checked by breaks.py."""
+    """Whether there are breaks, rests, or several windows of a client: breaks.py then checks routes, too."""
     multi_trip: bool
+    """Whether some vehicle may reload."""
     has_shipments: bool
+    """Whether some load is picked up at one client and delivered to another."""
     has_groups: bool
+    """Whether there are groups of clients of which at most one is served."""
     restricted: bool
+    """Whether some vehicle type may not visit some node: see `allowed`."""
     has_durations: bool
     """Whether travel times differ from distances."""
     delivery: NDArray[np.float64]
+    """float64 [clients, Q]: the load delivered to the client."""
     pickup: NDArray[np.float64]
-    """float64 [clients, Q] each. For a shipment, `pickup` holds its amount at its first node, and minus that at its second."""
+    """float64 [clients, Q]: the load collected at the client. For a shipment, its amount at its first node, and minus its amount
+    at its second node.
+    """
     pickup_only: NDArray[np.bool_]
     """bool [clients]: whether something is collected and nothing delivered."""
     capacity: NDArray[np.float64]
+    """float64 [types, Q]: the capacity."""
     initial_load: NDArray[np.float64]
-    """float64 [types, Q] each: the capacity, and the load on board at the start."""
+    """float64 [types, Q]: the load on board at the start."""
     release: NDArray[np.float64]
     """float64 [clients]: release time; -inf if there is none."""
     earliest: NDArray[np.float64]
+    """float64 [clients + slots]: the earliest start of service; for a slot the first departure."""
     latest: NDArray[np.float64]
+    """float64 [clients + slots]: the latest start of service; for a slot the last return."""
     service: NDArray[np.float64]
-    """float64 [clients + slots] each; for a slot the first departure and the last return."""
+    """float64 [clients + slots]: the service time; 0 for a slot."""
     leave_by: NDArray[np.float64]
+    """float64 [types]: the last departure."""
     return_from: NDArray[np.float64]
-    """float64 [types] each: the last departure, and the first return, until which a vehicle waits."""
+    """float64 [types]: the first time at which the depot is open for a return; a vehicle that is back earlier waits."""
     partner: NDArray[np.int32]
+    """int32 [clients]: the other node of the node's shipment; -1 if the node belongs to none."""
     is_pickup: NDArray[np.bool_]
-    """[clients] each: the other node of a shipment (-1: none), and whether it is picked up here."""
+    """bool [clients]: whether a shipment is picked up at the node."""
     group: NDArray[np.int32]
-    """int32 [clients]: the client's group; -1: none."""
+    """int32 [clients]: the client's group; -1 if it belongs to none."""
     member_start: NDArray[np.int32]
+    """int32 [G + 1]: the clients of group g are members[member_start[g] : member_start[g + 1]]."""
     members: NDArray[np.int32]
-    """int32 [G + 1] and [..]: the clients of group g are members[member_start[g] : member_start[g + 1]]."""
+    """int32 [sum of the groups' sizes]: the clients of all groups, group by group."""
     group_required: NDArray[np.bool_]
     """bool [G]: whether one client of the group must be served."""
     allowed: NDArray[np.bool_]
     """bool [types, clients], if `restricted`: whether the type may serve the client or, for a reload node, reload there."""
     locked: NDArray[np.bool_]
-    """bool [clients]: whether the client is on a fixed beginning of a route."""
+    """bool [clients]: whether the client belongs to the fixed beginning of a route."""
     reloads: NDArray[np.int64]
     """int64 [types]: the greatest number of reloads of a route."""
     max_duration: NDArray[np.float64]
+    """float64 [types]: the maximum duration of a route."""
     time_rate: NDArray[np.float64]
+    """float64 [types]: the cost of a unit of duration."""
     overtime_from: NDArray[np.float64]
+    """float64 [types]: the duration after which overtime begins."""
     overtime_rate: NDArray[np.float64]
-    """float64 [types] each: maximum duration, cost of a unit of it, the duration after which overtime begins, and the additional
-    cost of a unit of overtime.
-    """
+    """float64 [types]: the additional cost of a unit of overtime."""
     profile: NDArray[np.int64]
+    """int64 [types]: the index in `durations` of the type's matrix."""
     durations: NDArray[np.float64]
-    """int64 [types]: the matrix of each type; float64 [P, n, n], if `has_durations`: matrices of travel times."""
+    """float64 [P, N, N], if `has_durations`: matrices of travel times between the instance's N nodes (depots, then clients)."""
     closed_start: NDArray[np.int32]
+    """int32 [clients + 1]: the rows of node i in `closed` are closed_start[i] : closed_start[i + 1]."""
     closed: NDArray[np.float64]
-    """int32 [clients + 1], float64 [.., 2]: the intervals between a client's windows, in order of time."""
+    """float64 [rows, 2]: begin and end of the intervals between a client's windows, in order of time."""
     breaks_start: NDArray[np.int32]
+    """int32 [types + 1]: the rows of type t in `breaks` are breaks_start[t] : breaks_start[t + 1]."""
     breaks: NDArray[np.float64]
-    """int32 [types + 1], float64 [.., 3]: earliest and latest start, duration."""
+    """float64 [rows, 3]: earliest start, latest start and duration of a break."""
     max_driving: NDArray[np.float64]
+    """float64 [types]: the greatest driving time without a rest."""
     rest_duration: NDArray[np.float64]
-    """float64 [types] each: the greatest driving time without a rest, and the duration of a rest."""
+    """float64 [types]: the duration of a rest; inf if the type takes none."""
 
 
 class Segments(NamedTuple):
-    """Forward and backward data of the current routes, F columns each: see the constants above."""
+    """Data of the current routes, from their beginnings (heads) and to their ends (tails), in the F columns defined above."""
 
     head: NDArray[np.float64]
-    """float64 [clients + slots + SCRATCH_ROWS, F]: from the depot to a node, which is included."""
+    """float64 [clients + slots + SCRATCH_ROWS, F]: the part of a route from its depot up to and including a node."""
     tail: NDArray[np.float64]
-    """float64 [clients + slots, F]: from a node to the end of its route; for a slot's depot the end alone."""
+    """float64 [clients + slots, F]: the part of a route from a node to its end; for the depot of a slot, the return alone."""
     time_cost: NDArray[np.float64]
     """float64 [slots]: the cost of the route's duration."""
     served: NDArray[np.int32]
-    """int32 [G]: how many clients of the group are served."""
+    """int32 [G]: the number of served clients of the group."""
     mark: NDArray[np.int64]
-    """int64 [slots + 1]: the last search that considered the route; the last entry counts the searches."""
+    """int64 [slots + 1]: the number of the last search for a shipment's position that considered the slot's route; the last entry
+    is the number of searches so far.
+    """
     found: NDArray[np.int32]
-    """int32 [4]: the predecessors of both nodes of a shipment at the best position found."""
+    """int32 [4]: the first two entries are the predecessors of a shipment's two nodes at the best position found."""
     sequence: NDArray[np.int32]
     """int32 [clients + 2]: the nodes of a candidate route."""
-    ways: NDArray[np.float64]
-    """float64 [clients + 2]: the travel times of its legs."""
+    travel_times: NDArray[np.float64]
+    """float64 [clients + 2]: the travel times of the legs of the candidate route."""
     labels: NDArray[np.float64]
-    """float64 [2, labels, 3]: time, remaining breaks, driving time since the last rest; the second layer marks labels to be
-    dropped.
+    """float64 [2, labels, 3]: [0] holds the labels of breaks.py (time, remaining breaks, driving time since the last rest);
+    [1, :, 0] is 1 for labels that are to be dropped.
     """
 
 
 def reload_nodes(instance: VrpInstance) -> NDArray[np.int64]:
-    """Return int64: the depot of each reload node. A depot has as many as there can be trips after the first."""
+    """Return int64 [reload nodes]: the depot of each reload node. A depot has one for each reload that routes can make there."""
     rules, vehicles = instance.rules, instance.vehicles
     if rules is None or rules.reloads is None or not rules.reloads.any():
         return np.zeros(0, np.int64)
     count = np.where(vehicles.count < 0, instance.clients, np.minimum(vehicles.count, instance.clients))
     nodes = []
-    for depot, may in enumerate(_reload_depots(instance).T):
-        most = min(instance.clients, int((np.minimum(rules.reloads, instance.clients) * count)[may].sum()))
-        nodes.append(np.full(most, depot))
+    for depot, types in enumerate(_reload_depots(instance).T):
+        max_reloads = min(instance.clients, int((np.minimum(rules.reloads, instance.clients) * count)[types].sum()))
+        nodes.append(np.full(max_reloads, depot))
     return np.concatenate(nodes).astype(np.int64)
 
 
@@ -157,12 +185,12 @@ def _reload_depots(instance: VrpInstance) -> NDArray[np.bool_]:
     """Return bool [types, D]: whether the type may reload at the depot."""
     rules, vehicles = instance.rules, instance.vehicles
     assert rules is not None and rules.reloads is not None
-    own = np.arange(instance.depots) == vehicles.start[:, None]
-    return np.asarray(rules.of("reload_depots", own) & (rules.reloads > 0)[:, None])
+    start_depot = np.arange(instance.depots) == vehicles.start[:, None]
+    return np.asarray(rules.of("reload_depots", start_depot) & (rules.reloads > 0)[:, None])
 
 
 def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> ConstraintTables | None:
-    """Return the side constraints as arrays; None if there are none.
+    """Return the side constraints as arrays; None if the instance has none.
 
     Args:
         instance: The instance.
@@ -182,9 +210,9 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
     groups = np.full(instance.n, -1) if rules.groups is None else rules.groups
     group_required = np.zeros(0, bool) if rules.group_required is None else rules.group_required.copy()
     members = [np.flatnonzero(groups[depots:] == g) for g in range(len(group_required))]
-    closed = _runs(rules.of("closed", np.zeros((0, 3))), nodes, depots)
+    closed = _grouped_rows(rules.of("closed", np.zeros((0, 3))), nodes, depots)
     breaks = rules.of("breaks", np.zeros((0, 4)))
-    breaks = _runs(breaks[np.lexsort((breaks[:, 1], breaks[:, 2]))], types, 0)
+    breaks = _grouped_rows(breaks[np.lexsort((breaks[:, 1], breaks[:, 2]))], types, 0)
     has_time_costs = rules.lasting
     max_driving = rules.of("max_driving", np.full(types, np.inf))
     has_breaks = bool(len(closed[1]) or len(breaks[1]) or np.isfinite(max_driving).any())
@@ -203,7 +231,7 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
         delivery=delivery,
         pickup=pickup,
         pickup_only=np.asarray((pickup > 0.0).any(axis=1) & ~(delivery > 0.0).any(axis=1)),
-        capacity=_eased(rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))),
+        capacity=_with_tolerance(rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))),
         initial_load=np.array(rules.of("aboard", np.zeros((types, q)))),
         release=_padded(instance, rules.of("release", np.full(instance.n, -np.inf)), extra, -np.inf),
         earliest=earliest,
@@ -220,7 +248,7 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
         allowed=_allowed(instance, reload),
         locked=_locked(instance, nodes),
         reloads=np.array(rules.of("reloads", np.zeros(types, np.int64))),
-        max_duration=_eased(vehicles.max_duration),
+        max_duration=_with_tolerance(vehicles.max_duration),
         time_rate=np.array(rules.of("duration_cost", np.zeros(types))),
         overtime_from=np.array(rules.of("overtime_from", np.full(types, np.inf))),
         overtime_rate=np.array(rules.of("overtime_cost", np.zeros(types))),
@@ -230,18 +258,18 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
         closed=closed[1],
         breaks_start=breaks[0],
         breaks=breaks[1],
-        max_driving=_eased(max_driving),
+        max_driving=_with_tolerance(max_driving),
         rest_duration=np.array(rules.of("rest", np.full(types, np.inf))),
     )
 
 
 def _padded(instance: VrpInstance, values: NDArray[Any], extra: int, value: float) -> NDArray[Any]:
-    """Return the clients' rows of `values`, [n, ...], then `value` for each of `extra` reload nodes: [clients + extra, ...]."""
+    """Return the clients' rows of `values`, [depots + clients, ...], then `extra` rows with `value`, for reload nodes."""
     return np.concatenate([values[instance.depots :], np.full((extra, *values.shape[1:]), value)])
 
 
 def _shipments(instance: VrpInstance, pickup: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return `partner` and `is_pickup` of the tables; write the amounts of shipments into `pickup`, in place."""
+    """Return `ConstraintTables.partner` and `is_pickup`; write the amounts of shipments to `pickup`, in place."""
     rules, partner, is_pickup = instance.rules, np.full(len(pickup), -1, np.int32), np.zeros(len(pickup), bool)
     if rules is not None and rules.shipments is not None and rules.amounts is not None:
         start, end = (rules.shipments - instance.depots).T
@@ -261,7 +289,7 @@ def _allowed(instance: VrpInstance, reload: NDArray[np.int64]) -> NDArray[np.boo
 
 
 def _locked(instance: VrpInstance, nodes: int) -> NDArray[np.bool_]:
-    """Return bool [nodes]: whether the node is on a fixed beginning of a route."""
+    """Return bool [nodes]: whether the node belongs to the fixed beginning of a route."""
     locked = np.zeros(nodes, bool)
     for begun in (instance.rules and instance.rules.begun) or ():
         locked[begun - instance.depots] = True
@@ -271,55 +299,65 @@ def _locked(instance: VrpInstance, nodes: int) -> NDArray[np.bool_]:
 def _hours(
     instance: VrpInstance, owner: NDArray[np.int64], reload: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return (earliest, latest, leave_by, return_from) of the tables.
+    """Return `earliest`, `latest`, `leave_by` and `return_from` of `ConstraintTables`.
 
-    The first two are float64 [clients + slots], the others float64 [types]. reload: int64, the depot of each reload node.
+    Args:
+        instance: The instance.
+        owner: int64 [slots], the vehicle type of each slot.
+        reload: int64 [reload nodes], the depot of each reload node.
     """
     rules, vehicles = instance.rules, instance.vehicles
     assert rules is not None
     opens = np.zeros(instance.n) if instance.earliest is None else instance.earliest
-    closes = np.full(instance.n, np.inf) if instance.latest is None else _eased(instance.latest)
-    leave, back, home = opens[vehicles.start], closes[vehicles.end], opens[vehicles.end]
+    closes = np.full(instance.n, np.inf) if instance.latest is None else _with_tolerance(instance.latest)
+    leave_from, return_by, return_from = opens[vehicles.start], closes[vehicles.end], opens[vehicles.end]
     if rules.stays_out is not None:
-        back, home = np.where(rules.stays_out, np.inf, back), np.where(rules.stays_out, 0.0, home)
+        return_by, return_from = np.where(rules.stays_out, np.inf, return_by), np.where(rules.stays_out, 0.0, return_from)
     if rules.shift is not None:
-        leave, back = np.maximum(leave, rules.shift[:, 0]), np.minimum(back, _eased(rules.shift[:, 1]))
+        leave_from = np.maximum(leave_from, rules.shift[:, 0])
+        return_by = np.minimum(return_by, _with_tolerance(rules.shift[:, 1]))
     clients = slice(instance.depots, None)
     return (
-        np.concatenate([opens[clients], opens[reload], leave[owner]]),
-        np.concatenate([closes[clients], closes[reload], back[owner]]),
+        np.concatenate([opens[clients], opens[reload], leave_from[owner]]),
+        np.concatenate([closes[clients], closes[reload], return_by[owner]]),
         closes[vehicles.start],
-        home,
+        return_from,
     )
 
 
-def _runs(table: NDArray[np.float64], owners: int, least: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return a table (owner, ...) sorted by owner.
+def _grouped_rows(table: NDArray[np.float64], owners: int, first_owner: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Group the rows of a table by their owner.
+
+    Args:
+        table: float64 [rows, 1 + k], the owner of each row, then the row's values.
+        owners: The number of owners.
+        first_owner: The number of the first owner.
 
     Returns:
-        int32 [owners + 1], where each owner's rows begin; float64, the rows without the owner.
+        starts: int32 [owners + 1], the rows of owner i in `values` are starts[i] : starts[i + 1].
+        values: float64 [rows, k], the values, sorted by owner.
     """
     order = np.argsort(table[:, 0], kind="stable")
-    counts = np.bincount((table[:, 0] - least).astype(np.int64), minlength=owners)
+    counts = np.bincount((table[:, 0] - first_owner).astype(np.int64), minlength=owners)
     return np.cumsum([0, *counts]).astype(np.int32), np.ascontiguousarray(table[order, 1:])
 
 
-def _eased(limit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a limit that is exact for sums of integers, and tolerates rounding in other sums."""
+def _with_tolerance(limit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return limits, float64, with a tolerance for rounding in sums; too small to matter if all values are integers."""
     return np.asarray(limit + np.where(np.isfinite(limit), _EASE * np.abs(limit), 0.0))
 
 
 def new_segments(rules: ConstraintTables, slots: int) -> Segments:
     """Return the segments of empty routes, to be filled by `refresh_all`."""
-    nodes, places = len(rules.partner) + slots, LOADS + 3 * rules.dimensions
+    nodes, columns = len(rules.partner) + slots, LOADS + 3 * rules.dimensions
     return Segments(
-        head=np.zeros((nodes + SCRATCH_ROWS, places)),
-        tail=np.zeros((nodes, places)),
+        head=np.zeros((nodes + SCRATCH_ROWS, columns)),
+        tail=np.zeros((nodes, columns)),
         time_cost=np.zeros(slots),
         served=np.zeros(len(rules.group_required), np.int32),
         mark=np.zeros(slots + 1, np.int64),
         found=np.zeros(4, np.int32),
         sequence=np.zeros(len(rules.partner) + 2, np.int32),
-        ways=np.zeros(len(rules.partner) + 2),
+        travel_times=np.zeros(len(rules.partner) + 2),
         labels=np.zeros((2, _LABELS, 3)),
     )

@@ -1,4 +1,4 @@
-"""Initial solutions: greedy insertion, given routes, or a restored solution; and the cost of a solution computed from scratch.
+"""Initial solutions: greedy insertion, given routes, or a restored solution; and the cost of a solution, computed from scratch.
 
 Greedy insertion is the recreate step of Christiaens & Vanden Berghe (2020), section 5.3, applied to an empty solution.
 """
@@ -24,34 +24,36 @@ __all__ = ["cost_of", "insert_all", "place_route", "restore"]
 
 
 @kernel
-def insert_all(data, plan, work, most):
+def insert_all(data, plan, work, max_routes):
     """Insert the unserved clients, in place; return the change in cost.
 
-    Optional clients are all inserted, as far as vehicles suffice, and unprofitable ones then removed: a profitable route does not
-    pay for its first client. work.counts[UNSERVED] counts mandatory clients without a feasible position.
+    Optional clients are all inserted, as far as vehicles suffice; then unprofitable ones are removed. Inserting only clients that
+    pay for themselves would miss profitable routes, as the first client of a route rarely does.
 
-    most: no route is opened beyond this number.
+    max_routes: No route is opened beyond this number.
+
+    work.counts[UNSERVED] is then the number of mandatory clients without a feasible position.
     """
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
-    _without_route(data, plan, work, False)
-    change = recreate(data, plan, work, most, False, math.inf, 1.0)
+    _list_unserved(data, plan, work, False)
+    change = recreate(data, plan, work, max_routes, False, math.inf, 1.0)
     if data.has_optional:
-        missed, broken = work.counts[UNSERVED], count_infeasible(data, plan)
+        mandatory_unserved, infeasible_before = work.counts[UNSERVED], count_infeasible(data, plan)
         work.counts[LOGGED] = work.counts[TOUCHED] = 0
-        _without_route(data, plan, work, True)
-        more = recreate(data, plan, work, most, False, math.inf, PRIZE_FACTOR)
-        more += remove_unprofitable(data, plan, work)
-        work.counts[UNSERVED] = missed
-        if count_infeasible(data, plan) > broken:  # a removal made a route infeasible
+        _list_unserved(data, plan, work, True)
+        optional_change = recreate(data, plan, work, max_routes, False, math.inf, PRIZE_FACTOR)
+        optional_change += remove_unprofitable(data, plan, work)
+        work.counts[UNSERVED] = mandatory_unserved
+        if count_infeasible(data, plan) > infeasible_before:  # a removal made a route infeasible
             undo(data, plan, work)
         else:
-            change += more
+            change += optional_change
     return change
 
 
 @kernel
-def _without_route(data, plan, work, optional):
-    """Write the unserved clients that are optional, or those that are mandatory, to `work.removed`."""
+def _list_unserved(data, plan, work, optional):
+    """Write the unserved clients to `work.removed`: the optional ones if `optional`, otherwise the mandatory ones."""
     work.counts[REMOVED] = 0
     for client in range(data.clients):
         if awaits_insertion(data, plan, data.rules, client) and must_serve(data, plan, data.rules, client) != optional:
@@ -61,7 +63,7 @@ def _without_route(data, plan, work, optional):
 
 @kernel
 def place_route(data, plan, work, visits, kind):
-    """Open a route of vehicle type `kind` with the clients `visits`, int32, in this order."""
+    """Open a route of vehicle type `kind` that visits the nodes `visits`, int32 [k], in this order, in place."""
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     after = data.clients + plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
     for client in visits:
@@ -71,9 +73,9 @@ def place_route(data, plan, work, visits, kind):
 
 @kernel
 def restore(data, plan, work, before):
-    """Restore a solution, in place; routes may get other slots of their types.
+    """Make a solution the current one, in place. Its routes may get other slots of the same vehicle types.
 
-    before: int32 [n], the predecessor of each client, -1 for unserved ones: see `Plan.best`.
+    before: int32 [n], the predecessor of each client, -1 for an unserved client, as in `Plan.best`.
     """
     successor = np.full(len(plan.next), -1, np.int32)
     for client in range(data.clients):
@@ -95,9 +97,9 @@ def restore(data, plan, work, before):
 
 @kernel
 def cost_of(data, plan):
-    """Return the cost of the current solution from scratch: distances, time, fixed costs, prizes of unserved clients.
+    """Compute the cost of the current solution from scratch: distances, time, fixed costs, prizes of unserved clients.
 
-    It is inf if a mandatory client is unserved.
+    The cost is inf if a mandatory client is unserved.
     """
     cost = 0.0
     for slot in range(len(plan.size)):

@@ -1,6 +1,6 @@
-"""Changes of depot: a route is given, as it is, to a free vehicle that starts elsewhere, or two routes exchange their vehicles.
+"""Changes of depot: a vehicle that starts elsewhere takes over a whole route, or two routes exchange their vehicles.
 
-Ruin and recreate moves a few clients at a time, and cannot move a whole route to another depot.
+Ruin and recreate moves a few clients at a time, and so cannot move a whole route to another depot.
 """
 
 # mypy: allow-untyped-defs
@@ -23,18 +23,20 @@ __all__ = ["change_depots"]
 
 @kernel(borrow=True)
 def change_depots(data, plan, work, allowed):
-    """Give a random client's route a vehicle that starts elsewhere, a free one or, in exchange, that of a neighbour's route.
+    """Give a random client's route another vehicle, which starts at another depot, in place.
 
-    Routes with reloads, shipments or a fixed beginning keep their vehicles.
+    The vehicle is either a free one, or that of a neighbour's route; in this case the two routes exchange their vehicles. Routes
+    with reloads, shipments or a fixed beginning keep their vehicles.
 
     Args:
         data: RoutingData.
         plan: Plan, changed in place.
-        work: Work; both slots are in `work.touched`, the changes are logged.
+        work: Work; the changes are logged, and both slots are in `work.touched`.
         allowed: Upper limit of the change in cost.
 
     Returns:
-        The change in cost; inf if it is not less than `allowed`, or a limit is violated: the caller then undoes what is logged.
+        The change in cost. It is inf if the change is not less than `allowed` or violates a limit; the caller then has to undo
+        the logged changes.
     """
     work.counts[LOGGED] = work.counts[TOUCHED] = work.counts[REMOVED] = 0
     client = below(work.random, real_clients(data, data.rules))
@@ -68,7 +70,7 @@ def change_depots(data, plan, work, allowed):
 
 @kernel(borrow=True)
 def _is_promising(data, plan, rules, slot, other_slot, allowed):
-    """Return whether distances and fixed costs change by less than `allowed`; with costs of time always True."""
+    """Return whether the cost of distance and the fixed costs change by less than `allowed`; with costs of time always True."""
     change = _relocation_change(data, plan, slot, other_slot)
     if plan.size[other_slot] > 0:
         change += _relocation_change(data, plan, other_slot, slot)
@@ -89,7 +91,10 @@ def _has_time_costs(rules):
 
 @kernel(borrow=True)
 def _relocation_change(data, plan, slot, other_slot):
-    """Return the change in the cost of distance if a route gets another slot's depot and vehicle; inf if it is overloaded."""
+    """Return the change in the cost of distance if the route of `slot` gets the depot and vehicle of `other_slot`.
+
+    It is inf if the load of the route exceeds the capacity of the other vehicle.
+    """
     depot, other_depot = data.clients + slot, data.clients + other_slot
     kind, other_kind = plan.type[slot], plan.type[other_slot]
     first, last, inner, load = plan.next[depot], plan.prev[depot], 0.0, 0.0
@@ -105,13 +110,14 @@ def _relocation_change(data, plan, slot, other_slot):
         node = plan.next[node]
     if load > capacity:
         return math.inf
-    now = data.unit_cost[kind] * (plan.leg[depot] + inner + plan.leg[last])
-    return data.unit_cost[other_kind] * (distance(data, other_depot, first) + inner + distance(data, last, other_depot)) - now
+    old_cost = data.unit_cost[kind] * (plan.leg[depot] + inner + plan.leg[last])
+    new_length = distance(data, other_depot, first) + inner + distance(data, last, other_depot)
+    return data.unit_cost[other_kind] * new_length - old_cost
 
 
 @kernel(borrow=True)
 def _list_clients(data, plan, work, slot):
-    """Append the clients of a route to `work.removed`, in their order; return False if one must stay."""
+    """Append the clients of a route to `work.removed`, in order; return False at a node that must stay in its route."""
     node = plan.next[data.clients + slot]
     while node < data.clients:
         if not removable(data.rules, node):
@@ -133,7 +139,7 @@ def _remove_listed(data, plan, work):
 
 @kernel(borrow=True)
 def _append(data, plan, work, client, slot):
-    """Append a client to a route; return the change in cost, or inf if a limit forbids it."""
+    """Append a client to a route, in place; return the change in cost, or inf if a limit forbids it."""
     depot = data.clients + slot
     node = plan.prev[depot]
     to, fro = distance(data, node, client), distance(data, client, depot)

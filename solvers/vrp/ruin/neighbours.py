@@ -1,4 +1,4 @@
-"""The clients next to which a client may be inserted."""
+"""The neighbours of each client: the clients next to which it may be inserted."""
 
 from __future__ import annotations
 
@@ -11,39 +11,42 @@ from corl.solvers.vrp.ruin.pairs import fill_keys, pair_distances
 
 __all__ = ["nearest"]
 
-_ROWS = 4096  # clients per block
+_BLOCK = 4096  # clients whose neighbours are computed at once, which limits memory
 _SAMPLE = 512  # size of the sample from which farther neighbours are taken
-_WIDER = 3  # with time windows, neighbours are chosen among this multiple of the nearest clients
+_CANDIDATE_FACTOR = 3  # with time windows, the `count` neighbours are chosen among this many times as many nearest clients
 _WAIT, _LATE = 0.2, 1.0  # weights of waiting and lateness, relative to distance (Vidal et al. 2013)
 
 
 def nearest(instance: VrpInstance, metric: Metric, count: int, farther: int = 0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return each client's neighbours, the most promising first, and the distances to them.
 
-    Neighbours are sorted by distance (the shorter direction); with time windows by distance, waiting and lateness if one client
-    directly follows the other (the better order). The last `farther` come from a sample of all others, the closer ones more
-    densely: in a cluster of more than `count` clients, the nearest would never include one on a route that only passes by.
+    The first `count` neighbours are the nearest clients by distance, in the shorter direction. With time windows, they are those
+    for which distance, waiting and lateness are smallest if one client directly follows the other, in the better order.
+
+    The last `farther` neighbours are sampled among all other clients, more densely among closer ones. In a cluster of more than
+    `count` clients, the nearest clients alone would never include a client on a route that passes the cluster.
 
     Args:
         instance: The instance.
-        metric: Its distances, by which clients are near.
+        metric: The distances by which clients are near.
         count: The number of nearest neighbours.
-        farther: The number of farther ones; K is `count + farther`, or n - 1 if that is less.
+        farther: The number of farther neighbours.
 
     Returns:
-        near, int32 [n, K], and apart, float64 [n, K].
+        near: int32 [n, K], the neighbours; K is `count + farther`, but at most n - 1.
+        apart: float64 [n, K], the distances to them.
     """
     n = instance.clients
     count = min(count, n - 1)
     farther = min(farther, n - 1 - count)
     if count == 0:
         return np.zeros((n, 0), np.int32), np.zeros((n, 0))
-    wider = min(n - 1, _WIDER * count) if instance.windows else count
+    wider = min(n - 1, _CANDIDATE_FACTOR * count) if instance.windows else count
     near = np.empty((n, count + farther), np.int32)
     apart = np.empty((n, count + farther))
     sample = np.sort(np.random.default_rng(n).permutation(n)[: max(_SAMPLE, 2 * (count + farther) + 2)])
-    for start in range(0, n, _ROWS):
-        block = np.arange(start, min(n, start + _ROWS))
+    for start in range(0, n, _BLOCK):
+        block = np.arange(start, min(n, start + _BLOCK))
         found = _closest(instance, metric, block, wider)
         if instance.windows:
             chosen = np.argsort(_proximity(instance, metric, block, found), axis=1, kind="stable")[:, :count]
@@ -63,39 +66,41 @@ def _farther(
     sample: NDArray[np.int64],
     count: int,
 ) -> NDArray[np.int64]:
-    """Return int [rows, count]: clients of the sample that are not in `found`, at ranks that grow geometrically.
+    """Return int64 [rows, count]: farther neighbours of the clients in `block`, closest first.
+
+    The clients of the sample that are not in `found` are ranked by distance; those at geometrically growing ranks are taken.
 
     Args:
         instance: The instance.
-        metric: Its distances.
-        block: int [rows], clients.
-        found: int [rows, k], their nearest neighbours.
-        sample: int [S], sorted clients.
-        count: How many to return for each client.
+        metric: The distances.
+        block: int64 [rows], clients.
+        found: int64 [rows, k], the nearest neighbours of each client in `block`.
+        sample: int64 [S], a sample of all clients, in increasing order.
+        count: The number of farther neighbours of each client.
     """
     others = np.broadcast_to(sample, (len(block), len(sample)))
     if instance.windows:
         apart = _proximity(instance, metric, block, others)
     else:
         apart = pair_distances(metric, block + instance.depots, others + instance.depots)
-    place = np.full(instance.clients, -1)
-    place[sample] = np.arange(len(sample))
-    known = place[np.column_stack([block, found])]
-    rows, columns = np.nonzero(known >= 0)
-    apart[rows, known[rows, columns]] = np.inf
-    left = len(sample) - int((known >= 0).sum(axis=1).max())
-    ranks = np.geomspace(1, left, count).astype(np.int64)
-    for k in range(1, count):  # strictly increasing
+    column_of = np.full(instance.clients, -1)
+    column_of[sample] = np.arange(len(sample))
+    own_columns = column_of[np.column_stack([block, found])]
+    rows, columns = np.nonzero(own_columns >= 0)
+    apart[rows, own_columns[rows, columns]] = np.inf
+    available = len(sample) - int((own_columns >= 0).sum(axis=1).max())
+    ranks = np.geomspace(1, available, count).astype(np.int64)
+    for k in range(1, count):  # make the ranks strictly increasing
         ranks[k] = max(ranks[k], ranks[k - 1] + 1)
-    return np.take_along_axis(others, _at_ranks(apart, np.minimum(ranks, left) - 1), axis=1)
+    return np.take_along_axis(others, _at_ranks(apart, np.minimum(ranks, available) - 1), axis=1)
 
 
 def _at_ranks(apart: NDArray[np.float64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return int [rows, len(ranks)]: the column of the number of each rank; of equal numbers the leftmost is first."""
+    """Return int64 [rows, len(ranks)]: the columns that stand at the given ranks if each row of `apart` is sorted stably."""
     columns = apart.shape[1]
-    # Sorting integers that include their column is three to five times faster than argsort.
-    for kind, bits in ((np.int32, 30), (np.int64, 61)):
-        keys = np.empty(apart.shape, kind)
+    # Sorting integers that contain the column in their low digits is three to five times faster than argsort.
+    for key_type, bits in ((np.int32, 30), (np.int64, 61)):
+        keys = np.empty(apart.shape, key_type)
         if fill_keys(apart, keys, 2.0**bits // columns):
             keys.sort(axis=1)
             return np.asarray(keys[:, ranks] % columns, np.int64)
@@ -103,7 +108,7 @@ def _at_ranks(apart: NDArray[np.float64], ranks: NDArray[np.int64]) -> NDArray[n
 
 
 def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return int [rows, count]: the closest other clients of those in `block`, closest first."""
+    """Return int64 [rows, count]: for each client in `block`, the closest other clients, closest first."""
     depots = instance.depots
     if metric.kind == EXPLICIT:
         matrix = metric.matrix[depots:, depots:]
@@ -123,9 +128,9 @@ def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], co
 
 
 def _proximity(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], found: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return float64 [rows, count]: how well two clients follow each other directly, in the better order; small is good.
+    """Return float64 [rows, count]: how badly each client in `block` and each client in its row of `found` follow each other.
 
-    It is the distance plus weighted waiting and lateness.
+    The number is the distance plus weighted waiting and lateness if one directly follows the other, in the better order.
     """
     assert instance.earliest is not None and instance.latest is not None
     nodes, others = block[:, None] + instance.depots, found + instance.depots

@@ -1,7 +1,8 @@
-"""Recreate: the removed clients are inserted one by one at the cheapest position, of which a few are skipped ("blinks").
+"""Recreate: the removed clients are inserted one by one, each at its cheapest position.
 
-Christiaens & Vanden Berghe (2020), section 5.3. Only positions next to a client's nearest neighbours are considered, and
-sometimes next to some farther away, so that an iteration costs the same in a large instance as in a small one.
+Christiaens & Vanden Berghe (2020), section 5.3. A few positions are skipped at random ("blinks"), so that insertions vary. Only
+positions next to a client's nearest neighbours are considered, and in some iterations next to clients farther away, too: the time
+of an iteration does not depend on the size of the instance.
 """
 
 # mypy: allow-untyped-defs
@@ -31,32 +32,32 @@ from corl.solvers.vrp.ruin.time_costs import refresh_time_cost, removal_saving, 
 __all__ = ["PRIZE_FACTOR", "best_position", "fits", "recreate", "remove_unprofitable", "sort_removed"]
 
 PRIZE_FACTOR = 1e12
-"""Multiplier of prizes when routes may be opened at a loss, as an allowance for clients that are inserted later."""
+"""Factor of prizes that lets any optional client open a route: later insertions may make the route profitable."""
 
-_BLINK = 0.01  # the paper's gamma
-_LAST = 1e12  # above all other sort keys
-_MEMBER = 4  # in one of this many insertions of a group, only one random client of it is considered
-_FARTHER = 4  # in one of this many iterations the farther neighbours are considered too
+_BLINK_RATE = 0.01  # the paper's gamma: the share of positions that are skipped
+_SORTED_LAST = 1e12  # added to the sort key of clients that come last; greater than all keys
+_MEMBER_PERIOD = 4  # in one of so many insertions of a group, only one random client of the group is considered
+_FARTHER_PERIOD = 4  # in one of so many iterations, the farther neighbours are considered too
 
 
 @kernel(borrow=True)
 def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
-    """Insert the clients in `work.removed`, sorted by one of several keys at random; return the change in cost.
+    """Insert the clients in `work.removed`, sorted by a randomly chosen criterion; return the change in cost.
 
     Args:
         data: RoutingData.
         plan: Plan, changed in place.
         work: Work; insertions are logged, and work.counts[UNSERVED] counts mandatory clients without a feasible position.
         max_routes: No route is opened beyond this number.
-        strict: Stop at the first such client.
-        allowed: Upper limit of the change in cost: positions that exceed it are not taken. inf: none.
-        prize_factor: An optional client may cost this multiple of its prize; if it is above 1, call `remove_unprofitable`
-            afterwards.
+        strict: Whether to stop at the first mandatory client without a feasible position.
+        allowed: Upper limit of the change in cost: a position that exceeds it is not taken. inf: no limit.
+        prize_factor: The insertion of an optional client may cost its prize times this factor. If the factor exceeds 1, call
+            `remove_unprofitable` afterwards.
     """
-    if len(plan.size) > 0:  # otherwise there is no depot, and no position
+    if len(plan.size) > 0:  # without vehicles, there is no depot to sort by
         sort_removed(data, work)
     work.counts[UNSERVED] = 0
-    reach = data.near.shape[1] if below(work.random, _FARTHER) == 0 else data.near_count
+    reach = data.near.shape[1] if below(work.random, _FARTHER_PERIOD) == 0 else data.near_count
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
@@ -72,7 +73,7 @@ def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
 
 @kernel(inline=True, borrow=True)
 def _insert_best(data, plan, work, rules, client, reach, max_routes, prize_factor, allowed):
-    """Insert a client at the cheapest position, if it costs less than `allowed`; return the change in cost, or inf."""
+    """Insert a client at its cheapest position; return the change in cost, or inf if no position costs less than `allowed`."""
     if rules is None:
         after = best_position(data, plan, work, client, reach, max_routes, min(prize_factor * data.prize[client], allowed))
         return insert(data, plan, work, client, after) if after >= 0 else math.inf
@@ -81,9 +82,10 @@ def _insert_best(data, plan, work, rules, client, reach, max_routes, prize_facto
 
 @kernel(borrow=True)
 def _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_factor, allowed):
-    """Insert a client as `_insert_best` does, with side constraints.
+    """Insert a client as `_insert_best` does, in an instance with side constraints.
 
-    A shipment is inserted with both nodes; of a group the cheapest client is inserted; a new trip is considered too.
+    Of a shipment, both nodes are inserted; of a group of clients, the one whose insertion is cheapest. If vehicles may reload, a
+    new trip is considered too.
     """
     if plan.route[client] >= 0:
         return 0.0
@@ -95,7 +97,7 @@ def _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_f
         if plan.segments.served[group] > 0:
             return 0.0
         first, last = rules.member_start[group], rules.member_start[group + 1]
-        if below(work.random, _MEMBER) == 0:  # the cheapest one now need not be the cheapest after later insertions
+        if below(work.random, _MEMBER_PERIOD) == 0:  # the client that is cheapest now need not be so after later insertions
             first += below(work.random, last - first)
             last = first + 1
     after, chosen, least = -1, client, allowed
@@ -119,9 +121,9 @@ def _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_f
 
 @kernel(borrow=True)
 def remove_unprofitable(data, plan, work):
-    """Remove, from the routes touched, what costs more than its prizes; return the change in cost.
+    """Remove, from the changed routes, what costs more than the prizes that it earns, in place; return the change in cost.
 
-    That is the whole route, if it is unprofitable; otherwise optional clients.
+    An unprofitable route is removed as a whole; from a profitable route, single clients are removed.
     """
     change = 0.0
     for k in range(work.counts[TOUCHED]):
@@ -133,8 +135,9 @@ def remove_unprofitable(data, plan, work):
             direct = distance(data, before, successor)
             saved = data.unit_cost[plan.type[slot]] * (plan.leg[before] + plan.leg[node] - direct)
             saved += removal_saving(data, plan, data.rules, before, successor, direct, slot)
-            lone = node < real_clients(data, data.rules) and saved > avoided_penalty(data, data.rules, node)  # not a reload node
-            if not pays or lone:
+            is_client = node < real_clients(data, data.rules)  # otherwise a reload node
+            unprofitable = is_client and saved > avoided_penalty(data, data.rules, node)
+            if not pays or unprofitable:
                 change += remove(data, plan, work, node) + refresh_time_cost(data, plan, data.rules, slot)
                 if data.timed and plan.size[slot] > 0:
                     retime_forward(data, plan, successor, successor)
@@ -146,7 +149,7 @@ def remove_unprofitable(data, plan, work):
 
 @kernel(borrow=True)
 def _is_profitable(data, plan, slot):
-    """Return whether a route costs no more than its prizes, or serves a mandatory client."""
+    """Return whether a route costs no more than the prizes of its clients, or serves a mandatory client."""
     node, length, prizes = data.clients + slot, plan.leg[data.clients + slot], 0.0
     while plan.next[node] < data.clients:
         node = plan.next[node]
@@ -158,10 +161,11 @@ def _is_profitable(data, plan, slot):
 
 @kernel(inline=True, borrow=True)
 def sort_removed(data, work):
-    """Sort `work.removed` in place: at random, by demand, farthest or closest first (4 : 4 : 2 : 1).
+    """Sort `work.removed`, in place, by a randomly chosen criterion.
 
-    With time windows also by their width, and by earliest or latest start (2 each). If trips deliver first, deliveries come
-    first.
+    The criteria are: random order, largest demand first, farthest from the depot first, closest first (weights 4 : 4 : 2 : 1);
+    with time windows also narrowest window first, earliest start first, latest start first (weight 2 each). If trips must deliver
+    before they collect, clients without a delivery come last.
     """
     random, count = work.random, work.counts[REMOVED]
     kind = below(random, 17 if data.windows else 11)
@@ -192,10 +196,10 @@ def sort_removed(data, work):
 
 @kernel(inline=True, borrow=True)
 def _after_deliveries(rules, client):
-    """Return the addition to the sort key of a client without a delivery, if trips deliver first."""
+    """Return what is added to a client's sort key, so that clients without a delivery come last if trips deliver first."""
     if rules is None:
         return 0.0
-    return _LAST if rules.linehaul_first and rules.pickup_only[client] else 0.0
+    return _SORTED_LAST if rules.linehaul_first and rules.pickup_only[client] else 0.0
 
 
 @kernel(inline=True, borrow=True)
@@ -205,14 +209,14 @@ def best_position(data, plan, work, client, reach, max_routes, allowed):
     Args:
         data: RoutingData.
         plan: Plan.
-        work: Work; with side constraints its last `key` receives the cost, in place.
+        work: Work; with side constraints the last entry of `work.key` receives the cost, in place.
         client: The client.
         reach: The number of neighbours that are considered.
         max_routes: No route is opened beyond this number.
         allowed: Upper limit of the cost.
 
     Returns:
-        The node after which to insert it; -1 if no position costs less than `allowed`.
+        The node after which to insert the client; -1 if no position costs less than `allowed`.
     """
     best, found = allowed, -1
     demand, blink, rate = data.demand[client], work.counts[BLINK], 1.0
@@ -222,13 +226,13 @@ def best_position(data, plan, work, client, reach, max_routes, allowed):
         if slot < 0 or plan.spare_capacity[slot] < demand:
             continue
         blink -= 2
-        if blink < 0:  # skips both sides of one neighbour
+        if blink < 0:  # skip the positions before and after this neighbour
             blink = _next_blink(work)
             continue
         if data.mixed:
             rate = data.unit_cost[plan.type[slot]]
         near_distance, leg = data.near_distance[client, a], plan.leg[other]
-        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # triangle inequality; after the neighbour
+        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # lower bound of the cost after the neighbour
             successor = plan.next[other]
             to = near_distance if data.symmetric else distance(data, other, client)
             if _in_time(data, plan, client, other, successor, to):
@@ -240,7 +244,7 @@ def best_position(data, plan, work, client, reach, max_routes, allowed):
                         best, found = cost, other
         before = plan.prev[other]
         leg = plan.leg[before]
-        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # before the neighbour
+        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # the same before it
             to = distance(data, before, client)
             cost = rate * (to + near_distance - leg)
             if cost < best and fits(data, plan, client, before, other, to, near_distance, slot):
@@ -249,10 +253,10 @@ def best_position(data, plan, work, client, reach, max_routes, allowed):
                     best, found = cost, before
     if plan.counts[USED] < max_routes:
         types = len(plan.free_size)
-        # Every other time only one random type is considered: the cheapest for one client need not be the cheapest for the route.
-        only_kind = below(work.random, 2 * types) if types > 1 else types
+        # Half of the time, only one random type is considered: the cheapest type for one client need not be so for the route.
+        only_type = below(work.random, 2 * types) if types > 1 else types
         for kind in range(types):
-            if plan.free_size[kind] > 0 and (only_kind >= types or only_kind == kind):
+            if plan.free_size[kind] > 0 and (only_type >= types or only_type == kind):
                 slot = plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
                 node = data.clients + slot
                 to, fro = distance(data, node, client), distance(data, client, node)
@@ -269,7 +273,10 @@ def best_position(data, plan, work, client, reach, max_routes, allowed):
 
 @kernel(inline=True, borrow=True)
 def _in_time(data, plan, client, node, successor, to):
-    """Return False if time windows forbid the client after `node` even if it were at the same place as `successor`."""
+    """Return False if time windows forbid the client between `node` and `successor`, even if its leg to `successor` took no time.
+
+    to: The distance from `node` to the client.
+    """
     if not data.timed:
         return True
     start = max(data.earliest[client], plan.earliest_start[node] + data.service[node] + to)
@@ -280,7 +287,7 @@ def _in_time(data, plan, client, node, successor, to):
 def fits(data, plan, client, node, successor, to, fro, slot):
     """Return whether time windows and the maximum length allow a client between two nodes, in constant time.
 
-    to, fro: the distances from `node` and to `successor`.
+    to, fro: The distances from `node` to the client, and from the client to `successor`.
     """
     if data.limited:
         longest = data.max_length[plan.type[slot]]
@@ -294,5 +301,5 @@ def fits(data, plan, client, node, successor, to, fro, slot):
 
 @kernel(borrow=True)
 def _next_blink(work):
-    """Return how many positions to consider before the next blink: a geometric random number, one draw per blink."""
-    return int(math.log(1.0 - uniform(work.random)) / math.log(1.0 - _BLINK))
+    """Return how many positions to consider before the next one is skipped: a random number with a geometric distribution."""
+    return int(math.log(1.0 - uniform(work.random)) / math.log(1.0 - _BLINK_RATE))

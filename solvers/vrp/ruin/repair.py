@@ -1,4 +1,4 @@
-"""Repair of a route with side constraints after a ruin."""
+"""Repair of a route with side constraints after a ruin, that is, after the removal of some of its clients."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -15,17 +15,18 @@ __all__ = ["repair_route"]
 
 @kernel(borrow=True)
 def repair_route(data, plan, work, rules, slot, since):
-    """Remove from a route what is invalid after a ruin, and recompute its segments; return the change in cost.
+    """Remove nodes that are invalid after a ruin from a route, in place, and recompute its segments; return the change in cost.
 
-    Removed are the other nodes of shipments, collections if the vehicle delivers nothing any more, and reloads of empty trips.
+    Invalid nodes are: the second node of a shipment whose other node was removed; all clients, if trips must deliver before they
+    collect and nothing is left to deliver; a reload before or after an empty trip.
 
     Args:
         data: RoutingData.
         plan: Plan, changed in place.
         work: Work; clients are appended to `work.removed`, and the removals are logged.
-        rules: ConstraintTables, or None.
+        rules: ConstraintTables, or None: then nothing is done.
         slot: The slot of the route.
-        since: The ruin of this route removed work.removed[since:].
+        since: The index in `work.removed` of the first client that the ruin of this route removed.
     """
     if rules is None:
         return 0.0
@@ -65,7 +66,7 @@ def repair_route(data, plan, work, rules, slot, since):
 
 @kernel(borrow=True)
 def _has_delivery(data, plan, rules, slot):
-    """Return whether a route delivers something."""
+    """Return whether the route of a slot delivers something."""
     node = plan.next[data.clients + slot]
     while node < data.clients:
         for q in range(rules.dimensions):

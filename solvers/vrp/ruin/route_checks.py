@@ -1,7 +1,8 @@
 """Checks of side constraints: of a route with an insertion, of two joined segments, and of the current routes.
 
-The removal of a client may make a route infeasible: distances need not satisfy the triangle inequality, and a break needs a
-client to be taken at. Routes are therefore checked after a ruin, before a candidate is accepted.
+A head is the part of a route up to a node, a tail the part from a node on (segments.py). The removal of a client may make a route
+infeasible, because distances need not satisfy the triangle inequality, and because a break is taken at a client. The routes that
+an iteration changed are therefore checked before the candidate is accepted.
 """
 
 # mypy: allow-untyped-defs
@@ -22,14 +23,16 @@ from corl.solvers.vrp.ruin.state import TOUCHED
 
 __all__ = ["count_infeasible", "extra_cost", "insertion_keeps_breaks", "join_cost", "touched_feasible"]
 
-_ROUNDING = 1e-10  # relative rounding of sums in another order: a tenth of the judge's tolerance
+_ROUNDING = 1e-10  # relative tolerance, a tenth of the judge's, for sums that were computed in another order
 
 
 @kernel(inline=True, borrow=True)
 def extra_cost(data, plan, rules, client, node, successor, to, fro, slot):
-    """Return the change in the cost of a route's duration when `client` is inserted between two nodes; inf if it is infeasible.
+    """Return the change in the cost of a route's duration if `client` is inserted between `node` and `successor`.
 
-    to, fro: the distances from `node` and to `successor`. It is 0 without side constraints.
+    It is inf if the insertion is infeasible, and 0 without side constraints.
+
+    to, fro: The distances from `node` to the client, and from the client to `successor`.
     """
     if rules is None:
         return 0.0
@@ -38,12 +41,12 @@ def extra_cost(data, plan, rules, client, node, successor, to, fro, slot):
 
 @kernel(borrow=True)
 def _extra(data, plan, rules, client, node, successor, to, fro, slot):
-    """Return the result of `extra_cost`, with side constraints."""
+    """Return the result of `extra_cost` for an instance with side constraints."""
     kind, row = plan.type[slot], data.clients + len(plan.size)
     if not may_serve(rules, kind, client):
         return math.inf
-    way = travel_time(data, rules, node, client, kind, to)
-    extend(data, rules, plan.segments.head, node, row, client, way)
+    travel = travel_time(data, rules, node, client, kind, to)
+    extend(data, rules, plan.segments.head, node, row, client, travel)
     cost = joined_time_cost(data, plan, rules, row, successor, travel_time(data, rules, client, successor, kind, fro), slot)
     if cost < math.inf and rules.has_breaks and not insertion_keeps_breaks(data, plan, rules, slot, node, client, -1, -1):
         return math.inf
@@ -52,9 +55,9 @@ def _extra(data, plan, rules, client, node, successor, to, fro, slot):
 
 @kernel(borrow=True)
 def join_cost(data, plan, rules, node, successor, leg, slot):
-    """Return the change in the cost of a route's duration if it becomes the head up to `node` and the tail from `successor`.
+    """Return the change in the cost of a route's duration if it becomes a head, up to `node`, and a tail, from `successor`.
 
-    It is inf if that is infeasible. The tail may belong to another route.
+    The change is inf if the new route is infeasible. The tail may belong to another route.
 
     Args:
         data: RoutingData.
@@ -62,11 +65,11 @@ def join_cost(data, plan, rules, node, successor, leg, slot):
         rules: ConstraintTables.
         node: The last node of the head.
         successor: The first node of the tail.
-        leg: The distance between the two.
-        slot: The slot of the route whose cost changes, and whose vehicle drives it.
+        leg: The distance from `node` to `successor`.
+        slot: The slot of the route that changes; its vehicle drives the new route.
     """
     kind = plan.type[slot]
-    if plan.segments.head[node, OPEN] != 0.0:  # the load on board would not reach its destination
+    if plan.segments.head[node, OPEN] != 0.0:  # a shipment is on board whose delivery is not in the tail
         return math.inf
     cost = joined_time_cost(data, plan, rules, node, successor, travel_time(data, rules, node, successor, kind, leg), slot)
     if cost < math.inf and rules.has_breaks and not _join_keeps_breaks(data, plan, rules, slot, node, successor):
@@ -83,10 +86,10 @@ def insertion_keeps_breaks(data, plan, rules, slot, node, client, other_node, ot
         plan: Plan.
         rules: ConstraintTables.
         slot: The slot of the route.
-        node: `client` is inserted after it; nowhere if it is -1.
-        client: The first node.
-        other_node: `other` is inserted after it; it may be `client`.
-        other: The second node, -1 if there is none.
+        node: The node after which `client` is inserted; -1 if it is not inserted.
+        client: The first node that is inserted.
+        other_node: The node after which `other` is inserted, possibly `client`.
+        other: The second node that is inserted, -1 if there is none.
     """
     count, current = 0, data.clients + slot
     sequence = plan.segments.sequence
@@ -111,7 +114,7 @@ def insertion_keeps_breaks(data, plan, rules, slot, node, client, other_node, ot
 
 @kernel(borrow=True)
 def _join_keeps_breaks(data, plan, rules, slot, node, successor):
-    """Return whether a vehicle can visit the head up to `node` and then the tail from `successor`."""
+    """Return whether the slot's vehicle can drive the head up to `node` and then the tail from `successor`, with its breaks."""
     sequence, count, current = plan.segments.sequence, 0, node
     while current < data.clients:
         count += 1
@@ -131,20 +134,20 @@ def _join_keeps_breaks(data, plan, rules, slot, node, successor):
 def _sequence_feasible(data, plan, rules, slot, count):
     """Return whether the slot's vehicle can visit the first `count` nodes of `segments.sequence`."""
     depot, kind = data.clients + slot, plan.type[slot]
-    before, ways = depot, plan.segments.ways
+    before, travel_times = depot, plan.segments.travel_times
     for k in range(count + 1):
         node = plan.segments.sequence[k] if k < count else depot
-        ways[k] = travel_time(data, rules, before, node, kind, distance(data, before, node))
+        travel_times[k] = travel_time(data, rules, before, node, kind, distance(data, before, node))
         before = node
-    return breaks_feasible(data, plan, rules, slot, count, ways)
+    return breaks_feasible(data, plan, rules, slot, count, travel_times)
 
 
-# -------------------------------------------------------------------- routes as they are
+# -------------------------------------------------------------------- current routes
 @kernel(borrow=True)
 def touched_feasible(data, plan, work):
-    """Return whether the routes in `work.touched` are feasible by themselves."""
+    """Return whether every route in `work.touched` is feasible."""
     k = 0
-    # int64, as in `count_infeasible`: the check is compiled once.
+    # As int64, the type that `count_infeasible` passes: `_within_limits` is then compiled only once.
     while k < work.counts[TOUCHED] and _within_limits(data, plan, np.int64(work.touched[k])):
         k += 1
     return k == work.counts[TOUCHED]
@@ -162,7 +165,7 @@ def count_infeasible(data, plan):
 
 @kernel(borrow=True)
 def _within_limits(data, plan, slot):
-    """Return whether a route keeps its maximum length, its time windows and its side constraints."""
+    """Return whether a route satisfies its maximum length, its time windows and its side constraints."""
     depot, kind = data.clients + slot, plan.type[slot]
     first = plan.next[depot]
     if plan.size[slot] == 0:

@@ -1,7 +1,8 @@
-"""Kernels on routes: distances, removal and insertion of a client, and the undoing of both.
+"""Kernels on routes: distances, removal and insertion of a client, and the undoing of logged changes.
 
-The earliest and latest starts of service, which check a position in constant time, follow Savelsbergh, The Vehicle Routing
-Problem with Time Windows: Minimizing Route Duration, ORSA Journal on Computing 4 (1992).
+The earliest and the latest start of service at each client, by which the time windows of an insertion are checked in constant
+time, follow Savelsbergh, The Vehicle Routing Problem with Time Windows: Minimizing Route Duration, ORSA Journal on Computing 4
+(1992).
 """
 
 # mypy: allow-untyped-defs
@@ -22,7 +23,7 @@ __all__ = ["distance", "insert", "remove", "retime_backward", "retime_forward", 
 
 @kernel(inline=True, borrow=True)
 def distance(data, i, j):
-    """Return the distance from node i to node j: that of corl.routing.metric, with the most frequent kinds written out."""
+    """Return the distance from node i to node j, as corl.routing.metric defines it; the most frequent kinds are computed here."""
     kind = data.kind
     if kind in (ROUNDED, TENTHS, EUCLIDEAN):
         dx, dy = data.points[i, 0] - data.points[j, 0], data.points[i, 1] - data.points[j, 1]
@@ -37,7 +38,10 @@ def distance(data, i, j):
 
 @kernel(borrow=True)
 def _other_distance(data, i, j):
-    """Return the distance for other kinds; 0 between the two depots of a slot, and to the end of a route that does not return."""
+    """Return the distance if `data.kind` is OTHER.
+
+    It is 0 from the first depot of a slot to its last one, and from a client to the end of a route that does not return.
+    """
     if j >= data.clients:
         j += (len(data.metric_node) - data.clients) // 2
         if i >= data.clients or data.metric_node[j] < 0:
@@ -47,7 +51,10 @@ def _other_distance(data, i, j):
 
 @kernel(inline=True, borrow=True)
 def remove(data, plan, work, client):
-    """Remove a client from its route and log it; return the change in cost. The times of the route are not updated."""
+    """Remove a client from its route, in place, and log the removal; return the change in cost.
+
+    The earliest and latest starts of service, and the segments, of the route are not updated.
+    """
     before, successor, slot = plan.prev[client], plan.next[client], plan.route[client]
     _log(plan, work, client, before, slot)
     direct = distance(data, before, successor)
@@ -67,9 +74,9 @@ def remove(data, plan, work, client):
 
 @kernel(inline=True, borrow=True)
 def insert(data, plan, work, client, after):
-    """Insert an unserved client after a node and log it; return the change in cost.
+    """Insert an unserved client after the node `after`, in place, and log the insertion; return the change in cost.
 
-    A free slot at the top of its stack is opened by inserting after its depot.
+    To open a new route, pass the depot of a slot at the top of its stack of free slots.
     """
     slot, successor = plan.route[after], plan.next[after]
     _log(plan, work, client, -1, slot)
@@ -94,7 +101,7 @@ def insert(data, plan, work, client, after):
 
 @kernel(borrow=True)
 def undo(data, plan, work):
-    """Undo all logged changes, the last first. The plan is then bit-identical to what it was."""
+    """Undo all logged changes, the last first, in place. The current routes are then bit-identical to the original ones."""
     for k in range(work.counts[LOGGED] - 1, -1, -1):
         client, after, slot = work.client[k], work.after[k], work.slot[k]
         if after < 0:
@@ -127,7 +134,7 @@ def _count_group(plan, rules, client, change):
 
 @kernel(inline=True, borrow=True)
 def _update_after_removal(plan, rules, client, slot):
-    """Update group counts after a removal; return the change in the cost of time if the route is empty, otherwise 0."""
+    """Update the group's count after a removal; return the change in the cost of time if the route is now empty, otherwise 0."""
     _count_group(plan, rules, client, -1)
     if rules is None:
         return 0.0
@@ -140,7 +147,10 @@ def _update_after_removal(plan, rules, client, slot):
 
 @kernel(inline=True, borrow=True)
 def _log(plan, work, client, after, slot):
-    """Log a change before it is made, and mark its slot as touched."""
+    """Log a change before it is made, and add its slot to `work.touched`.
+
+    after: The client's predecessor, if it is removed; -1 if it is inserted.
+    """
     k = work.counts[LOGGED]
     work.client[k], work.after[k], work.slot[k] = client, after, slot
     work.spare_capacity[k], work.length[k] = plan.spare_capacity[slot], plan.length[slot]
@@ -153,7 +163,10 @@ def _log(plan, work, client, after, slot):
 
 @kernel(inline=True, borrow=True)
 def _unlink(plan, client, direct):
-    """Remove a client from its ring; push its slot onto its stack if the route is then empty."""
+    """Remove a client from the ring of its route; if the route is then empty, push the slot onto its type's stack.
+
+    direct: The distance from the client's predecessor to its successor.
+    """
     before, successor, slot = plan.prev[client], plan.next[client], plan.route[client]
     plan.next[before], plan.prev[successor], plan.leg[before] = successor, before, direct
     plan.route[client], plan.prev[client] = -1, -1
@@ -168,7 +181,10 @@ def _unlink(plan, client, direct):
 
 @kernel(inline=True, borrow=True)
 def _link(plan, client, after, to, fro):
-    """Insert a client into a ring after a node; pop the slot from its stack if the route was empty."""
+    """Insert a client into a ring after the node `after`; if the route was empty, pop the slot from its type's stack.
+
+    to, fro: The distances from `after` to the client, and from the client to its successor.
+    """
     successor, slot = plan.next[after], plan.route[after]
     plan.next[after], plan.prev[client], plan.next[client], plan.prev[successor] = client, after, successor, client
     plan.leg[after], plan.leg[client] = to, fro
@@ -182,7 +198,10 @@ def _link(plan, client, after, to, fro):
 
 @kernel(borrow=True)
 def retime_forward(data, plan, node, until):
-    """Recompute earliest starts from `node` on, in place: at least up to `until`, then while they change; a depot ends it."""
+    """Recompute the earliest starts of `node` and the nodes after it, in place.
+
+    Stops at the end of the route or, after the node `until`, at the first value that does not change.
+    """
     passed = False
     while node < data.clients:
         before = plan.prev[node]
@@ -196,7 +215,10 @@ def retime_forward(data, plan, node, until):
 
 @kernel(borrow=True)
 def retime_backward(data, plan, node, until):
-    """Recompute latest starts from `node` back, in place: at least to `until`, then while they change; a depot ends it."""
+    """Recompute the latest starts of `node` and the nodes before it, in place.
+
+    Stops at the beginning of the route or, after the node `until`, at the first value that does not change.
+    """
     passed = False
     while node < data.clients:
         last = min(data.latest[node], plan.latest_start[plan.next[node]] - plan.leg[node] - data.service[node])

@@ -1,4 +1,8 @@
-"""The state of a run of ruin and recreate, the phases before annealing, and its coolings."""
+"""The state of a run of ruin and recreate, the phases before annealing, and the coolings.
+
+A cooling is simulated annealing from a first to a last temperature. Mandatory clients must be served; optional ones may stay
+unserved, at the cost of their prizes.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.solvers.vrp.enumeration import NO_PLAN, countable, least_plan
+from corl.solvers.vrp.enumeration import NO_SOLUTION, can_enumerate, cheapest_solution
 from corl.solvers.vrp.ruin.annealing import anneal, save_best
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
-from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routes_in, routing_data, under_way
+from corl.solvers.vrp.ruin.conversion import fixed_beginnings, load_routes, new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.costs import scale_of
 from corl.solvers.vrp.ruin.pairs import fill_keys
 from corl.solvers.vrp.ruin.pool import new_pool, store_all
@@ -25,14 +29,15 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.vrp.ruin.state import RoutingData
 
-__all__ = ["Search", "compile_rest"]
+__all__ = ["Search", "compile_other_kernels"]
 
-_ANY = 1 << 40  # unlimited number of routes
-_POOLED, _LENGTH = 1200, 20  # greatest numbers of clients, in all and per route, for route selection
-_PLACES = 1 << 15  # size of the pool of routes
-_LEVELS = 50  # steps in which the factor of prizes falls to 1,
-_PRIZE_PHASE = 0.5  # during this share of a cooling
-_COLUMNS = 10  # routes per client in the first selection
+_NO_ROUTE_LIMIT = 1 << 40  # a number of routes that is never reached
+_MAX_CLIENTS = 1200  # greatest number of clients for route selection
+_MAX_ROUTE_LENGTH = 20  # greatest mean number of clients per route for route selection
+_POOL_SIZE = 1 << 15  # routes that the pool can hold
+_PRIZE_LEVELS = 50  # steps in which the factor of prizes falls to 1
+_PRIZE_PHASE = 0.5  # share of a cooling during which the factor falls
+_COLUMNS_PER_CLIENT = 10  # stored routes per client that the first selection considers
 
 
 class Search:
@@ -43,12 +48,13 @@ class Search:
         self.data = routing_data(instance, neighbours, farther)
         self.plan = new_plan(instance, self.data)
         self.work = new_work(self.data, self.plan, run.seed)
-        self.unit = scale_of(instance, self.data.near, self.data.near_distance)
+        self.unit = scale_of(instance, self.data.near, self.data.near_distance)  # unit of temperatures, in units of cost
         self.pool = new_pool(self.data, self.plan, 0, 1)
-        self._columns = 0
-        self._reported, self._report_seconds = 0, 0.0  # improvements of the best solution at the last report, seconds it took
+        self._columns = 0  # number of stored routes that the next selection considers
+        self._reported = 0  # number of improvements of the best solution at the last report
+        self._report_seconds = 0.0  # duration of the last report
         self._idle = run.fraction  # share of the run spent without iterations
-        self._unused = 0
+        self._unused = 0  # iterations that batches were granted and did not make
 
     @property
     def done(self) -> int:
@@ -66,23 +72,29 @@ class Search:
         return max(1.0, self.done * (share - self._idle) / busy - since)
 
     def next_batch(self, share: float = 1.0) -> int:
-        """Return how many iterations to make next; 0 if the run, or the given share of it, is over. See `return_unused`."""
-        run, most = self.run, None
+        """Return how many iterations to make next; 0 if the run, or the given share of the run, is over.
+
+        Iterations given back to `return_unused` are granted first.
+        """
+        run, max_units = self.run, None
         if run.remaining <= self._report_seconds:  # with thousands of clients a report takes tens of milliseconds
             run.stop("time_limit")
         if share < 1.0:
             if run.iterations is not None:
-                most = int(share * run.iterations) - self.done
-            if (most is not None and most <= 0) or (most is None and run.fraction >= share):
+                max_units = int(share * run.iterations) - self.done
+            if (max_units is not None and max_units <= 0) or (max_units is None and run.fraction >= share):
                 return 0
         if self._unused:
-            units = self._unused if most is None else min(self._unused, most)
+            units = self._unused if max_units is None else min(self._unused, max_units)
             self._unused -= units
             return 0 if run.should_stop else units
-        return run.budget(most)
+        return run.budget(max_units)
 
     def return_unused(self, units: int) -> None:
-        """Return iterations that were not made to the next batch, so that the result does not depend on the sizes of batches."""
+        """Give back `units` iterations that were granted but not made; `next_batch` grants them again.
+
+        The number of iterations, and so the result, does not depend on how batches are cut.
+        """
         self._unused += units
 
     def report(self) -> None:
@@ -93,38 +105,40 @@ class Search:
             self._report_seconds = self.run.elapsed - began
 
     def serve_all(self, heat: float) -> bool:
-        """Begin with the warm start, savings or greedy insertion, and then search until all mandatory clients are served.
+        """Make an initial solution, and search until it serves all mandatory clients; return whether it does.
 
-        Returns whether they are.
+        The initial solution is the warm start, if there is one, otherwise that of the savings method or of greedy insertion.
+
+        heat: The temperature of the search, in units of `self.unit`.
         """
         if self.run.warm_start is not None and self.run.solution is not None:
             load_routes(self.instance, self.data, self.plan, self.work, self.run.solution)
         else:
             if self.instance.rules is not None:
-                load_routes(self.instance, self.data, self.plan, self.work, under_way(self.instance))
+                load_routes(self.instance, self.data, self.plan, self.work, fixed_beginnings(self.instance))
             if applies(self.instance, self.data):
                 restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
-            insert_all(self.data, self.plan, self.work, _ANY)
+            insert_all(self.data, self.plan, self.work, _NO_ROUTE_LIMIT)
             if self.work.counts[UNSERVED] > 0 or self._infeasible:
                 self._enumerate()
-                if not self._insert_unserved(_ANY, heat, 1.0):
+                if not self._insert_unserved(_NO_ROUTE_LIMIT, heat, 1.0):
                     return False
         save_best(self.plan, cost_of(self.data, self.plan))
         return True
 
     def _enumerate(self) -> None:
-        """Make the cheapest solution the current one, if there are few possible routes; report infeasibility if there is none."""
-        if not countable(self.instance):
+        """If there are few possible routes, make the cheapest solution current, or report that no solution is feasible."""
+        if not can_enumerate(self.instance):
             return
-        if (plan := least_plan(self.instance, lambda: self.run.should_stop)) is not None:
+        if (routes := cheapest_solution(self.instance, lambda: self.run.should_stop)) is not None:
             restore(self.data, self.plan, self.work, np.full(self.data.clients, -1, np.int32))
-            load_routes(self.instance, self.data, self.plan, self.work, plan)
+            load_routes(self.instance, self.data, self.plan, self.work, routes)
         elif not self.run.should_stop:
-            self.run.report_infeasible(NO_PLAN.format(self.instance.clients))
+            self.run.report_infeasible(NO_SOLUTION.format(self.instance.clients))
 
     @property
     def _infeasible(self) -> bool:
-        """Whether a route violates a limit, as a fixed beginning may until other clients are served after it."""
+        """Whether a fixed beginning of a route violates a limit: clients served after it may repair that."""
         rules = self.data.rules
         return rules is not None and bool(rules.locked.any()) and count_infeasible(self.data, self.plan) > 0
 
@@ -134,14 +148,19 @@ class Search:
         return int(self.plan.counts[USED])
 
     def drop_routes(self, share: float, heat: float) -> None:
-        """Search for solutions with fewer routes until the given share of the run is over, and return to the best one."""
+        """Search for solutions with fewer routes until the given share of the run is over; then make the best one current.
+
+        Args:
+            share: The share of the run at which the search ends.
+            heat: The temperature of the search, in units of `self.unit`.
+        """
         unserved_counts = np.zeros(self.data.clients, np.int64)
         while self.plan.counts[USED] > 1 and not self.run.should_stop:
             unserved, used = np.zeros(self.data.clients + 1, np.int32), self.routes
-            most = drop_route(self.data, self.plan, self.work, unserved, unserved_counts)
+            max_routes = drop_route(self.data, self.plan, self.work, unserved, unserved_counts)
             if self.routes == used:  # every route has a fixed beginning
                 break
-            if not self._insert_unserved(int(most), heat, share, unserved, unserved_counts):
+            if not self._insert_unserved(int(max_routes), heat, share, unserved, unserved_counts):
                 break
             if (value := cost_of(self.data, self.plan)) >= self.plan.cost[BEST]:  # prizes outweigh the cost of a route
                 break
@@ -156,19 +175,19 @@ class Search:
             heat: First temperature, in units of `self.unit`.
             cold: Last temperature, in the same units.
             share: The share of the run at which the cooling ends.
-            prizes: With optional clients, the factor of prizes at the beginning, which falls to 1 during the first part of the
-                cooling: the first client of a route does not pay for it, so that few routes would be opened otherwise.
+            prizes: With optional clients, the factor of prizes at the beginning; it falls to 1 during the first half of the
+                cooling. With the true prizes few routes would be opened, as the first client of a route rarely pays for it.
         """
         cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
-        data, level = self.data, _LEVELS if prizes == 1.0 or not self.data.has_optional else -1
+        data, level = self.data, _PRIZE_LEVELS if prizes == 1.0 or not self.data.has_optional else -1
         while units := self.next_batch(share):
             cooling[3] = self.expected_iterations(cooling[2], share)
-            if level < _LEVELS:
-                each = max(1.0, _PRIZE_PHASE * cooling[3] / _LEVELS)
-                if (now := min(_LEVELS, int((self.done - cooling[2]) / each))) > level:
-                    data, level = self._scale_prizes(prizes ** (1.0 - now / _LEVELS), level < 0), now
-                if level < _LEVELS:  # a batch ends with its level: results do not depend on batches
-                    made = max(1, min(units, int(np.ceil(cooling[2] + (level + 1) * each)) - self.done))
+            if level < _PRIZE_LEVELS:
+                level_units = max(1.0, _PRIZE_PHASE * cooling[3] / _PRIZE_LEVELS)
+                if (new_level := min(_PRIZE_LEVELS, int((self.done - cooling[2]) / level_units))) > level:
+                    data, level = self._scale_prizes(prizes ** (1.0 - new_level / _PRIZE_LEVELS), level < 0), new_level
+                if level < _PRIZE_LEVELS:  # end the batch where the level ends: the result does not depend on batches
+                    made = max(1, min(units, int(np.ceil(cooling[2] + (level + 1) * level_units)) - self.done))
                     self.return_unused(units - made)
                     units = made
             anneal(data, self.plan, self.work, self.pool, cooling, units)
@@ -177,34 +196,46 @@ class Search:
         if data is not self.data:
             self._scale_prizes(1.0, False)
 
-    def _scale_prizes(self, times: float, first: bool) -> RoutingData:
-        """Return the data with prizes times `times`, and express the current cost in them, after comparing it with the best one.
+    def _scale_prizes(self, factor: float, first: bool) -> RoutingData:
+        """Return the data with the prizes multiplied by `factor`, and compute the current cost with these prizes.
 
-        first: insert all clients that pay with these prizes.
+        Before, the current solution becomes the best one if it is better at the true prizes.
+
+        Args:
+            factor: The factor of the true prizes.
+            first: Whether to insert the clients that are profitable at these prizes.
         """
         if (value := cost_of(self.data, self.plan)) < self.plan.cost[BEST]:
             save_best(self.plan, value)
-        data = self.data if times == 1.0 else self.data._replace(prize=times * self.data.prize)
+        data = self.data if factor == 1.0 else self.data._replace(prize=factor * self.data.prize)
         if first:
-            insert_all(data, self.plan, self.work, _ANY)
+            insert_all(data, self.plan, self.work, _NO_ROUTE_LIMIT)
         self.plan.cost[CURRENT] = cost_of(data, self.plan)
         return data
 
     def keep_routes(self) -> bool:
-        """Store the routes of good solutions from now on, if selection among them is worthwhile; return whether it is."""
+        """Start to store the routes of good solutions, if route selection applies; return whether it does.
+
+        It applies if the instance is not too large, routes are short, and there are no reloads, groups of clients, costs of time
+        or fixed beginnings of routes.
+        """
         n, used = self.data.clients, max(1, int(self.plan.counts[USED]))
         rules = self.data.rules
-        other = rules is not None and (rules.multi_trip or rules.has_groups or rules.has_time_costs or bool(rules.locked.any()))
-        if other or n > _POOLED or n > _LENGTH * used:
+        unsuitable = rules is not None and (
+            rules.multi_trip or rules.has_groups or rules.has_time_costs or bool(rules.locked.any())
+        )
+        if unsuitable or n > _MAX_CLIENTS or n > _MAX_ROUTE_LENGTH * used:
             return False
-        self.pool = new_pool(self.data, self.plan, _PLACES, min(n, 2 * n // used + 8))
-        self._columns = max(_COLUMNS * n, 500)
+        self.pool = new_pool(self.data, self.plan, _POOL_SIZE, min(n, 2 * n // used + 8))
+        self._columns = max(_COLUMNS_PER_CLIENT * n, 500)
         return True
 
     def choose_routes(self, seconds: float) -> None:
-        """Make the cheapest selection of stored routes the current solution, if it is better than the best one.
+        """Make the cheapest selection of stored routes the current solution, if it is better than the best solution.
 
-        Otherwise the best one becomes the current one. seconds: time limit; inf for limits on steps.
+        Otherwise the best solution becomes the current one.
+
+        seconds: The time limit; inf to limit the steps of the selection instead.
         """
         self.return_to_best()
         store_all(self.data, self.plan, self.pool)
@@ -213,17 +244,20 @@ class Search:
         places = run.call_interruptible(
             lambda: select_routes(self.data, self.pool, counts, best, self._columns, seconds), stop=lambda: None
         )
-        if seconds < np.inf:  # adapt the number of columns to the time
+        if seconds < np.inf:  # consider fewer routes next time if the selection took long, more if it was fast
             share = (run.elapsed - before) / seconds
             self._columns = int(self._columns * (0.6 if share > 0.6 else 1.5 if share < 0.2 else 1.0))
             self._idle += run.fraction - idle
         if places is not None:
-            restore(self.data, self.plan, self.work, self._chosen(places))
+            restore(self.data, self.plan, self.work, self._predecessors(places))
             save_best(self.plan, cost_of(self.data, self.plan))
             self.report()
 
-    def _chosen(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return int32 [n]: the predecessor of each client, see `restore`, in the solution of these routes of the pool."""
+    def _predecessors(self, places: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return int32 [n]: the predecessor of each client, as `restore` takes it, in the solution made of pool routes.
+
+        places: int64 [k], the indices of the routes in the pool.
+        """
         before = np.full(self.data.clients, -1, np.int32)
         slots = self.plan.stack_start.copy()
         for place in places:
@@ -240,12 +274,24 @@ class Search:
         self.plan.cost[:] = cost_of(self.data, self.plan)
 
     def _insert_unserved(
-        self, most: int, heat: float, share: float, unserved: np.ndarray | None = None, unserved_counts: np.ndarray | None = None
+        self,
+        max_routes: int,
+        heat: float,
+        share: float,
+        unserved: np.ndarray | None = None,
+        unserved_counts: np.ndarray | None = None,
     ) -> bool:
-        """Make iterations until no mandatory client is unserved, or the given share of the run is over.
+        """Make iterations until all mandatory clients are served, or the given share of the run is over.
 
-        Returns whether none is unserved. most: no route is opened beyond this number; unserved, unserved_counts: see
-        `insert_unserved`.
+        Args:
+            max_routes: No route is opened beyond this number.
+            heat: The temperature, in units of `self.unit`.
+            share: The share of the run at which the search ends.
+            unserved: int32 [n + 1], the unserved mandatory clients, see `insert_unserved`; None: they are listed here.
+            unserved_counts: int64 [n], how often each client has been unserved; None: never.
+
+        Returns:
+            Whether all mandatory clients are served.
         """
         if unserved is None:
             unserved = np.zeros(self.data.clients + 1, np.int32)
@@ -254,15 +300,19 @@ class Search:
             unserved_counts = np.zeros(self.data.clients, np.int64)
         heat = heat * self.unit
         while (unserved[0] or self._infeasible) and (units := self.next_batch(share)):
-            made = insert_unserved(self.data, self.plan, self.work, unserved, unserved_counts, heat, most, units)
+            made = insert_unserved(self.data, self.plan, self.work, unserved, unserved_counts, heat, max_routes, units)
             self.return_unused(units - int(made))
         return not unserved[0] and not self._infeasible
 
 
-def compile_rest(instance: VrpInstance, scarce: bool) -> None:
-    """Call once, on a warm-up instance, the kernels that only warm starts, savings, later coolings and large instances need.
+def compile_other_kernels(instance: VrpInstance, scarce: bool) -> None:
+    """Compile the kernels that a short run on a warm-up instance does not call, by calling each of them once.
 
-    scarce: also those that search for positions for unserved clients.
+    These serve warm starts, the savings method, later coolings and large instances.
+
+    Args:
+        instance: The warm-up instance.
+        scarce: Whether to compile the search for positions for unserved clients, too.
     """
     data = routing_data(instance, 2)
     plan = new_plan(instance, data)
@@ -275,7 +325,7 @@ def compile_rest(instance: VrpInstance, scarce: bool) -> None:
         savings_plan(instance, data)
     if scarce:
         unserved, unserved_counts = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
-        most = drop_route(data, plan, work, unserved, unserved_counts)
-        insert_unserved(data, plan, work, unserved, unserved_counts, 1.0, int(most), 3)
+        max_routes = drop_route(data, plan, work, unserved, unserved_counts)
+        insert_unserved(data, plan, work, unserved, unserved_counts, 1.0, int(max_routes), 3)
         list_unserved(data, plan, unserved)
         count_infeasible(data, plan)

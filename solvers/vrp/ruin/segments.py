@@ -1,9 +1,13 @@
-"""Forward and backward data of route segments, which check side constraints of a concatenation in constant time.
+"""Data of route segments, by which the side constraints of two joined segments are checked in constant time.
 
-A duration with its earliest and latest start is concatenated as in Vidal, Crainic, Gendreau & Prins, A Unified Solution Framework
-for Multi-Attribute Vehicle Routing Problems, EJOR 234 (2014), section 3.2; loads in the same way: the sum delivered, the sum
-collected, and the greatest load on board. A trip leaves when everything it delivers has been released; head and tail keep the
-current trip apart from the trips before or after it. Late arrivals are summed up (column LATE) instead of refused.
+The head of a node is its route from the depot up to the node; its tail is the route from the node to the end. Both are rows whose
+columns constraint_tables.py defines. Times (duration, earliest start, latest start) are joined as in Vidal, Crainic, Gendreau &
+Prins, A Unified Solution Framework for Multi-Attribute Vehicle Routing Problems, EJOR 234 (2014), section 3.2. Loads are joined
+in the same way: the sum delivered, the sum collected, and the greatest load on board.
+
+A vehicle may reload at a depot and make several trips. A trip leaves when everything that it delivers has been released; rows
+therefore hold the current trip apart from the trips before it (head) or after it (tail). A late arrival is not refused: its
+lateness is added to the column LATE.
 """
 
 # mypy: allow-untyped-defs
@@ -30,12 +34,12 @@ from corl.solvers.vrp.ruin.constraint_tables import (
 __all__ = ["extend", "joined_time_cost", "may_serve", "refresh", "refresh_all", "refresh_if_rules", "travel_time"]
 
 _ORDER_PENALTY = 1e6  # added to the column OPEN if a delivery follows a collection: such a route never has OPEN = 0
-_LATE = 1e-7  # lateness above this is no rounding
+_MAX_LATE = 1e-7  # greatest sum of lateness that counts as rounding, in units of time
 
 
 @kernel(inline=True, borrow=True)
 def travel_time(data, rules, i, j, kind, leg):
-    """Return the travel time from node i to node j for vehicle type `kind`; `leg` is the distance."""
+    """Return the travel time from node i to node j for vehicle type `kind`; `leg` is the distance between the two nodes."""
     if not rules.has_durations:
         return leg
     if j >= data.clients:
@@ -52,36 +56,42 @@ def may_serve(rules, kind, client):
 
 
 @kernel(inline=True, borrow=True)
-def _join_times(duration, earliest, latest, way, its_duration, its_earliest, its_latest):
-    """Return duration, earliest and latest start of two intervals in sequence, `way` apart, and the lateness at the second."""
-    after = duration + way
-    wait = max(its_earliest - after - latest, 0.0)
-    late = max(earliest + after - its_latest, 0.0)
+def _join_times(duration, earliest, latest, travel, next_duration, next_earliest, next_latest):
+    """Join the times of two segments, the second after a leg with travel time `travel`.
+
+    Returns:
+        Duration, earliest start and latest start of both together, and the lateness at the second.
+    """
+    offset = duration + travel
+    wait = max(next_earliest - offset - latest, 0.0)
+    late = max(earliest + offset - next_latest, 0.0)
     return (
-        after + its_duration + wait,
-        max(its_earliest - after, earliest) - wait,
-        min(its_latest - after, latest) + late,
+        offset + next_duration + wait,
+        max(next_earliest - offset, earliest) - wait,
+        min(next_latest - offset, latest) + late,
         late,
     )
 
 
 @kernel(borrow=True)
-def extend(data, rules, rows, source, target, node, way):
-    """Write to row `target` of heads: row `source` followed by `node`, in place.
+def extend(data, rules, rows, source, target, node, travel):
+    """Write the head of row `source` extended by `node` to row `target`, in place.
 
     Args:
         data: RoutingData.
         rules: ConstraintTables.
-        rows: float64 [.., F], `Segments.head`.
-        source: A row.
+        rows: `Segments.head`.
+        source: The row of the head that is extended.
         target: The row that is written.
         node: A client or a reload node.
-        way: Travel time from the end of `source` to `node`.
+        travel: Travel time from the last node of `source` to `node`.
     """
     late = rows[source, LATE]
     if node >= rules.first_reload:
         duration, earliest, latest, added_late = _up_to_trip_end(rows, source, rows[source, RELEASE])
-        duration, earliest, latest, reload_late = _join_times(duration, earliest, latest, way, 0.0, -math.inf, rules.latest[node])
+        duration, earliest, latest, reload_late = _join_times(
+            duration, earliest, latest, travel, 0.0, -math.inf, rules.latest[node]
+        )
         rows[target, BEFORE], rows[target, BEFORE + 1], rows[target, BEFORE + 2] = duration, earliest, latest
         rows[target, TRIP], rows[target, TRIP + 1] = 0.0, rules.earliest[node]
         rows[target, TRIP + 2] = rules.latest[node]
@@ -95,7 +105,7 @@ def extend(data, rules, rows, source, target, node, way):
         rows[target, BEFORE], rows[target, BEFORE + 1] = rows[source, BEFORE], rows[source, BEFORE + 1]
         rows[target, BEFORE + 2] = rows[source, BEFORE + 2]
         duration, earliest, latest, added_late = _join_times(
-            rows[source, TRIP], rows[source, TRIP + 1], rows[source, TRIP + 2], way, rules.service[node], rules.earliest[node],
+            rows[source, TRIP], rows[source, TRIP + 1], rows[source, TRIP + 2], travel, rules.service[node], rules.earliest[node],
             rules.latest[node],
         )  # fmt: skip
         rows[target, TRIP], rows[target, TRIP + 1], rows[target, TRIP + 2] = duration, earliest, latest
@@ -120,7 +130,7 @@ def extend(data, rules, rows, source, target, node, way):
 
 @kernel(borrow=True)
 def _up_to_trip_end(rows, row, release):
-    """Return duration, earliest and latest start and lateness of a whole head, whose current trip leaves after `release`."""
+    """Return duration, earliest start, latest start and lateness of a whole head whose current trip leaves after `release`."""
     duration, earliest, latest, late = _join_times(
         rows[row, BEFORE], rows[row, BEFORE + 1], rows[row, BEFORE + 2], 0.0, 0.0, release, math.inf
     )
@@ -131,16 +141,16 @@ def _up_to_trip_end(rows, row, release):
 
 
 @kernel(borrow=True)
-def joined_time_cost(data, plan, rules, row, successor, way, slot):
-    """Return the cost of the duration of a route joined of a head and a tail; inf if it violates a side constraint.
+def joined_time_cost(data, plan, rules, row, successor, travel, slot):
+    """Return the cost of the duration of a route made of a head and a tail; inf if the route violates a side constraint.
 
     Args:
         data: RoutingData.
         plan: Plan.
         rules: ConstraintTables.
-        row: Row of `Segments.head`.
+        row: The row of the head in `Segments.head`.
         successor: The first node of the tail.
-        way: Travel time between the two.
+        travel: Travel time from the last node of the head to `successor`.
         slot: The slot whose vehicle drives the route.
     """
     head, tail, kind = plan.segments.head, plan.segments.tail, plan.type[slot]
@@ -150,14 +160,14 @@ def joined_time_cost(data, plan, rules, row, successor, way, slot):
         return math.inf
     for q in range(rules.dimensions):
         column = LOADS + 3 * q
-        most = max(head[row, column + 2] + tail[successor, column], head[row, column + 1] + tail[successor, column + 2])
-        if most > rules.capacity[kind, q]:
+        max_load = max(head[row, column + 2] + tail[successor, column], head[row, column + 1] + tail[successor, column + 2])
+        if max_load > rules.capacity[kind, q]:
             return math.inf
     if rules.linehaul_first:
         if head[row, COLLECTS] > 0.0 and tail[successor, DELIVERS] > 0.0:
             return math.inf
-        brings = head[row, DELIVERS] + tail[successor, DELIVERS]
-        if brings == 0.0 and head[row, COLLECTS] + tail[successor, COLLECTS] > 0.0:
+        deliveries = head[row, DELIVERS] + tail[successor, DELIVERS]
+        if deliveries == 0.0 and head[row, COLLECTS] + tail[successor, COLLECTS] > 0.0:
             return math.inf
     if rules.multi_trip and head[row, RELOADS] + tail[successor, RELOADS] > rules.reloads[kind]:
         return math.inf
@@ -165,7 +175,7 @@ def joined_time_cost(data, plan, rules, row, successor, way, slot):
         return 0.0
     duration, earliest, latest, late = _up_to_trip_end(head, row, max(head[row, RELEASE], tail[successor, RELEASE]))
     duration, earliest, latest, added_late = _join_times(
-        duration, earliest, latest, way, tail[successor, TRIP], tail[successor, TRIP + 1], tail[successor, TRIP + 2]
+        duration, earliest, latest, travel, tail[successor, TRIP], tail[successor, TRIP + 1], tail[successor, TRIP + 2]
     )
     late += added_late + head[row, LATE] + tail[successor, LATE]
     if rules.multi_trip:
@@ -173,7 +183,7 @@ def joined_time_cost(data, plan, rules, row, successor, way, slot):
             duration, earliest, latest, 0.0, tail[successor, AFTER], tail[successor, AFTER + 1], tail[successor, AFTER + 2]
         )
         late += added_late
-    if late > _LATE or duration > rules.max_duration[kind]:
+    if late > _MAX_LATE or duration > rules.max_duration[kind]:
         return math.inf
     return _time_cost(rules, kind, duration)
 
@@ -187,12 +197,12 @@ def _time_cost(rules, kind, duration):
 
 
 @kernel(borrow=True)
-def _prepend(data, rules, rows, source, target, node, way):
-    """Write to row `target` of tails: `node` followed by row `source`, in place; the mirror image of `extend`."""
+def _prepend(data, rules, rows, source, target, node, travel):
+    """Write `node` followed by the tail of row `source` to row `target` of `rows`, in place: the mirror image of `extend`."""
     late = rows[source, LATE]
     if node >= rules.first_reload:
         duration, earliest, latest, added_late = _join_times(
-            0.0, max(rules.earliest[node], rows[source, RELEASE]), rules.latest[node], way, rows[source, TRIP],
+            0.0, max(rules.earliest[node], rows[source, RELEASE]), rules.latest[node], travel, rows[source, TRIP],
             rows[source, TRIP + 1], rows[source, TRIP + 2],
         )  # fmt: skip
         duration, earliest, latest, reload_late = _join_times(
@@ -210,7 +220,7 @@ def _prepend(data, rules, rows, source, target, node, way):
         for k in range(3):
             rows[target, AFTER + k] = rows[source, AFTER + k]
         duration, earliest, latest, added_late = _join_times(
-            rules.service[node], rules.earliest[node], rules.latest[node], way, rows[source, TRIP], rows[source, TRIP + 1],
+            rules.service[node], rules.earliest[node], rules.latest[node], travel, rows[source, TRIP], rows[source, TRIP + 1],
             rows[source, TRIP + 2],
         )  # fmt: skip
         rows[target, TRIP], rows[target, TRIP + 1], rows[target, TRIP + 2] = duration, earliest, latest
@@ -233,7 +243,7 @@ def _prepend(data, rules, rows, source, target, node, way):
 
 @kernel(borrow=True)
 def refresh(data, plan, rules, slot):
-    """Recompute the segments of a route; return the change of the cost of its duration."""
+    """Recompute the heads and tails of a slot's route, in place; return the change in the cost of the route's duration."""
     depot, kind, segments = data.clients + slot, plan.type[slot], plan.segments
     _reset_depot(rules, segments.head, segments.tail, depot, kind)
     before, node = depot, plan.next[depot]
@@ -253,9 +263,9 @@ def refresh(data, plan, rules, slot):
             segments.head, depot, max(segments.head[depot, RELEASE], segments.tail[successor, RELEASE])
         )
         row = segments.tail
-        way = travel_time(data, rules, depot, successor, kind, plan.leg[depot])
+        travel = travel_time(data, rules, depot, successor, kind, plan.leg[depot])
         duration, earliest, latest, _ = _join_times(
-            duration, earliest, latest, way, row[successor, TRIP], row[successor, TRIP + 1], row[successor, TRIP + 2]
+            duration, earliest, latest, travel, row[successor, TRIP], row[successor, TRIP + 1], row[successor, TRIP + 2]
         )
         duration, earliest, latest, _ = _join_times(
             duration, earliest, latest, 0.0, row[successor, AFTER], row[successor, AFTER + 1], row[successor, AFTER + 2]
@@ -266,7 +276,7 @@ def refresh(data, plan, rules, slot):
 
 @kernel(borrow=True)
 def _reset_depot(rules, head, tail, depot, kind):
-    """Initialise the rows of a slot's depot: the departure (head) and the return (tail)."""
+    """Set the rows of a slot's depot, in place: the departure in `head`, the return in `tail`."""
     for k in range(LOADS + 3 * rules.dimensions):
         head[depot, k] = tail[depot, k] = 0.0
     head[depot, BEFORE + 1] = tail[depot, AFTER + 1] = -math.inf
@@ -280,7 +290,7 @@ def _reset_depot(rules, head, tail, depot, kind):
 
 @kernel(inline=True, borrow=True)
 def refresh_if_rules(data, plan, rules, slot):
-    """Return the result of `refresh`, if there are side constraints; otherwise 0."""
+    """Call `refresh` if there are side constraints, and return its result; otherwise return 0."""
     if rules is None:
         return 0.0
     return refresh(data, plan, rules, slot)
@@ -288,6 +298,6 @@ def refresh_if_rules(data, plan, rules, slot):
 
 @kernel
 def refresh_all(data, plan, rules):
-    """Recompute the segments of every slot."""
+    """Recompute the heads and tails of all routes, in place."""
     for slot in range(len(plan.size)):
         refresh(data, plan, rules, slot)

@@ -1,8 +1,10 @@
-"""Data structures of ruin and recreate: the instance as arrays, the current and best routes, and scratch arrays of one iteration.
+"""Data structures of ruin and recreate: the instance as arrays, the current and the best routes, and the log of one iteration.
 
-In the shapes, n is the number of clients, reload nodes included. Nodes 0..n-1 are clients; node n + r is the depot of route slot
-r, so that a route is a ring through its own depot node, and its ends are no special case. Each slot belongs to one vehicle type;
-slots without clients are free.
+In the shapes, n is the number of clients, including reload nodes (visits to a depot between two trips of a vehicle).
+
+A slot is a place for one route, and belongs to one vehicle type; a slot whose route has no clients is free. Nodes 0..n-1 are
+clients, and node n + r is the depot of slot r. A route is a ring through the depot node of its slot, so that the first and the
+last client need no special case.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ __all__ = [
     "Work",
 ]  # fmt: skip
 
-OTHER = -1  # RoutingData.kind: the distance is not written out in routes.py
+OTHER = -1  # value of RoutingData.kind for distances that routes.py does not compute itself
 CURRENT, BEST = 0, 1  # indices of Plan.cost
 USED, SERVED, DONE, IMPROVED = 0, 1, 2, 3  # indices of Plan.counts
 REMOVED, LOGGED, TOUCHED, BLINK, UNSERVED = 0, 1, 2, 3, 4  # indices of Work.counts
@@ -43,109 +45,133 @@ class RoutingData(NamedTuple):
     """The constant data of an instance. Distances, times, costs and demands are in the instance's units (times its `scale`)."""
 
     clients: int
+    """n, the number of clients, including reload nodes."""
     kind: int
-    """The metric's kind, if routes.py has its distance written out; OTHER for the rest, and if routes end at another place than
-    they start.
+    """The metric's kind if routes.py computes its distances itself, otherwise OTHER. It is OTHER, too, if some vehicle ends its
+    routes at another depot than it starts from.
     """
     slack: float
-    """By how much rounding may violate the triangle inequality, both of its sides together; inf if it need not hold."""
+    """The most by which rounding may violate the triangle inequality (the rounding errors of all three distances together); inf
+    if distances need not satisfy the inequality.
+    """
     timed: bool
-    """Whether there are time windows that `Plan.earliest_start` and `Plan.latest_start` check."""
+    """Whether there are time windows and no side constraints: `Plan.earliest_start` and `Plan.latest_start` then check the
+    windows. With side constraints, the segments check them.
+    """
     limited: bool
     """Whether some vehicle type has a maximum length of its routes."""
     has_optional: bool
     """Whether some client may stay unserved."""
     mixed: bool
-    """Whether the cost of a unit of distance is not 1 for every type."""
+    """Whether a unit of distance costs something else than 1 for some vehicle type."""
     symmetric: bool
+    """Whether the distance from i to j equals the distance from j to i."""
     metric: Metric
     metric_node: NDArray[np.int32]
-    """int32 [n + 2 slots]: the node's number in `metric`; for a slot that of its first depot; then, for each slot, that of its
-    last depot.
+    """int32 [n + 2 slots]: the number in `metric` of each client, then of each slot's first depot, then of each slot's last depot
+    (-1 if the vehicle does not return).
     """
     points: NDArray[np.float64]
-    """float64 [n + slots, 2]: coordinates for Euclidean distances in the plane, rounded or not; empty for other kinds."""
+    """float64 [n + slots, 2]: coordinates if `kind` is EUCLIDEAN, ROUNDED or TENTHS; empty for other kinds."""
     near_count: int
     """The number of leading columns of `near` that every insertion considers."""
     near: NDArray[np.int32]
-    """int32 [n, K]: for each client the clients next to which it may be inserted."""
+    """int32 [n, K]: for each client, the clients next to which it may be inserted."""
     near_distance: NDArray[np.float64]
-    """float64 [n, K]: the distance from the client to each of them."""
+    """float64 [n, K]: the distance from the client to each client in `near`."""
     demand: NDArray[np.float64]
     """float64 [n]."""
     prize: NDArray[np.float64]
-    """float64 [n]: the penalty for not serving a client; inf if it must be served."""
+    """float64 [n]: the penalty for not serving a client; inf if the client must be served."""
     earliest: NDArray[np.float64]
+    """float64 [n + slots], if `windows`: the earliest start of service; for a slot, the earliest departure."""
     latest: NDArray[np.float64]
+    """float64 [n + slots], if `windows`: the latest start of service; for a slot, the latest return."""
     service: NDArray[np.float64]
-    """float64 [n + slots] each if `timed`."""
+    """float64 [n + slots], if `timed`: the service time."""
     added_length: NDArray[np.float64]
-    """float64 [n] if `limited`: what a client adds to the length of its route besides distance (its service time, if durations
+    """float64 [n], if `limited`: what a client adds to the length of its route besides distance (its service time, if durations
     are limited).
     """
     fixed_cost: NDArray[np.float64]
+    """float64 [types]: the cost of using a vehicle."""
     unit_cost: NDArray[np.float64]
+    """float64 [types]: the cost of a unit of distance."""
     max_length: NDArray[np.float64]
-    """float64 [types] each: cost of a route, cost of a unit of distance, maximum length of a route."""
+    """float64 [types]: the maximum length of a route."""
     windows: bool
-    """Whether clients have time windows, by which insertion orders may sort them."""
+    """Whether clients have time windows, with or without side constraints; insertion may then sort clients by their windows."""
     rules: ConstraintTables | None
-    """The side constraints, if there are any: loads and times are then in them, and `timed` is false."""
+    """The side constraints, or None. If there are any, loads and times are in these tables, and `timed` is False."""
 
 
 class Plan(NamedTuple):
     """The current routes, and the best ones."""
 
     next: NDArray[np.int32]
+    """int32 [n + slots]: the next node in the ring."""
     prev: NDArray[np.int32]
+    """int32 [n + slots]: the previous node in the ring; -1 for an unserved client."""
     route: NDArray[np.int32]
-    """int32 [n + slots] each: the next and the previous node, and the slot of the node's route; -1 for an unserved client."""
+    """int32 [n + slots]: the slot of the node's route; -1 for an unserved client."""
     leg: NDArray[np.float64]
     """float64 [n + slots]: the distance from a node to the next."""
     earliest_start: NDArray[np.float64]
+    """float64 [n + slots], if `timed`: the earliest start of service that the visits before it allow; for a depot, the earliest
+    departure.
+    """
     latest_start: NDArray[np.float64]
-    """float64 [n + slots] each if timed: the earliest and the latest start of service (for a depot: of the departure, of the
-    return).
+    """float64 [n + slots], if `timed`: the latest start of service that the visits after it allow; for a depot, the latest
+    return.
     """
     spare_capacity: NDArray[np.float64]
+    """float64 [slots]: the vehicle's capacity minus its load; inf with side constraints."""
     length: NDArray[np.float64]
+    """float64 [slots], if `limited`: the length of the route, that is, its distance and the `added_length` of its clients."""
     size: NDArray[np.int32]
+    """int32 [slots]: the number of clients of the route."""
     type: NDArray[np.int32]
-    """[slots] each: spare capacity, length (distance and `added_length`), number of clients, vehicle type."""
+    """int32 [slots]: the vehicle type."""
     free: NDArray[np.int32]
-    """int32 [slots]: a stack of free slots for each type."""
+    """int32 [slots]: for each vehicle type, a stack of its free slots."""
     free_size: NDArray[np.int32]
     """int32 [types]: the height of each stack."""
     stack_start: NDArray[np.int32]
-    """int32 [types]: the index of each stack in `free`."""
+    """int32 [types]: the index in `free` at which each stack begins."""
     cost: NDArray[np.float64]
     """float64 [2]: the costs of the CURRENT and the BEST solution."""
     counts: NDArray[np.int64]
     """int64 [4]: routes USED, clients SERVED, iterations DONE, how often the best solution was IMPROVED."""
     best: NDArray[np.int32]
-    """int32 [n]: `prev` of the clients in the best solution; -1 for unserved ones."""
+    """int32 [n]: the previous node of each client in the best solution, as in `prev`."""
     segments: Segments | None
     """Forward and backward data of the current routes, if there are side constraints."""
 
 
 class Work(NamedTuple):
-    """Scratch arrays of one iteration."""
+    """Arrays that an iteration overwrites: the clients that it removes, and a log of its changes, by which it can be undone."""
 
     random: NDArray[np.uint64]
+    """uint64 [1]: the state of the random number generator (corl.rng)."""
     counts: NDArray[np.int64]
-    """int64 [5]: clients REMOVED, changes LOGGED, routes TOUCHED, positions until the next BLINK, clients UNSERVED."""
-    removed: NDArray[np.int32]
-    key: NDArray[np.float64]
-    """[2 n] each: clients to be inserted, and their sort keys."""
-    client: NDArray[np.int32]
-    after: NDArray[np.int32]
-    slot: NDArray[np.int32]
-    spare_capacity: NDArray[np.float64]
-    length: NDArray[np.float64]
-    """[3 n] each, the log of changes: the client, its predecessor before it was removed (-1: it was inserted), the slot, and the
-    slot's spare capacity and length before the change.
+    """int64 [5]: clients REMOVED, changes LOGGED, routes TOUCHED, clients UNSERVED, and the number of positions until the next
+    BLINK, that is, until insertion skips a position at random.
     """
+    removed: NDArray[np.int32]
+    """int32 [2 n]: the removed clients, which are to be inserted again."""
+    key: NDArray[np.float64]
+    """float64 [2 n]: the sort keys of the removed clients."""
+    client: NDArray[np.int32]
+    """int32 [3 n]: the client of each logged change."""
+    after: NDArray[np.int32]
+    """int32 [3 n]: for a removal, the client's predecessor before it; -1 for an insertion."""
+    slot: NDArray[np.int32]
+    """int32 [3 n]: the slot of each logged change."""
+    spare_capacity: NDArray[np.float64]
+    """float64 [3 n]: the slot's spare capacity before the change."""
+    length: NDArray[np.float64]
+    """float64 [3 n]: the slot's route length before the change."""
     touched: NDArray[np.int32]
-    """int32 [3 n]: slots that were changed; one may be listed more than once."""
+    """int32 [3 n]: slots whose routes changed; a slot may be listed more than once."""
     stamp: NDArray[np.int64]
-    """int64 [slots]: the last iteration that removed a string from the slot's route."""
+    """int64 [slots]: the last iteration that removed a string (consecutive clients) from the slot's route."""

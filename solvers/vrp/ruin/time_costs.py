@@ -1,4 +1,4 @@
-"""The cost of a route's duration: as it is, without one of its nodes, and after a removal. All are 0 without costs of time."""
+"""The cost of a route's duration, and its change if a client is removed; 0 if time costs nothing."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -16,7 +16,7 @@ __all__ = ["refresh_time_cost", "removal_saving", "time_cost"]
 
 @kernel(inline=True, borrow=True)
 def time_cost(plan, rules, slot):
-    """Return the cost of a route's duration."""
+    """Return the cost of the duration of a slot's route."""
     if rules is None:
         return 0.0
     return plan.segments.time_cost[slot]
@@ -26,7 +26,9 @@ def time_cost(plan, rules, slot):
 def removal_saving(data, plan, rules, before, successor, leg, slot):
     """Return by how much the cost of the duration falls if the node between `before` and `successor` is removed.
 
-    It is 0 if the route without the node violates a side constraint. leg: the distance between the two.
+    It is 0 if the route without the node violates a side constraint.
+
+    leg: The distance from `before` to `successor`.
     """
     if rules is None:
         return 0.0
@@ -40,7 +42,7 @@ def removal_saving(data, plan, rules, before, successor, leg, slot):
 
 @kernel(inline=True, borrow=True)
 def refresh_time_cost(data, plan, rules, slot):
-    """Recompute the segments of a route after a removal; return the change in the cost of its duration."""
+    """Recompute the segments of a route after a removal, in place; return the change in the cost of the route's duration."""
     if rules is None:
         return 0.0
     if not rules.has_time_costs or plan.size[slot] == 0:

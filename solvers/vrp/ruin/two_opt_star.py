@@ -1,8 +1,8 @@
-"""2-opt*: the exchange of tails between two routes, and the split of a route.
+"""2-opt*: the exchange of tails between two routes, and the split of a route. A tail is the part of a route after a client.
 
-In long routes, strings of a few clients cannot achieve this. Potvin & Rousseau, An Exchange Heuristic for Routing Problems with
-Time Windows, JORS 46 (1995). Time windows are checked in constant time, by the earliest and latest starts that the plan keeps;
-loads are summed up only for moves whose cost is acceptable.
+Potvin & Rousseau, An Exchange Heuristic for Routing Problems with Time Windows, JORS 46 (1995). Ruin and recreate, which moves a
+few clients at a time, cannot make these moves in long routes. Time windows are checked in constant time, by the earliest and the
+latest starts of service; loads are summed up only for moves whose cost is acceptable.
 """
 
 # mypy: allow-untyped-defs
@@ -25,11 +25,10 @@ __all__ = ["exchange_tails"]
 
 @kernel(borrow=True)
 def exchange_tails(data, plan, work, allowed):
-    """Make the best exchange of a random client's tail, in place; return the change in cost.
+    """Make the best move of a random client's tail, in place; return the change in cost.
 
-    The client's tail, that is, the part of its route after it, is exchanged with a tail that begins at one of the client's
-    nearest neighbours, in another route of the same vehicle type. A split, which gives the client's tail a new route, is
-    considered too.
+    The client's tail is the part of its route after it. A move exchanges this tail with a tail that begins at one of the client's
+    nearest neighbours, in another route of the same vehicle type; or it splits the route, so that the tail becomes a new route.
 
     Args:
         data: RoutingData.
@@ -38,7 +37,7 @@ def exchange_tails(data, plan, work, allowed):
         allowed: Upper limit of the change in cost.
 
     Returns:
-        The change in cost, or inf if no move changes it by less than `allowed`: nothing is changed then.
+        The change in cost; inf if no move changes the cost by less than `allowed`, and then nothing is changed.
     """
     work.counts[TOUCHED] = 0
     client = below(work.random, real_clients(data, data.rules))
@@ -54,12 +53,12 @@ def exchange_tails(data, plan, work, allowed):
         if other_slot < 0 or other_slot == slot or plan.type[other_slot] != kind:
             continue
         before = plan.prev[other]
-        empties = before >= data.clients and successor >= data.clients  # the two routes become one
-        gain = rate * (plan.leg[client] + plan.leg[before]) + (data.fixed_cost[kind] if empties else 0.0)
+        merges = before >= data.clients and successor >= data.clients  # the two routes become one
+        gain = rate * (plan.leg[client] + plan.leg[before]) + (data.fixed_cost[kind] if merges else 0.0)
         if rate * data.near_distance[client, a] - gain >= best:
             continue
         to = data.near_distance[client, a] if data.symmetric else distance(data, client, other)
-        fro = 0.0 if empties else distance(data, before, successor)
+        fro = 0.0 if merges else distance(data, before, successor)
         if rate * (to + fro) - gain >= best or not _in_time(data, plan, client, other, to):
             continue
         if not _in_time(data, plan, before, successor, fro):
@@ -86,9 +85,11 @@ def exchange_tails(data, plan, work, allowed):
 
 @kernel(inline=True, borrow=True)
 def _exchange_time_change(data, plan, rules, client, other, to, fro):
-    """Return the change in the cost of time when the tail from `other` follows `client`; inf if that violates a side constraint.
+    """Return the change in the costs of both routes' durations if the tail from `other` follows `client`.
 
-    to, fro: the lengths of the legs from `client` to `other`, and between the other two ends.
+    It is inf if a route would violate a side constraint.
+
+    to, fro: The lengths of the new legs: from `client` to `other`, and from the predecessor of `other` to the tail of `client`.
     """
     if rules is None:
         return 0.0
@@ -104,7 +105,10 @@ def _exchange_time_change(data, plan, rules, client, other, to, fro):
 
 @kernel(inline=True, borrow=True)
 def _split_time_change(data, plan, rules, client, free_slot, to, fro):
-    """Return the change in the cost of time if a free slot takes what follows `client`; inf if that is infeasible."""
+    """Return the change in the costs of the durations if a free slot takes the tail of `client`; inf if that is infeasible.
+
+    to, fro: The lengths of the new legs: from `client` to its depot, and from the new route's depot to the tail.
+    """
     if rules is None:
         return 0.0
     slot, successor, home, other_depot = (
@@ -121,13 +125,16 @@ def _split_time_change(data, plan, rules, client, free_slot, to, fro):
 
 @kernel(inline=True, borrow=True)
 def _in_time(data, plan, before, successor, leg):
-    """Return whether `successor` can directly follow `before`, given the current head of the one and the tail of the other."""
+    """Return whether time windows let `successor` and its tail directly follow `before` and its predecessors."""
     return not data.timed or plan.earliest_start[before] + data.service[before] + leg <= plan.latest_start[successor]
 
 
 @kernel(borrow=True)
 def _measure_tail(data, plan, node):
-    """Return number, demand and length, the leg to the depot included, of the clients from `node` to the end of its route."""
+    """Return count, load and length of a tail: its number of clients, their demand, and its length up to the depot.
+
+    node: The first client of the tail, or the depot if the tail is empty. The length is 0 if lengths are not limited.
+    """
     count, load, length = 0, 0.0, 0.0
     while node < data.clients:
         count += 1
@@ -140,9 +147,17 @@ def _measure_tail(data, plan, node):
 
 @kernel(borrow=True)
 def _fits(data, plan, client, other, to, fro, load, length):
-    """Return whether both routes keep capacity and maximum length when the tail from `other` follows `client`.
+    """Return whether both routes satisfy capacity and maximum length if the tail from `other` follows `client`.
 
-    load, length: of the tail that follows `client` now; to, fro: the lengths of the new legs.
+    Args:
+        data: RoutingData.
+        plan: Plan.
+        client: The last client of its head.
+        other: The first client of the other route's tail.
+        to: The length of the new leg from `client` to `other`.
+        fro: The length of the new leg from the predecessor of `other` to the tail of `client`.
+        load: The load of the tail of `client`.
+        length: The length of the tail of `client`.
     """
     slot, other_slot, before = plan.route[client], plan.route[other], plan.prev[other]
     _, other_load, other_length = _measure_tail(data, plan, other)
@@ -151,13 +166,13 @@ def _fits(data, plan, client, other, to, fro, load, length):
     if not data.limited:
         return True
     longest = data.max_length[plan.type[slot]]
-    one = plan.length[slot] - plan.leg[client] - length + to + other_length
-    return one <= longest and plan.length[other_slot] - plan.leg[before] - other_length + fro + length <= longest
+    new_length = plan.length[slot] - plan.leg[client] - length + to + other_length
+    return new_length <= longest and plan.length[other_slot] - plan.leg[before] - other_length + fro + length <= longest
 
 
 @kernel(borrow=True)
 def _split_change(data, plan, client, free_slot):
-    """Return the change in cost when a free slot takes what follows `client`; inf if a limit forbids it."""
+    """Return the change in cost if a free slot takes the tail of `client`; inf if the split is infeasible."""
     slot, successor = plan.route[client], plan.next[client]
     kind, home, other_depot = plan.type[slot], data.clients + slot, data.clients + free_slot
     to, fro = distance(data, client, home), distance(data, other_depot, successor)
@@ -174,7 +189,7 @@ def _split_change(data, plan, client, free_slot):
 
 @kernel(borrow=True)
 def _split(data, plan, client, free_slot):
-    """Make the split, in place: `client` becomes the last of its route, and what followed it the route of the free slot."""
+    """Make the split, in place: the tail of `client` becomes the route of the free slot."""
     slot, successor = plan.route[client], plan.next[client]
     home, other_depot = data.clients + slot, data.clients + free_slot
     end = plan.prev[home]
@@ -207,7 +222,7 @@ def _split(data, plan, client, free_slot):
 
 @kernel(borrow=True)
 def _exchange(data, plan, client, other):
-    """Exchange the part after `client` with the part from `other` on, in place."""
+    """Exchange the tail after `client` with the tail from `other` on, in place."""
     slot, other_slot = plan.route[client], plan.route[other]
     successor, before = plan.next[client], plan.prev[other]
     depot, other_depot = data.clients + slot, data.clients + other_slot
@@ -245,14 +260,14 @@ def _exchange(data, plan, client, other):
 
 @kernel(borrow=True)
 def _retime(data, plan, node, slot):
-    """Recompute the times of a route in which the part after `node` is new."""
+    """Recompute the earliest and latest starts in a route whose part after `node` is new, in place."""
     retime_forward(data, plan, plan.next[node], data.clients + slot)
     retime_backward(data, plan, node, data.clients + slot)
 
 
 @kernel(borrow=True)
 def _assign_route(data, plan, node, slot):
-    """Set the route of all clients from `node` on."""
+    """Write `slot` to `plan.route` for all clients from `node` to the end of its route."""
     while node < data.clients:
         plan.route[node] = slot
         node = plan.next[node]
@@ -260,7 +275,7 @@ def _assign_route(data, plan, node, slot):
 
 @kernel(inline=True, borrow=True)
 def _release_slot(plan, slot):
-    """Push a slot whose route has become empty onto its stack."""
+    """Push a slot whose route has become empty onto the stack of free slots of its type."""
     kind = plan.type[slot]
     plan.counts[USED] -= 1
     plan.free[plan.stack_start[kind] + plan.free_size[kind]] = slot

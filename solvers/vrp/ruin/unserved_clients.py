@@ -1,6 +1,7 @@
 """Search for a solution that serves all mandatory clients, possibly with fewer vehicles.
 
-Christiaens & Vanden Berghe (2020), section 5.4: a candidate is accepted if its unserved clients have been unserved less often.
+Christiaens & Vanden Berghe (2020), section 5.4. The search counts how often each client has been unserved. A candidate is
+accepted if it leaves fewer clients unserved, or clients whose counts have a smaller sum.
 """
 
 # mypy: allow-untyped-defs
@@ -24,18 +25,18 @@ __all__ = ["drop_route", "insert_unserved", "list_unserved"]
 
 @kernel
 def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, max_routes, iterations):
-    """Make ruin-and-recreate iterations until all mandatory clients are served; return how many were made.
+    """Make ruin-and-recreate iterations until all mandatory clients are served; return the number of iterations made.
 
-    A fixed beginning of a route may violate a limit until other clients are served after it: the number of infeasible routes
-    never grows.
+    The fixed beginning of a route may violate a limit until other clients are served after it. As long as a route is infeasible,
+    a candidate with fewer infeasible routes is accepted, and one with more is rejected.
 
     Args:
         data: RoutingData.
         plan: Plan, changed in place.
         work: Work.
-        unserved: int32 [n + 1], the number of unserved mandatory clients, then these; updated in place.
+        unserved: int32 [n + 1], the number of unserved mandatory clients, then these clients; updated in place.
         unserved_counts: int64 [n], how often each client has been unserved; updated in place.
-        temperature: For the acceptance of candidates with equally good unserved clients.
+        temperature: The temperature in units of cost, at which candidates are accepted that are equal in their unserved clients.
         max_routes: No route is opened beyond this number.
         iterations: The greatest number of iterations.
     """
@@ -57,16 +58,16 @@ def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, ma
             if plan.route[client] < 0 and must_serve(data, plan, data.rules, client):
                 count_after += unserved_counts[client]
                 unserved_counts[client] += 1
-        fewer = work.counts[UNSERVED] < unserved[0] or count_after < count_before
-        equal = work.counts[UNSERVED] == unserved[0] and count_after == count_before
-        better = fewer or (equal and change < -temperature * math.log(1.0 - uniform(work.random)))
+        is_better = work.counts[UNSERVED] < unserved[0] or count_after < count_before
+        is_equal = work.counts[UNSERVED] == unserved[0] and count_after == count_before
+        accepted = is_better or (is_equal and change < -temperature * math.log(1.0 - uniform(work.random)))
         if infeasible > 0:
             infeasible_now = count_infeasible(data, plan)
-            better = infeasible_now < infeasible or (infeasible_now == infeasible and better)
+            accepted = infeasible_now < infeasible or (infeasible_now == infeasible and accepted)
         else:
             infeasible_now = 0
-            better = better and touched_feasible(data, plan, work)
-        if better:
+            accepted = accepted and touched_feasible(data, plan, work)
+        if accepted:
             infeasible = infeasible_now
             unserved[0] = 0
             for k in range(work.counts[REMOVED]):
@@ -83,24 +84,24 @@ def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, ma
 def drop_route(data, plan, work, unserved, unserved_counts):
     """Empty the route whose clients have been unserved least often, in place; return the number of routes that remain.
 
-    `unserved` receives its mandatory clients, see `insert_unserved`. If every route has a fixed beginning, none is emptied.
+    `unserved` receives the mandatory clients of this route, see `insert_unserved`. Routes with a fixed beginning are not emptied.
     """
-    least, worst = -1, 0
+    emptied_slot, min_total = -1, 0
     for slot in range(len(plan.size)):
         if plan.size[slot] > 0:
-            total, node = 0, plan.next[data.clients + slot]
+            slot_total, node = 0, plan.next[data.clients + slot]
             if not removable(data.rules, node):  # a fixed beginning
                 continue
             while node < data.clients:
-                total += unserved_counts[node]
+                slot_total += unserved_counts[node]
                 node = plan.next[node]
-            if least < 0 or total < worst:
-                least, worst = slot, total
+            if emptied_slot < 0 or slot_total < min_total:
+                emptied_slot, min_total = slot, slot_total
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     unserved[0] = 0
-    if least < 0:
+    if emptied_slot < 0:
         return plan.counts[USED]
-    node = plan.next[data.clients + least]
+    node = plan.next[data.clients + emptied_slot]
     while node < data.clients:
         successor = plan.next[node]
         remove(data, plan, work, node)
@@ -113,7 +114,10 @@ def drop_route(data, plan, work, unserved, unserved_counts):
 
 @kernel
 def list_unserved(data, plan, unserved):
-    """Write the number of unserved mandatory clients and these to `unserved`; of an unserved group, its first client."""
+    """Write the number of unserved mandatory clients, then these clients, to `unserved`, in place.
+
+    The first client of a group stands for the group.
+    """
     unserved[0] = 0
     for client in range(data.clients):
         if awaits_insertion(data, plan, data.rules, client) and must_serve(data, plan, data.rules, client):

@@ -1,4 +1,4 @@
-"""A small instance with which the kernels for an instance's kind are compiled."""
+"""A small instance with the features of a given one: solving it compiles the kernels that the given instance needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CLIENTS = 12
 
 
 def warm_up_instance(instance: VrpInstance) -> VrpInstance:
-    """Return an instance of twelve clients around one depot, with distances and limits of the same kind."""
+    """Return an instance with twelve clients and one depot; distances, windows and side constraints are of the same kind."""
     n, random = _CLIENTS + 1, np.random.default_rng(1)
     points = None
     if instance.points is not None:

@@ -14,7 +14,7 @@ def test_a_core_gives_the_bound_of_all_items(seed, core, monkeypatch):
     """Whatever its size, the bound at its prices is the one at the prices of the whole programme."""
     instance = multi(size=1000 + 300 * seed, constraints=2 + seed, seed=seed)
     whole = filling.linear_bound(instance, filling.prices(instance))
-    monkeypatch.setattr(filling, "_CORE", core)
+    monkeypatch.setattr(filling, "_CORE_SIZE", core)
     assert filling.linear_bound(instance, filling.prices(instance)) == whole
 
 

@@ -199,8 +199,8 @@ def test_tree_search_runs_with_random_weights(untrained):
 
 def test_a_price_of_next_to_no_weight_is_finite():
     """A value by a weight of 1e-320 is beyond floats."""
-    from corl.solvers.knapsack.filling import _price
+    from corl.solvers.knapsack.filling import _break_density
 
     with np.errstate(all="raise"):
-        assert _price(np.array([94.0, 1.0]), np.array([1e-320, 2.0]), 1.0) == 0.5
-        assert np.isfinite(_price(np.array([94.0]), np.array([1e-320]), 0.0))
+        assert _break_density(np.array([94.0, 1.0]), np.array([1e-320, 2.0]), 1.0) == 0.5
+        assert np.isfinite(_break_density(np.array([94.0]), np.array([1e-320]), 0.0))

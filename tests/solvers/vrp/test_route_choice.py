@@ -197,7 +197,7 @@ def test_branch_and_bound_gets_the_columns_that_there_is_time_for(make, monkeypa
     data, plan, work, pool = begun(instance, 4096)
     walk(data, plan, work, pool, 400)
     monkeypatch.setattr(route_selection, "perf_counter", lambda: 0.0)
-    monkeypatch.setattr(route_selection, "_branch", lambda cost, *_: given.append(len(cost)))
+    monkeypatch.setattr(route_selection, "_solve_integer", lambda cost, *_: given.append(len(cost)))
     best = 10.0 * cost_of(data, plan)
     for seconds in (0.2, 0.05, 0.02):
         assert route_selection.select_routes(data, pool, instance.vehicles.count, best, 5000, seconds) is None
@@ -221,7 +221,7 @@ def test_coolings_are_as_many_as_there_is_time_for(make, speed, count):
     search = Search(instance, 10, 0, run)
     assert search.serve_all(5.0)
     planned = solver._expected_iterations(search, run)
-    seen.append(solver._cooling_count(instance.clients, planned, long=False))
+    seen.append(solver._cooling_count(instance.clients, planned, long_routes=False))
     assert planned == pytest.approx(speed * run.time_limit, rel=0.05)
     assert seen == [count]
     assert solver._first_temperature(3000, planned) == pytest.approx(5.0 * np.sqrt(planned / 6e6), rel=1e-9)

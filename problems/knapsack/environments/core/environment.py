@@ -1,4 +1,7 @@
-"""Filling knapsacks with one capacity, of which the certain items are taken already, as a Markov decision process."""
+"""Filling knapsacks with one capacity as a Markov decision process that starts with the certain items taken.
+
+An item is certain if it belongs to every solution better than a known solution (relaxation.py).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ __all__ = ["CoreEnvironment", "core_of"]
 
 
 class CoreEnvironment(KnapsackEnvironment):
-    """Knapsacks with one capacity that contain, from the start, every item that belongs to all solutions better than a known one.
+    """A KnapsackEnvironment for one capacity, in which an episode starts with the certain items taken.
 
-    Only the core is left to decide (relaxation.py). Raises UsageError for several capacities.
+    Raises UsageError for an instance with several capacities.
     """
 
     def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 24) -> None:
@@ -35,14 +38,14 @@ class CoreEnvironment(KnapsackEnvironment):
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Return the base values: the values of the certain items."""
         super()._reset(rows, which, keys)
-        taken = [self._certain[number] for number in which.tolist()]
-        ends = np.cumsum([len(items) for items in taken])
+        certain_items = [self._certain[number] for number in which.tolist()]
+        ends = np.cumsum([len(items) for items in certain_items])
         bases = np.zeros(len(rows))
-        take_rows(self.state, rows, np.concatenate(taken), ends, bases)
+        take_rows(self.state, rows, np.concatenate(certain_items), ends, bases)
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the arrays of KnapsackEnvironment, and those of features.CoreLookahead."""
+        """Return the arrays of `KnapsackEnvironment._observe` and of `CoreLookahead`."""
         lookahead = CoreLookahead.empty(len(rows), self.width)
         observe(self.state, rows, actions, lookahead)
         return super()._observe(rows, actions) | lookahead._asdict()
@@ -58,8 +61,8 @@ def core_of(instance: KnapsackInstance) -> tuple[NDArray[np.bool_], NDArray[np.b
     limit, weights = instance.capacities[0] * (1.0 + 0.5 * LIMIT), instance.weights[0]
     order = np.argsort(-density(instance), kind="stable")
     order = order[weights[order] <= limit]
-    taken, known = np.zeros(len(order), bool), np.zeros(len(order), bool)
-    certain(instance.values[order], weights[order], limit, taken, known)
-    found = np.zeros((2, instance.n), bool)
-    found[0, order], found[1, order] = taken, known
-    return found[0], found[1]
+    certain_items, known_items = np.zeros(len(order), bool), np.zeros(len(order), bool)
+    certain(instance.values[order], weights[order], limit, certain_items, known_items)
+    masks = np.zeros((2, instance.n), bool)
+    masks[0, order], masks[1, order] = certain_items, known_items
+    return masks[0], masks[1]

@@ -1,1 +1,1 @@
-"""An environment in which every partial path has a plan for its rest, and observations show its change by each listed node."""
+"""The environment "insertion": each partial path has a plan, that is, a completion that is repaired after every step."""
