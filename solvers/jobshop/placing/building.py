@@ -203,7 +203,8 @@ def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
     for j in range(len(start)):
         if start[j] < FOREVER:
             i = shop.unit[plan.next[j]]
-            total, count = total + shop.rest[i] - (shop.rest[i + 1] if i + 1 < shop.first[j + 1] else 0), count + 1
+            later_work = shop.time_to_job_end[i + 1] if i + 1 < shop.first[j + 1] else 0
+            total, count = total + shop.time_to_job_end[i] - later_work, count + 1
     best, chosen = -1.0, -1
     for j in range(len(start)):
         if active:
@@ -214,7 +215,7 @@ def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
             continue
         i = shop.unit[plan.next[j]]
         operations_left, ready = shop.first[j + 1] - i, plan.end[i - 1] if i > shop.first[j] else shop.lowest[i]
-        work_left, job_end = shop.rest[i], shop.lowest[shop.first[j]] + shop.rest[shop.first[j]]
+        work_left, job_end = shop.time_to_job_end[i], shop.lowest[shop.first[j]] + shop.time_to_job_end[shop.first[j]]
         duration, mean = end[j] - start[j], total / max(1, count)
         due, weight = shop.due[j], shop.weight[j]
         value = priority(rule, duration, work_left, operations_left, ready, job_end, due, weight, now, mean, LOOK_AHEAD)

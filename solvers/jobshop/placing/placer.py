@@ -91,7 +91,7 @@ class Placer:
             return np.inf
         free_units = self.shop.unit[:-1][self.base.choice[self.shop.unit[:-1]] < 0]
         job_first = self.shop.first[self.shop.job[free_units]]
-        heads = self.shop.lowest[job_first] + self.shop.rest[job_first] - self.shop.rest[free_units]
+        heads = self.shop.lowest[job_first] + self.shop.time_to_job_end[job_first] - self.shop.time_to_job_end[free_units]
         self.sequence = self.shop.job[free_units[np.argsort(heads, kind="stable")]].astype(np.int64)
         value = float(decode(self.shop, self.base, self.plan, self.fixed, self.sequence, self.greedy))
         return value if value < MISSING else np.inf

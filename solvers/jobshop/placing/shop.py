@@ -38,7 +38,7 @@ class Shop(NamedTuple):
     """[C] the machine of each choice."""
     duration: _Integers
     """[C] the duration of each choice."""
-    rest: _Integers
+    time_to_job_end: _Integers
     """[O] the least time from an operation's start to the end of its job."""
     unit: _Integers
     """[U + 1] the first operation of each unit."""
@@ -118,7 +118,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         choice_offset=instance.choice_first.astype(np.int64),
         machine=instance.choice_machine.astype(np.int64),
         duration=instance.choice_duration.astype(np.int64),
-        rest=total[instance.first[1:] - 1][instance.job] - total + shortest,
+        time_to_job_end=total[instance.first[1:] - 1][instance.job] - total + shortest,
         unit=np.append(units, o),
         unit_offset=np.searchsorted(units, instance.first).astype(np.int64),
         lowest=rules.lowest(instance),
