@@ -103,7 +103,10 @@ class ClassicTabu:
         return units
 
     def ended(self, parameters: TabuParameters) -> bool:
-        """Return whether the search has ended: after `cut` moves or, with windows, enough windows without an improvement."""
+        """Return whether the search has ended.
+
+        It ends after `cut` moves without an improvement or, with windows, after enough windows without one.
+        """
         if self._due_data is not None or self._window >= self.instance.operations:
             return self._idle >= parameters.cut
         return self._failed_windows * self._window >= _MAX_FAILED_COVERAGE * self.instance.operations

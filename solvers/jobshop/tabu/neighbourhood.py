@@ -87,8 +87,8 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
         first, last = np.int64(place[path[i]]), np.int64(place[path[j]])
         m = shop.machine[path[i]]
         size, pairs = shop.eligible[m], shop.pair[m]
-        for k in range(_moves(last - first + 1) if j < i else 0):
-            a, b = _move(first, last, k)
+        for k in range(_move_count(last - first + 1) if j < i else 0):
+            a, b = _nth_move(first, last, k)
             if a < b:
                 if not feasible(sequence, job_succ, to_end, p, a, b):
                     continue
@@ -103,7 +103,7 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
                 )
             if estimate > found[ESTIMATE]:
                 continue
-            if estimate >= best and _tabu(sequence, member, tabu, pairs, size, now, a, b):
+            if estimate >= best and _is_tabu(sequence, member, tabu, pairs, size, now, a, b):
                 found[TABU_COUNT] += 1
                 if below(random, found[TABU_COUNT]) == 0:
                     found[TABU_FROM], found[TABU_TO] = a, b
@@ -160,13 +160,13 @@ def _trace_back(job_pred, machine_pred, rank, end, p, first, i, path, random):
 
 
 @kernel(inline=True)
-def _moves(size):
+def _move_count(size):
     """Return the number of distinct moves of a block of `size` operations."""
     return 1 if size == 2 else 2 * (size - 1) + 2 * (size - 3)
 
 
 @kernel(inline=True)
-def _move(first, last, k):
+def _nth_move(first, last, k):
     """Return the k-th of the distinct moves of the block at places first..last, as (from, to)."""
     size = last - first + 1
     if k < size - 1:
@@ -183,7 +183,7 @@ def feasible(sequence, neighbour, times, p, a, b):
     """Return whether moving the operation at place a to place b of its machine provably creates no cycle.
 
     For a < b there must be no path from the job successor of the moved operation to the operation at b; for a > b, no path from
-    the operation at b to the job predecessor. Such a path cannot exist if it would be longer than the times allow.
+    the operation at b to the job predecessor. There is no such path if the `times` of its two ends have the opposite order.
 
     Args:
         sequence: uint32 [N], the machine orders.
@@ -257,7 +257,7 @@ def _estimate_backward(s, job_pred, job_succ, machine_pred, machine_succ, p, end
 
 
 @kernel(borrow=True)
-def _tabu(sequence, member, tabu, pairs, size, now, a, b):
+def _is_tabu(sequence, member, tabu, pairs, size, now, a, b):
     """Return whether moving place a to place b establishes an order that is tabu at move `now`.
 
     Args:
