@@ -1,9 +1,9 @@
 """Recipes `tsp.bq` and `tsp.atsp-bq`: imitation learning, with defaults for the TSP and the ATSP.
 
-After BQ-NCO (Drakulic, Michel, Mai, Sors and Andreoli, NeurIPS 2023): the rest of a tour is itself an instance. A policy that
-imitates only optimal tours never observes the states that its own mistakes lead to (Ross, Gordon & Bagnell, AISTATS 2011).
-Therefore the teacher completes some episodes from the beginning, which gives optimal tours, and others from partial tours that
-the policy has built.
+After BQ-NCO (Drakulic, Michel, Mai, Sors and Andreoli, NeurIPS 2023): what remains of a partial tour is itself an instance. A
+policy that imitates only optimal tours never observes the states that its own mistakes lead to (Ross, Gordon & Bagnell, AISTATS
+2011). Therefore the teacher, a solver, starts some episodes itself, which gives near-optimal tours, and completes others from
+partial tours that the policy has built.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ __all__ = ["AtspBq", "Bq"]
 
 @dataclass(frozen=True)
 class Bq(Imitation):
-    """Recipe `imitation` with `eax` as a completing teacher, on uniform instances of 50 to 200 cities, with a value."""
+    """Recipe `imitation` of the solver `eax`, on uniform instances of 50 to 200 cities.
+
+    The teacher also completes the policy's own partial tours, and the network also learns the value of a state.
+    """
 
     generator: str = with_default(Imitation, "generator", "uniform")
     sizes: tuple[int, ...] = with_default(Imitation, "sizes", (50, 63, 79, 100, 126, 159, 200))
@@ -39,7 +42,10 @@ class Bq(Imitation):
 
 @dataclass(frozen=True)
 class AtspBq(Imitation):
-    """Recipe `imitation` with our ATSP search (`ils`) as a completing teacher, on `asymmetric` instances, with a value."""
+    """Recipe `imitation` of the solver `ils` for the ATSP, on instances of the generator `asymmetric`.
+
+    The teacher also completes the policy's own partial tours, and the network also learns the value of a state.
+    """
 
     generator: str = with_default(Imitation, "generator", "asymmetric")
     sizes: tuple[int, ...] = with_default(Imitation, "sizes", (30, 40, 54, 72, 97, 130))

@@ -13,12 +13,12 @@ from corl.problems.tsp.metric import Metric, distance, metric_of
 
 __all__ = ["compile_dense", "dense_matrix", "scaled_matrix"]
 
-_ENTRIES = 1_000_000  # matrix entries computed between two readings of the clock: about 10 ms
+_ENTRIES_PER_CHECK = 1_000_000  # matrix entries computed between two checks of the time limit: about 10 ms
 
 
 @kernel
 def _rows(metric: Metric, first: int, last: int, matrix: NDArray[np.float64]) -> None:
-    """Write the distances of cities first..last-1 to all cities to these rows of `matrix` [n, n]."""
+    """Write the distances from cities first..last-1 to all cities into rows first..last-1 of float64 `matrix` [n, n]."""
     for i in range(first, last):
         for j in range(matrix.shape[1]):
             matrix[i, j] = distance(metric, i, j)
@@ -29,7 +29,7 @@ def dense_matrix(instance: TspInstance, should_stop: Callable[[], bool]) -> NDAr
     n = instance.n
     metric = metric_of(instance)
     matrix = np.empty((n, n))
-    block = max(1, _ENTRIES // n)
+    block = max(1, _ENTRIES_PER_CHECK // n)
     for first in range(0, n, block):
         if should_stop():
             return None
@@ -38,12 +38,16 @@ def dense_matrix(instance: TspInstance, should_stop: Callable[[], bool]) -> NDAr
 
 
 def scaled_matrix(instance: TspInstance, most: float, should_stop: Callable[[], bool]) -> NDArray[np.float64] | None:
-    """Return `dense_matrix` with integral distances from 0 to `most`, shifted and scaled only if necessary."""
+    """Return the distances as whole numbers from 0 to `most`, float64 [n, n]; None if `should_stop()` became true.
+
+    Negative distances are shifted by a constant. Distances that are not integers, or exceed `most`, are scaled so that the
+    longest becomes `most`, and rounded.
+    """
     matrix = dense_matrix(instance, should_stop)
     if matrix is None:
         return None
     np.fill_diagonal(matrix, matrix[0, 1])
-    matrix -= min(0.0, matrix.min())  # a constant on every edge adds the same to every tour
+    matrix -= min(0.0, matrix.min())  # a constant added to every edge lengthens all tours equally
     np.fill_diagonal(matrix, 0.0)
     largest = matrix.max()
     if (not instance.integral and largest > 0.0) or largest > most:

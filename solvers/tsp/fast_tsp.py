@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["FastTsp"]
 
-_MOST_CITIES = 10_000  # n x n doubles here, n x n integers in its process
-_LARGEST = 65535  # its distances have 16 bits
-_MARGIN = 0.02  # seconds for the transfer of its tour
-_GRACE = 0.2  # seconds past the time limit after which its process is ended without a tour
+_MOST_CITIES = 10_000  # n x n doubles in this process (800 MB), n x n integers of 16 bits in the child process
+_LARGEST_DISTANCE = 65535  # fast-tsp's distances have 16 bits
+_TRANSFER_SECONDS = 0.02  # reserved at the end of the time limit for the transfer of the tour
+_GRACE_SECONDS = 0.2  # the child process is killed this long after the time limit, even if it has returned no tour
 
-# The program of the child process, since a call cannot be stopped from outside: it reads the matrix and writes the tour.
+# The program of the child process, which reads the matrix and writes the tour. It is a process because a running call of
+# fast-tsp cannot be stopped, but a process can be killed.
 _CHILD = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -42,11 +43,12 @@ sys.stdout.write(" ".join(map(str, tour)))
 class FastTsp(Solver):
     """The package fast-tsp in a child process, with one thread, for symmetric instances.
 
-    The start of the process takes about 0.1 s of the limit. Distances are integers up to 65535: others are scaled and rounded;
-    the length reported is the true one. It takes no seed, and returns its tour only at the end.
+    Starting the process takes about 0.1 s of the time limit. fast-tsp takes integer distances up to 65535; other distances are
+    scaled and rounded for the search, and the reported length is that of the original distances. fast-tsp takes no seed, and
+    returns its tour only at the end.
     """
 
-    candidates: Literal["auto", "nearest", "alpha"] = option("auto", "Its neighbour lists.")
+    candidates: Literal["auto", "nearest", "alpha"] = option("auto", "How fast-tsp chooses the neighbours of a city.")
 
     title: ClassVar[str] = "the fast-tsp package, a peer (optional)"
     requires: ClassVar[tuple[str, ...]] = ("fast_tsp",)
@@ -79,25 +81,28 @@ class FastTsp(Solver):
         command = [sys.executable, "-P", "-c", _CHILD, self.candidates]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
             try:
-                distances = scaled_matrix(instance, _LARGEST, lambda: run.should_stop)
+                distances = scaled_matrix(instance, _LARGEST_DISTANCE, lambda: run.should_stop)
                 if distances is not None:
-                    self._converse(child, distances.astype(np.uint16), run)
+                    self._exchange_with_child(child, distances.astype(np.uint16), run)
             finally:
                 child.kill()
 
-    def _converse(self, child: subprocess.Popen[bytes], distances: NDArray[np.uint16], run: Run) -> None:
-        """Send the matrix and await the tour; kill the process if the run ends for another reason than its time limit."""
+    def _exchange_with_child(self, child: subprocess.Popen[bytes], distances: NDArray[np.uint16], run: Run) -> None:
+        """Send the matrix to the child process and report its tour; kill the process if the run ends before its time limit.
+
+        fast-tsp ends by itself at the time limit; the process is also killed if it takes _GRACE_SECONDS longer.
+        """
         import time
 
         import numpy as np
 
-        deadline = time.time() + run.remaining - _MARGIN
+        deadline = time.time() + run.remaining - _TRANSFER_SECONDS
         message = f"{len(distances)}\n{deadline!r}\n".encode() + distances.tobytes()
         killed = False
 
         def stop() -> None:
             nonlocal killed
-            if run.limit != "time_limit" or run.time_limit is None or run.elapsed > run.time_limit + _GRACE:
+            if run.limit != "time_limit" or run.time_limit is None or run.elapsed > run.time_limit + _GRACE_SECONDS:
                 killed = True
                 child.kill()
 

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 __all__ = ["OrTools"]
 
 _MOST_CITIES = 5000  # the n x n matrix is passed as Python integers: about 7 s and 1 GB at 5000
-_INTERRUPTIBLE = 2000  # most cities whose matrix is passed within half a second
-_LARGEST = 2.0**40  # the longest scaled distance, so that sums stay far below the end of int64
+_MOST_CITIES_HERE = 2000  # cities whose matrix is passed within half a second; larger instances get a child process
+_LARGEST_DISTANCE = 2.0**40  # the longest scaled distance, so that sums of distances do not overflow int64
 
 
 @dataclass(frozen=True)
 class OrTools(Solver):
     """OR-Tools' routing search: a construction, then local search under a metaheuristic. Symmetric and asymmetric.
 
-    The engine takes an n x n matrix of integers: distances that are not integers are scaled so that the longest becomes 2**40,
-    and rounded; the lengths reported are the true ones. Passing the matrix takes about 1 microsecond per entry and cannot be
-    interrupted, so that instances of more than 2,000 cities are solved in a child process. It takes no seed.
+    OR-Tools takes an n x n matrix of integers. Distances that are not integers are scaled so that the longest becomes 2**40, and
+    rounded; the reported lengths are those of the original distances. Passing the matrix takes about 1 microsecond per entry and
+    cannot be interrupted; therefore instances of more than 2,000 cities are solved in a child process. OR-Tools takes no seed.
     """
 
     first_solution: Literal[
         "PATH_CHEAPEST_ARC", "GLOBAL_CHEAPEST_ARC", "SAVINGS", "CHRISTOFIDES", "PARALLEL_CHEAPEST_INSERTION"
-    ] = option("PATH_CHEAPEST_ARC", "The engine's construction.")
+    ] = option("PATH_CHEAPEST_ARC", "OR-Tools' construction of the first tour.")
     metaheuristic: Literal["GUIDED_LOCAL_SEARCH", "SIMULATED_ANNEALING", "TABU_SEARCH", "GREEDY_DESCENT"] = option(
-        "GUIDED_LOCAL_SEARCH", "The engine's search; greedy descent stops in a local optimum."
+        "GUIDED_LOCAL_SEARCH", "OR-Tools' metaheuristic; greedy descent stops in a local optimum."
     )
 
     limit_free: ClassVar[bool] = True
@@ -48,7 +48,7 @@ class OrTools(Solver):
         return ""
 
     def own_process(self, instance: TspInstance) -> bool:
-        return instance.n > _INTERRUPTIBLE
+        return instance.n > _MOST_CITIES_HERE
 
     def prepare(self, instance: TspInstance) -> None:
         from corl.solvers.ortools_routing import load_engine
@@ -62,15 +62,15 @@ class OrTools(Solver):
 
         tour = np.arange(instance.n) if run.solution is None else run.solution
         run.report(tour)
-        if instance.n < 4 or run.should_stop:  # some strategies of the engine do not take so few nodes
-            return self._few(instance, run)
+        if instance.n < 4 or run.should_stop:  # some strategies of OR-Tools fail with fewer than 4 cities
+            return self._solve_tiny(instance, run)
         from corl.solvers.tsp.distance_matrix import scaled_matrix
 
-        distances = scaled_matrix(instance, _LARGEST, lambda: run.should_stop)
+        distances = scaled_matrix(instance, _LARGEST_DISTANCE, lambda: run.should_stop)
         if distances is not None:
             self._search(distances.astype(np.int64), tour if run.warm_start is not None else None, run)
 
-    def _few(self, instance: TspInstance, run: Run) -> None:
+    def _solve_tiny(self, instance: TspInstance, run: Run) -> None:
         """Solve an instance of at most three cities, which has at most two tours."""
         import numpy as np
 
@@ -78,7 +78,7 @@ class OrTools(Solver):
             run.report(np.array([0, 2, 1]))
 
     def _search(self, distances: NDArray[np.int64], start: NDArray[np.integer] | None, run: Run) -> None:
-        """Run the engine on int64 `distances` [n, n], from the tour `start` if there is one, and report its tours."""
+        """Run OR-Tools on int64 `distances` [n, n], from the tour `start` if it is not None, and report the tours found."""
         import numpy as np
         from ortools.constraint_solver import pywrapcp
 
@@ -102,7 +102,7 @@ class OrTools(Solver):
 
 
 def _tour(routing: Any, manager: Any, n: int) -> NDArray[np.int32]:
-    """Return the engine's current solution, int32 [n], the cities in visiting order."""
+    """Return the routing model's current solution, int32 [n], the cities in visiting order."""
     import numpy as np
 
     tour, index = [], routing.Start(0)

@@ -1,4 +1,4 @@
-"""Validation of a user's instance files for the recipes of the TSP."""
+"""Validation of a user's instance files for training on the TSP."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from corl.problems.tsp.instance import TspInstance
 
 __all__ = ["check_planar"]
 
-_FEWEST = 12  # cities; smaller instances have little to learn from, and the recipes cut tours into parts
+_LEAST_CITIES = 12  # smaller instances have little to learn from, and training cuts tours into parts
 
 
 def check_planar(instance: TspInstance) -> TspInstance:
     """Return the instance. Raises UsageError if it has no coordinates in the plane or fewer than 12 cities."""
-    if instance.points is None or instance.points[:, 2:].any() or instance.n < _FEWEST:
-        raise UsageError(f"instances: {instance.name} is not accepted; accepted: {_FEWEST} cities or more, in the plane")
+    if instance.points is None or instance.points[:, 2:].any() or instance.n < _LEAST_CITIES:
+        raise UsageError(f"instances: {instance.name} is not accepted; accepted: {_LEAST_CITIES} cities or more, in the plane")
     return instance

@@ -1,7 +1,7 @@
-"""The arc costs of the ATSP search: the matrix minus node prices (reduced costs), and candidate arcs by these costs.
+"""The arc costs of the ATSP search: the matrix minus node prices (reduced costs), and the candidate arcs of least reduced cost.
 
-Prices change the length of every tour by the same amount, so the order of tours is unchanged. The reduced cost of an arc shows
-far better than its length whether it belongs to a short tour.
+A tour leaves and enters every city once, so prices change the length of every tour by the same amount: the sum of all prices.
+The reduced cost of an arc predicts far better than its length whether the arc belongs to a short tour.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from corl.problems.tsp.metric import EXPLICIT, Metric
 
 __all__ = ["Arcs"]
 
-_BLOCK = 3_000_000  # matrix entries read between two readings of the clock: about 10 ms
+_ENTRIES_PER_CHECK = 3_000_000  # matrix entries read between two checks of the time limit: about 10 ms
 
 
 @dataclass
@@ -26,19 +26,19 @@ class Arcs:
     """Reduced costs, their transpose and candidate lists of one ATSP with n >= 4."""
 
     cost: NDArray[np.float64]
-    """[n, n] matrix[i, j] minus the prices of tail i and head j; the diagonal is 0 and not used."""
+    """[n, n] matrix[i, j] minus the prices of tail i and of head j; the diagonal is 0 and not used."""
     transposed: NDArray[np.float64]
     """[n, n] the transpose of `cost`, contiguous."""
     offset: float
-    """The sum of all prices: the length of a tour is its cost + offset."""
+    """The sum of all prices: the length of a tour is the sum of its arcs in `cost`, plus this offset."""
     magnitude: float
-    """The mean size of the prices, for rounding errors."""
+    """The sum of the mean absolute prices of tails and of heads; rounding errors are proportional to it."""
     near: NDArray[np.int32]
-    """[n, K] heads of the cheapest arcs out of each city, in order; unset before `find_candidates`."""
+    """[n, K] heads of the cheapest arcs out of each city, cheapest first; unset before `find_candidates`."""
     near_cost: NDArray[np.float64]
-    """[n, K] their costs."""
+    """[n, K] the costs of the arcs in `near`."""
     near_in: NDArray[np.int32]
-    """[n, K] tails of the cheapest arcs into each city."""
+    """[n, K] tails of the cheapest arcs into each city, cheapest first."""
 
     @classmethod
     def of(cls, matrix: NDArray[np.float64], candidates: int, should_stop: Callable[[], bool] = lambda: False) -> Arcs | None:
@@ -46,10 +46,10 @@ class Arcs:
         n = len(matrix)
         k = min(candidates, n - 1)
         cost, transposed = np.empty((n, n)), np.empty((n, n))
-        for first in range(0, n, max(1, _BLOCK // n)):
+        for first in range(0, n, max(1, _ENTRIES_PER_CHECK // n)):
             if should_stop():
                 return None
-            rows = slice(first, first + max(1, _BLOCK // n))
+            rows = slice(first, first + max(1, _ENTRIES_PER_CHECK // n))
             cost[rows], transposed[:, rows] = matrix[rows], matrix[rows].T
         np.fill_diagonal(cost, 0.0)
         np.fill_diagonal(transposed, 0.0)
@@ -58,27 +58,28 @@ class Arcs:
 
     @property
     def metric(self) -> Metric:
-        """The costs in the form that kernels read."""
+        """The reduced costs as the Metric that kernels read."""
         return Metric(EXPLICIT, np.zeros((0, 3)), self.cost)
 
     @property
     def n(self) -> int:
+        """The number of cities."""
         return len(self.cost)
 
     @property
-    def block(self) -> int:
+    def rows_per_check(self) -> int:
         """The number of rows that take about 10 ms to read."""
-        return max(1, _BLOCK // self.n)
+        return max(1, _ENTRIES_PER_CHECK // self.n)
 
     @property
     def epsilon(self) -> float:
         """Gains up to this are treated as rounding errors."""
         return 1e-9 * (self.magnitude + float(np.abs(self.near_cost).mean()))
 
-    def take_off(self, out: NDArray[np.float64], into: NDArray[np.float64]) -> None:
-        """Subtract the prices of tails, float64 out [n], and of heads, float64 into [n], from the costs, in place."""
-        for first in range(0, self.n, self.block):
-            rows = slice(first, first + self.block)
+    def subtract_prices(self, out: NDArray[np.float64], into: NDArray[np.float64]) -> None:
+        """Subtract the prices of tails, float64 `out` [n], and of heads, float64 `into` [n], from the costs, in place."""
+        for first in range(0, self.n, self.rows_per_check):
+            rows = slice(first, first + self.rows_per_check)
             self.cost[rows] -= out[rows, None] + into
             self.transposed[rows] -= into[rows, None] + out
         np.fill_diagonal(self.cost, 0.0)
@@ -87,12 +88,12 @@ class Arcs:
         self.magnitude += float(np.abs(out).mean() + np.abs(into).mean())
 
     def find_candidates(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
-        """Fill the candidate lists by the current costs; return False, lists unfinished, if `should_stop()` became true."""
+        """Fill the candidate lists by the current costs; return False if `should_stop()` became true first."""
         into_cost = np.empty_like(self.near_cost)
-        for first in range(0, self.n, self.block):
+        for first in range(0, self.n, self.rows_per_check):
             if should_stop():
                 return False
-            last = min(self.n, first + self.block)
+            last = min(self.n, first + self.rows_per_check)
             _nearest(self.cost, first, last, self.near, self.near_cost)
             _nearest(self.transposed, first, last, self.near_in, into_cost)
         return True
@@ -104,7 +105,10 @@ class Arcs:
 
 @kernel
 def _nearest(cost: NDArray[np.float64], first: int, last: int, near: NDArray[np.int32], near_cost: NDArray[np.float64]) -> None:
-    """Write the K least entries of rows first..last-1 of `cost` [n, n], without the diagonal, to near and near_cost [n, K]."""
+    """Write the K least entries of rows first..last-1 of `cost` [n, n] to `near` (columns) and `near_cost` (costs), both [n, K].
+
+    The diagonal is skipped.
+    """
     n = len(cost)
     for i in range(first, last):
         heads, costs, count = near[i], near_cost[i], 0

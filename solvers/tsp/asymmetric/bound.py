@@ -1,7 +1,7 @@
 """A lower bound for the ATSP that improves on the assignment problem's: Held & Karp's ascent on 1-trees of the doubled graph.
 
-The ascent also yields node prices out[i] and into[j]; the reduced costs matrix[i, j] - out[i] - into[j] rank arcs far better than
-the matrix does.
+The ascent also yields a price out[i] for leaving city i and a price into[j] for entering city j. The reduced costs
+matrix[i, j] - out[i] - into[j] rank arcs far better than the matrix does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from corl.jit import kernel
 __all__ = ["ascend"]
 
 _PATIENCE = 20  # steps without progress after which the step factor is reduced; tuned on TSPLIB's ATSP files
-_SPENT = 1e-3  # step factor at which to stop
+_LEAST_FACTOR = 1e-3  # the ascent stops below this step factor
 
 
 @kernel
@@ -31,18 +31,19 @@ def _one_tree(
 ) -> float:
     """Find the cheapest 1-tree of the doubled graph under the prices; write the degrees of its nodes and return its reduced cost.
 
-    Every city has an out-copy and an in-copy, joined by a forced edge; arcs are edges between copies (Jonker & Volgenant 1983).
-    With the forced edges contracted, Prim's algorithm finds the tree on min(arc, reverse arc). The in-copy of city 0 is the
-    special node of the 1-tree, which is joined last, by its cheapest arc.
+    In the doubled graph every city has an out-copy and an in-copy, joined by an edge that every 1-tree must contain. The arc
+    (i, j) is an edge between the out-copy of i and the in-copy of j (Jonker & Volgenant 1983). With the forced edges contracted,
+    Prim's algorithm finds the tree; the edge between cities i and j costs the cheaper of the arcs (i, j) and (j, i). The in-copy
+    of city 0 is the special node of the 1-tree: its second edge, the cheapest arc into city 0, is added last.
 
     Args:
         matrix: float64 [n, n], arc costs.
         transposed: float64 [n, n], their transpose.
         out: float64 [n], prices of out-copies.
         into: float64 [n], prices of in-copies.
-        near: float64 [n], scratch.
-        arc_from: int32 [n], scratch.
-        inside: bool [n], scratch.
+        near: float64 [n], work array: the cheapest arc between each city and the tree; overwritten.
+        arc_from: int32 [n], work array: the city i at the tree's end of that arc, -i - 1 if the arc leads to i; overwritten.
+        inside: bool [n], work array: whether each city is in the tree; overwritten.
         out_degree: int32 [n], receives the degrees of out-copies, without the forced edges.
         in_degree: int32 [n], receives the degrees of in-copies, without the forced edges.
     """
@@ -61,34 +62,34 @@ def _one_tree(
         for j in range(n):
             if inside[j]:
                 continue
-            r = matrix[i, j] - out[i] - into[j]
-            if r < near[j]:
-                near[j] = r
+            reduced = matrix[i, j] - out[i] - into[j]
+            if reduced < near[j]:
+                near[j] = reduced
                 arc_from[j] = i
             if i > 0:
-                r = transposed[i, j] - out[j] - into[i]
-                if r < near[j]:
-                    near[j] = r
+                reduced = transposed[i, j] - out[j] - into[i]
+                if reduced < near[j]:
+                    near[j] = reduced
                     arc_from[j] = -i - 1
             if near[j] < least:
                 least = near[j]
                 best = j
         inside[best] = True
         total += least
-        f = arc_from[best]
-        if f >= 0:
-            out_degree[f] += 1
+        tail = arc_from[best]
+        if tail >= 0:
+            out_degree[tail] += 1
             in_degree[best] += 1
         else:
             out_degree[best] += 1
-            in_degree[-f - 1] += 1
+            in_degree[-tail - 1] += 1
         i = best
     best = -1
     least = np.inf
     for j in range(1, n):
-        r = transposed[0, j] - out[j] - into[0]
-        if r < least:
-            least = r
+        reduced = transposed[0, j] - out[j] - into[0]
+        if reduced < least:
+            least = reduced
             best = j
     out_degree[best] += 1
     in_degree[0] += 1
@@ -113,12 +114,13 @@ def ascend(
         transposed: float64 [n, n], their transpose.
         prices: float64 [2, n], the current prices of out-copies and in-copies.
         best_prices: float64 [2, n], receives the prices of the best bound.
-        momentum: int32 [2, n], degrees in the last step minus 1.
-        control: float64 [4], the best bound, the step factor, steps without progress, and the rounding error of the best bound.
-        upper: The length of a tour, towards which steps are scaled.
+        momentum: int32 [2, n], the degrees in the previous 1-tree minus 1.
+        control: float64 [4], the best bound, the step factor, the number of steps without progress, and the rounding error of the
+            best bound; updated in place.
+        upper: The length of a tour; steps are proportional to its distance from the current bound.
         steps: The number of steps.
 
-    Returns True if no further step can help: the 1-tree is a tour, the bound has reached `upper`, or the factor is too small.
+    Returns True if no further step can help: the 1-tree is a tour, the bound has reached `upper`, or the step factor too small.
     """
     n = len(matrix)
     near = np.empty(n)
@@ -141,7 +143,7 @@ def ascend(
             control[3] = 1e-15 * n * magnitude
             best_prices[:] = prices
         control[2] += 1
-        if norm == 0 or control[1] < _SPENT or bound >= upper:
+        if norm == 0 or control[1] < _LEAST_FACTOR or bound >= upper:
             return True
         if control[2] > _PATIENCE:
             control[1] *= 0.7

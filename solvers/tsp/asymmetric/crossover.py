@@ -1,14 +1,14 @@
 """Edge assembly crossover for the ATSP (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with
 Applications 39, 2012), localised as in Nagata & Kobayashi, INFORMS J. Computing 25 (2013), sections 2.2 and 3.1.
 
-A tour is a successor array. An AB-cycle follows arcs of parent A forwards and arcs of parent B backwards in turn. There is only
-one way to partition the arcs that are not common into AB-cycles: they are the cycles of u -> predecessor_B(successor_A(u)).
-Applying an E-set, which is a set of AB-cycles, to A gives the cities of the E-set their successors in B:
+A tour is a successor array. An AB-cycle alternates between arcs of parent A, followed forwards, and arcs of parent B, followed
+backwards. There is only one way to partition the arcs that are not common to both parents into AB-cycles: they are the cycles of
+u -> predecessor_B(successor_A(u)). An E-set is a set of AB-cycles. Applying it to A gives its cities their successors in B:
 
     u ==> v <-- w ==> x <-- u        ==> arcs of A, removed       the AB-cycle (u, w): the successor of u
                                      --> arcs of B, added         becomes x, and that of w becomes v
 
-The result may consist of sub-tours. They are merged, the smallest first, by the best exchange of two successors:
+The result may consist of several sub-tours. They are merged, the smallest first, by the best exchange of two successors:
 
     (u --> after_u ... u)   (v --> after_v ... v)       two directed cycles; exchanging the successors of u and v
     (u --> after_v ... v --> after_u ... u)             joins them
@@ -34,7 +34,10 @@ __all__ = ["Work", "mate", "new_work", "tour_of"]
 
 
 class Work(NamedTuple):
-    """Scratch arrays of `mate`, for n cities; parent A is cut into segments after each city of the E-set."""
+    """Work arrays of `mate`, for n cities; their contents between calls have no meaning. `log` and `best` have three columns.
+
+    The order of parent A is cut after each city of the E-set; the pieces are the segments.
+    """
 
     order: NDArray[np.int32]  # [n] the cities in the order of A
     position: NDArray[np.int32]  # [n] the position of each city in `order`
@@ -45,9 +48,9 @@ class Work(NamedTuple):
     cycle_of: NDArray[np.int32]  # [n] the AB-cycle of each city, -1 if its arc is common to A and B
     picks: NDArray[np.int32]  # [n] the order in which AB-cycles are tried
     chosen: NDArray[np.int32]  # [n] the AB-cycles of an E-set
-    stamp: NDArray[np.int32]  # [n] the last E-set for which an AB-cycle was considered
-    tails: NDArray[np.int32]  # [n] the cities of the E-set
-    cuts: NDArray[np.int32]  # [n] their positions, sorted: the last position of each segment
+    stamp: NDArray[np.int32]  # [n] the number of the last E-set for which an AB-cycle was considered
+    tails: NDArray[np.int32]  # [n] the cities whose successors the E-set changes
+    cuts: NDArray[np.int32]  # [n] the positions of `tails`, sorted: the last position of each segment
     segment_of: NDArray[np.int32]  # [n] the sub-tour of each segment
     size: NDArray[np.int32]  # [n] the number of cities of each sub-tour; 0 once merged into another
     log: NDArray[np.int32]  # [4 n, 3] the changes of a child: city, old successor, new successor
@@ -55,7 +58,7 @@ class Work(NamedTuple):
 
 
 def new_work(n: int) -> Work:
-    """Return the scratch arrays for n cities."""
+    """Return the work arrays for n cities."""
     flat = [np.full(n + 1, -1, np.int32) for _ in range(14)]
     return Work._make([*flat, np.empty((4 * n + 4, 3), np.int32), np.empty((4 * n + 4, 3), np.int32)])
 
@@ -82,7 +85,7 @@ def _ab_cycles(after_a, after_b, work):
         work.before_b[after_b[i]] = i
         work.cycle_of[i] = -1
     count = 0
-    at = 0
+    end = 0
     work.starts[0] = 0
     for s in range(n):
         if work.cycle_of[s] >= 0 or after_a[s] == after_b[s]:
@@ -90,24 +93,24 @@ def _ab_cycles(after_a, after_b, work):
         u = s
         while work.cycle_of[u] < 0:
             work.cycle_of[u] = count
-            work.cycles[at] = u
-            at += 1
+            work.cycles[end] = u
+            end += 1
             u = work.before_b[after_a[u]]
         count += 1
-        work.starts[count] = at
+        work.starts[count] = end
     return count
 
 
 @kernel
 def _segment(cuts, k, p):
-    """Return the segment of position p: the index of the first of the k sorted cuts at or after p, cyclically."""
+    """Return the segment of position p: the index of the first of the k sorted cuts at or after p; 0 after the last cut."""
     low = bisect_left(cuts, 0, k, p)
     return low if low < k else 0
 
 
 @kernel
 def _label(after_b, work, k):
-    """Write the sub-tour of each of the k segments to `segment_of`, and their sizes to `size`; return the number of sub-tours."""
+    """Write the sub-tour of each of the k segments to `segment_of`, the sub-tours' sizes to `size`; return their number."""
     n = len(after_b)
     cuts = work.cuts
     for r in range(k):
@@ -129,18 +132,20 @@ def _label(after_b, work, k):
 
 @kernel
 def _best_join(cost, near, near_in, after, work, k, sub):
-    """Return the best exchange of successors between a city u of sub-tour `sub` and a city v outside.
+    """Return the best exchange of successors between a city u of sub-tour `sub` and a city v of another sub-tour.
+
+    Of a long segment only the first and the last SEARCHED cities are tried as u.
 
     Args:
         cost: float64 [n, n], arc costs.
         near: int32 [n, K], heads of the cheapest arcs out of each city.
         near_in: int32 [n, K], tails of the cheapest arcs into each city.
         after: int32 [n], successors in the child.
-        work: Work.
+        work: Work; read.
         k: The number of segments.
         sub: The sub-tour.
 
-    Returns (gain, u, v); u is -1 if there is no exchange.
+    Returns (gain, u, v); u is -1 if no candidate arc allows an exchange.
     """
     n = len(after)
     best = -np.inf
@@ -193,7 +198,7 @@ def _child(cost, near, near_in, after, after_b, work, k, least):
         k: The number of cities of the E-set.
         least: Gains up to this are treated as rounding errors.
 
-    Returns (gain, number of changes); (0, 0) if the child is not shorter by more than `least`.
+    Returns (gain, number of changes in `log`); (0, 0) if the child is not shorter than A by more than `least`.
     """
     gain = 0.0
     for t in range(k):
@@ -213,9 +218,9 @@ def _child(cost, near, near_in, after, after_b, work, k, least):
     if count == 1:
         return gain, logged
     _apply(after, work.before, work.log, logged)
-    subs = count
+    subtours = count
     while count > 1 and gain > least:
-        sub = smallest_subtour(work.size, subs)
+        sub = smallest_subtour(work.size, subtours)
         join, u, v = _best_join(cost, near, near_in, after, work, k, sub)
         gain += join
         if u < 0 or gain <= least:
@@ -257,7 +262,9 @@ def _revert(after, before, log, logged):
 def _gather(work, near, centre, stage, state, stamp):
     """Write the cities of an E-set to `tails`, and return their number.
 
-    In stage 1 the E-set is the AB-cycle `centre`; in stage 2 each AB-cycle that touches it is added with probability 1/2.
+    In stage 1 the E-set is the AB-cycle `centre` alone. In stage 2 each AB-cycle that contains a city near the centre is added
+    with probability 1/2: a successor in A, or one of 10 candidate heads, of a city of `centre`. `stamp` is the number of the
+    E-set, which marks the AB-cycles already considered.
     """
     work.chosen[0] = centre
     m = 1
@@ -285,15 +292,15 @@ def _gather(work, near, centre, stage, state, stamp):
 def mate(cost, near, near_in, population, first, last, children, stage, least, work, state):
     """Mate pairs first..last-1 of a generation, in place: parent A is replaced by its best child with parent B.
 
-    The best child has the largest gain per loss of entropy.
+    The best child has the largest ratio of its gain to the entropy that the population loses (`gain_per_entropy`).
 
     Args:
         cost: float64 [n, n], arc costs.
         near: int32 [n, K], heads of the cheapest arcs out of each city.
         near_in: int32 [n, K], tails of the cheapest arcs into each city.
-        population: Population of directed tours.
-        first: The first pair.
-        last: One more than the last pair.
+        population: Population of directed tours; pair i is tours turn[i] (A) and turn[i + 1] (B).
+        first: The index of the first pair.
+        last: The index after the last pair.
         children: The greatest number of E-sets tried for a pair.
         stage: 1: an E-set is one AB-cycle; 2: an AB-cycle and some that touch it.
         least: Gains up to this are treated as rounding errors.
@@ -310,7 +317,7 @@ def mate(cost, near, near_in, population, first, last, children, stage, least, w
         a = population.turn[i]
         after, after_b = successors[a], successors[population.turn[i + 1 if i + 1 < size else 0]]
         cycles = _ab_cycles(after, after_b, work)
-        if cycles < 2:  # with one cycle the child is B
+        if cycles < 2:  # none: the parents are equal; one: the child would be B
             continue
         different += 1
         gain, logged = _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, least, work, state)

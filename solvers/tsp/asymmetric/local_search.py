@@ -1,10 +1,10 @@
-"""Or-3opt for the ATSP, with candidate lists: the only 3-exchange that reverses no part of the tour.
+"""Or-3opt for the ATSP, with candidate lists. It is the only exchange of three arcs that reverses no part of the tour:
 
     a --> b ... c --> d ... e --> f ... a     becomes     a --> d ... e --> b ... c --> f ... a
 
-After Kanellakis & Papadimitriou (Operations Research 28, 1980), local search for the ATSP; the local double bridges of `iterate`
-are those of Martin, Otto & Felten (1991). Costs are the matrix of a Metric; with reduced costs (arcs.py) the gain criterion
-prunes best.
+The search follows Kanellakis & Papadimitriou (Operations Research 28, 1980); the local double bridges of `iterate` are those of
+Martin, Otto & Felten (1991). The kernels take any matrix of costs; the gain criterion (partial sums of the gain stay positive)
+prunes best with reduced costs (arcs.py).
 """
 
 # mypy: allow-untyped-defs
@@ -26,16 +26,17 @@ from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_
 
 __all__ = ["OrThreeOpt", "improve", "iterate", "kick", "nearest_unvisited", "or_three_opt", "start_tours"]
 
-_NEAREST = 0.9  # probability with which a start tour continues to the nearest unvisited candidate
+_NEAREST_CHANCE = 0.9  # probability with which a start tour continues to the nearest unvisited candidate
 
 
 class OrThreeOpt(NamedTuple):
-    """A directed tour under local search."""
+    """A directed tour, and the memory of its local search."""
 
     tour: ArrayTour
     queue: CityQueue
+    """The cities from which moves are still to be searched."""
     ends: NDArray[np.int32]
-    """[8] the cities at the arcs of the last change."""
+    """[8] the cities at the arcs that the last move or kick changed."""
 
 
 def or_three_opt(n: int) -> OrThreeOpt:
@@ -45,7 +46,10 @@ def or_three_opt(n: int) -> OrThreeOpt:
 
 @kernel(inline=True, borrow=True)
 def _exchange(tour, start, s1, s2):
-    """Change the segments S1 S2 S3 (S1 begins at position `start`) of the tour to S2 S1 S3, in place; the longest stays."""
+    """Change the tour S1 S2 S3, where S1 begins at position `start`, to S2 S1 S3, in place; s1 and s2 are numbers of cities.
+
+    The result is a cycle, so the longest of the three segments can stay where it is in the array.
+    """
     n = len(tour.order)
     s3 = n - s1 - s2
     if s1 >= s2 and s1 >= s3:
@@ -66,7 +70,8 @@ def _exchange(tour, start, s1, s2):
 def _improve(cost, near, near_cost, search, a, least):
     """Make the first improving move that removes a's arc: (a, b), (c, d), (e, f) become (a, d), (c, f), (e, b); return the gain.
 
-    Partial sums of the gain are kept positive. This misses no improving move, since one of its three rotations has such sums.
+    Partial sums of the gain are kept positive. This misses no improving move: it can begin at any of its three removed arcs, and
+    from one of them all partial sums are positive.
     """
     order, position, ends = search.tour.order, search.tour.position, search.ends
     n = len(order)
@@ -95,7 +100,7 @@ def _improve(cost, near, near_cost, search, a, least):
             of = position[f] - pa
             if of <= 0:
                 of += n
-            if of <= od:  # f must come after d on the way back to a
+            if of <= od:  # f must come after d on the way from a back to a
                 continue
             pf = position[f]
             e = order[pf - 1] if pf > 0 else order[n - 1]
@@ -111,7 +116,7 @@ def _improve(cost, near, near_cost, search, a, least):
 def improve(cost, near, near_cost, search, least, logged):
     """Improve the tour in place until no queued city has an improving move; return the gain.
 
-    With `logged` the changes remain in the tour's log, and a full log ends the search early.
+    If `logged`, the changes remain in the tour's log, from which they can be undone, and a full log ends the search early.
     """
     tour, queue = search.tour, search.queue
     total = 0.0
@@ -132,35 +137,43 @@ def improve(cost, near, near_cost, search, least, logged):
 
 @kernel
 def _randomised_greedy(cost, near, state, tour, unvisited, place):
-    """Write a random tour to int32 tour [n], which continues to the nearest unvisited candidate or sometimes to a later one.
+    """Write a random tour, which mostly continues to the nearest unvisited candidate and sometimes to a later one, to `tour`.
 
-    If all candidates are visited, it continues to the nearest unvisited city. `unvisited` and `place` are scratch, int32 [n].
+    If all candidates are visited, it continues to the nearest unvisited city.
+
+    Args:
+        cost: float64 [n, n], arc costs.
+        near: int32 [n, K], heads of the cheapest arcs out of each city.
+        state: uint64 [1], the state of the random numbers.
+        tour: int32 [n], receives the tour.
+        unvisited: int32 [n], work array, overwritten: the unvisited cities.
+        place: int32 [n], work array, overwritten: the index of each city in `unvisited`, -1 if it is visited.
     """
     n = len(tour)
     for i in range(n):
         unvisited[i] = i
         place[i] = i
-    left = n
+    unvisited_count = n
     c = below(state, n)
     for step in range(n):
         tour[step] = c
-        left -= 1
-        moved = unvisited[left]
+        unvisited_count -= 1
+        moved = unvisited[unvisited_count]
         unvisited[place[c]] = moved
         place[moved] = place[c]
         place[c] = -1
-        if left == 0:
+        if unvisited_count == 0:
             return
         following = -1
         for k in range(near.shape[1]):
             j = near[c, k]
             if place[j] >= 0:
                 following = j
-                if uniform(state) < _NEAREST:
+                if uniform(state) < _NEAREST_CHANCE:
                     break
         if following < 0:
             following = unvisited[0]
-            for k in range(1, left):
+            for k in range(1, unvisited_count):
                 if cost[c, unvisited[k]] < cost[c, following]:
                     following = unvisited[k]
         c = following
@@ -171,24 +184,24 @@ def nearest_unvisited(cost, first):
     """Return the nearest-neighbour tour from `first`, int32 [n], in O(n^2) time."""
     n = len(cost)
     tour = np.empty(n, np.int32)
-    left = np.arange(n)
+    unvisited = np.arange(n)
     c = first
-    left[c] = n - 1
+    unvisited[c] = n - 1
     for step in range(n - 1):
         tour[step] = c
         best = 0
         for k in range(n - 1 - step):
-            if cost[c, left[k]] < cost[c, left[best]]:
+            if cost[c, unvisited[k]] < cost[c, unvisited[best]]:
                 best = k
-        c = left[best]
-        left[best] = left[n - 2 - step]
+        c = unvisited[best]
+        unvisited[best] = unvisited[n - 2 - step]
     tour[n - 1] = c
     return tour
 
 
 @kernel
 def start_tours(metric, near, near_cost, search, tours, lengths, least, state):
-    """Write m locally optimal tours from randomised walks to int32 tours [m, n], and their lengths to float64 lengths [m]."""
+    """Write m random tours, improved by or-3opt, to int32 `tours` [m, n], and their lengths to float64 `lengths` [m]."""
     for k in range(len(tours)):
         _randomised_greedy(metric.matrix, near, state, tours[k], search.tour.buffer, search.tour.position)
         set_order(search.tour, tours[k])
@@ -203,7 +216,8 @@ def start_tours(metric, near, near_cost, search, tours, lengths, least, state):
 def kick(metric, search, state, stretch):
     """Apply a double bridge at a random place, queue the cities at the changed arcs, and return the added cost. For n >= 8.
 
-    (The change from A B C D to A C B D would be a 3-exchange, which the local search would undo.)
+    At most `stretch` cities are in each of the three stretches that change places. The double bridge makes A D C B of A B C D;
+    A C B D would be a 3-exchange, which the local search would undo.
     """
     tour, ends = search.tour, search.ends
     n = len(tour.order)
@@ -220,8 +234,8 @@ def kick(metric, search, state, stretch):
 def iterate(metric, near, near_cost, search, best, state, stretch, least, kicks):
     """Do `kicks` double bridges, each followed by a local search from the changed cities; return the total gain.
 
-    The candidate becomes the current tour unless it is longer, in which case all changes are undone. `best` receives the
-    tour whenever it became shorter, so that it does not depend on where a call ends among tours of equal length.
+    A kicked and repaired tour that is longer than before is restored. `best`, int32 [n], receives the tour only when it became
+    shorter: among tours of equal length it keeps the first, so that the result does not depend on where a call ends.
     """
     total = 0.0
     for _ in range(kicks):

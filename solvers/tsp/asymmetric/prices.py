@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["first_prices", "tighten"]
 
-_STEPS = 2000  # most steps of the ascent, which usually ends earlier
-_ENTRIES = 4_000_000_000  # matrix entries that the ascent may read: about 8 s
-_CHUNK = 10_000_000  # entries between two readings of the clock
-_SHARE = 0.15  # of the time limit that it may take
+_MOST_STEPS = 2000  # the ascent usually ends earlier
+_MOST_ENTRIES = 4_000_000_000  # matrix entries that the ascent may read: about 8 s
+_ENTRIES_PER_CHECK = 10_000_000  # matrix entries read between two checks of the time limit
+_LONGEST_SHARE = 0.15  # the share of the time limit that the ascent may take
 
 
 def first_prices(arcs: Arcs, integral: bool, run: Run) -> bool:
@@ -32,11 +32,11 @@ def first_prices(arcs: Arcs, integral: bool, run: Run) -> bool:
     while row < n:
         if run.should_stop:
             return False
-        row = assign_rows(arcs.cost, out, into, column_of, row_of, row, _CHUNK)
+        row = assign_rows(arcs.cost, out, into, column_of, row_of, row, _ENTRIES_PER_CHECK)
     bound = float(out.sum() + into.sum())
     _report(bound, 1e-15 * n * float(np.abs(out).sum() + np.abs(into).sum()), integral, run)
     if not run.should_stop:
-        arcs.take_off(out, into)
+        arcs.subtract_prices(out, into)
     return not run.should_stop
 
 
@@ -48,18 +48,18 @@ def tighten(arcs: Arcs, integral: bool, run: Run) -> None:
     upper = run.objective - arcs.offset
     control = np.array([-np.inf, 1.0, 0.0, 0.0])
     momentum = np.zeros((2, n), np.int32)
-    per_call = max(1, _CHUNK // (n * n))
-    steps = min(_STEPS, _ENTRIES // (n * n))
+    per_call = max(1, _ENTRIES_PER_CHECK // (n * n))
+    steps = min(_MOST_STEPS, _MOST_ENTRIES // (n * n))
     start = run.fraction
     for _ in range(0, steps, per_call):
         done = ascend(arcs.cost, arcs.transposed, prices, best, momentum, control, upper, per_call)
-        if done or run.should_stop or run.fraction > start + _SHARE:
+        if done or run.should_stop or run.fraction > start + _LONGEST_SHARE:
             break
-    noise = control[3] + 1e-15 * n * abs(arcs.offset)
-    _report(float(control[0]) + arcs.offset, noise, integral, run)
-    arcs.take_off(best[0], best[1])
+    rounding = control[3] + 1e-15 * n * abs(arcs.offset)
+    _report(float(control[0]) + arcs.offset, rounding, integral, run)
+    arcs.subtract_prices(best[0], best[1])
 
 
-def _report(bound: float, noise: float, integral: bool, run: Run) -> None:
-    """Report a bound minus its possible rounding error `noise`, rounded up if distances are integral."""
-    run.report_bound(float(math.ceil(bound - noise - 1e-6)) if integral else bound - noise)
+def _report(bound: float, rounding: float, integral: bool, run: Run) -> None:
+    """Report `bound` minus its possible `rounding` error; the result is rounded up if distances are integral."""
+    run.report_bound(float(math.ceil(bound - rounding - 1e-6)) if integral else bound - rounding)

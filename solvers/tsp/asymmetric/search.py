@@ -1,6 +1,7 @@
-"""ATSP search: first bounds and prices, then edge assembly crossover from or-3opt tours, or iterated or-3opt.
+"""ATSP search: bounds and prices come first, then edge assembly crossover of or-3opt tours, or iterated or-3opt.
 
-Tours of the population are successor arrays. Start tours, kicks and matings each count as one iteration.
+Iterated or-3opt is chosen if there is no time for a population of 20 tours. A start tour, a kick (a random double bridge with its
+repair) and the mating of two tours each count as one iteration.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ from corl.solvers.tsp.tours.array_tour import set_order
 
 __all__ = ["search", "warm_up"]
 
-# Tuned on the ATSP files of TSPLIB and random stacker-crane, tilted-metric and shortest-path instances of 1000 to 3000.
+# Tuned on the ATSP files of TSPLIB and random stacker-crane, tilted-metric and shortest-path instances of 1000 to 3000 cities.
 _DYNAMIC_PROGRAMMING_CITIES = 8
-_CANDIDATES = 10
-_CHILDREN = 30
-_SECONDS_PER_TOUR = 2.5e-6  # times n**1.5: the time of one tour of the population until it has converged
-_MATINGS_PER_TOUR = 100  # until it has converged
-_FEWEST, _MOST = 20, 300  # tours in the first population; iterated local search if there is no time for the fewest
-_GROWTH = 1.5  # each population is larger than the one before
-_IDLE = 6  # generations of stage 2 without a better tour end a population
-_SETTLED = 0.02  # stage 2 begins when a smaller share of the population is replaced
+_CANDIDATES = 10  # arcs in the candidate list of each city
+_CHILDREN = 30  # the greatest number of E-sets tried for a pair of parents
+_SECONDS_PER_TOUR = 2.5e-6  # times n**1.5: the seconds that each tour of a population adds to its time to convergence
+_MATINGS_PER_TOUR = 100  # matings of each tour until its population has converged
+_LEAST_POPULATION, _MOST_POPULATION = 20, 300  # tours in the first population; with time for fewer: iterated local search
+_GROWTH = 1.5  # each population has up to this many times the tours of the one before
+_IDLE_GENERATIONS = 6  # consecutive generations of stage 2 without a replaced tour that end a population
+_SETTLED_SHARE = 0.02  # stage 2 begins when a generation replaces a smaller share of the population
 _STRETCH = 16  # most cities in each of the three stretches that a kick exchanges
 
 
 def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
     """Report ever better tours and bounds of an asymmetric instance (EXPLICIT) until the run ends.
 
-    One iteration is one start tour, kick or mating. Needs four n x n matrices of doubles at most, the instance's included.
+    Needs at most four n x n matrices of doubles, the instance's included.
     """
     n = instance.n
     if n <= _DYNAMIC_PROGRAMMING_CITIES:
@@ -52,7 +53,7 @@ def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
     arcs = Arcs.of(metric.matrix, _CANDIDATES, lambda: run.should_stop)
     if arcs is None or run.should_stop:
         return
-    _first_tours(arcs, run, state, 1)  # the assignment below may take long
+    _first_tours(arcs, run, state, 1)  # the assignment problem of `first_prices` may take long
     if run.should_stop or not first_prices(arcs, instance.integral, run):
         return
     _first_tours(arcs, run, state, 3)
@@ -62,14 +63,14 @@ def search(instance: TspInstance, metric: Metric, run: Run, seed: int) -> None:
     if not arcs.find_candidates(lambda: run.should_stop):
         return
     size = _population_size(n, run)
-    if size >= _FEWEST:
-        _evolve(arcs, run, state, min(size, _MOST))
+    if size >= _LEAST_POPULATION:
+        _evolve(arcs, run, state, min(size, _MOST_POPULATION))
     else:
         _iterate(arcs, run, state)
 
 
 def warm_up() -> None:
-    """Compile every kernel of `search` by solving a tiny instance both ways; takes milliseconds once they are cached."""
+    """Compile every kernel of `search` by running both searches on a tiny instance; takes milliseconds once they are cached."""
     matrix = np.random.default_rng(0).integers(1, 100, (12, 12)).astype(np.float64)
     tiny = TspInstance("tiny", "EXPLICIT", matrix=matrix, symmetric=False)
     shortest_tour(metric_of(tiny), 4)
@@ -91,7 +92,7 @@ def _population_size(n: int, run: Run) -> int:
     """Return the number of tours that can converge within the run's limits."""
     if run.iterations is not None:
         return run.iterations // _MATINGS_PER_TOUR
-    return int(min(run.remaining / (_SECONDS_PER_TOUR * n**1.5), _MOST))
+    return int(min(run.remaining / (_SECONDS_PER_TOUR * n**1.5), _MOST_POPULATION))
 
 
 def _first_tours(arcs: Arcs, run: Run, state: NDArray[np.uint64], count: int) -> None:
@@ -110,7 +111,7 @@ def _start(arcs: Arcs, state: NDArray[np.uint64], count: int) -> tuple[NDArray[n
 
 # -------------------------------------------------------------------- iterated local search
 def _iterate(arcs: Arcs, run: Run, state: NDArray[np.uint64]) -> None:
-    """Do or-3opt with double-bridge kicks from the incumbent, until the run ends; it needs little time for any size."""
+    """Do or-3opt with double-bridge kicks from the incumbent, until the run ends; a kick takes little time at any size."""
     search = or_three_opt(arcs.n)
     set_order(search.tour, np.asarray(run.solution))
     best, least = search.tour.order.copy(), arcs.epsilon
@@ -132,7 +133,7 @@ class _Generations:
         self.work = new_work(arcs.n)
 
     def put(self, at: int, tours: NDArray[np.integer], lengths: NDArray[np.float64]) -> None:
-        """Set tours `at`, `at` + 1, ... of the population: int [m, n], of float64 lengths [m]."""
+        """Make `tours`, int [m, n], of float64 `lengths` [m], the tours `at`, `at` + 1, ... of the population."""
         for k, tour in enumerate(tours):
             self.population.links[at + k, tour, 0] = np.roll(tour, -1)
         self.lengths[at : at + len(tours)] = lengths
@@ -150,11 +151,11 @@ class _Generations:
             pairs = run.budget(most=self.size - first)
             if not pairs:
                 return different, replaced, False
-            d, r = mate(
+            newly_different, newly_replaced = mate(
                 arcs.cost, arcs.near, arcs.near_in, self.population, first, first + pairs, _CHILDREN, stage, arcs.epsilon,
                 self.work, state,
             )  # fmt: skip
-            different, replaced, first = different + d, replaced + r, first + pairs
+            different, replaced, first = different + newly_different, replaced + newly_replaced, first + pairs
         return different, replaced, True
 
     def best(self) -> tuple[NDArray[np.int32], float]:
@@ -167,29 +168,29 @@ class _Generations:
 
 def _evolve(arcs: Arcs, run: Run, state: NDArray[np.uint64], size: int) -> None:
     """Evolve one population after another, each larger than the last, until the run ends; the first has `size` tours."""
-    first: NDArray[np.integer] | None = np.asarray(run.solution)
+    warm_start: NDArray[np.integer] | None = np.asarray(run.solution)
     while True:
         generations = _Generations(arcs, size)
-        made = 0
-        if first is not None:
-            generations.put(0, first[None], np.array([arcs.length(first) - arcs.offset]))
-            made, first = 1, None
-        while made < size:
-            count = run.budget(most=size - made)
+        filled = 0
+        if warm_start is not None:
+            generations.put(0, warm_start[None], np.array([arcs.length(warm_start) - arcs.offset]))
+            filled, warm_start = 1, None
+        while filled < size:
+            count = run.budget(most=size - filled)
             if not count:
-                if made:
-                    generations.lengths[made:] = np.inf
+                if filled:
+                    generations.lengths[filled:] = np.inf
                     run.report(generations.best()[0])
                 return
-            generations.put(made, *_start(arcs, state, count))
-            made += count
+            generations.put(filled, *_start(arcs, state, count))
+            filled += count
         if not _converge(generations, run, state):
             return
         size = max(size, min(_population_size(arcs.n, run), int(_GROWTH * size)))
 
 
 def _converge(generations: _Generations, run: Run, state: NDArray[np.uint64]) -> bool:
-    """Do generations until none finds a better tour; return False if the run ended first."""
+    """Do generations until the population has converged; return False if the run ended first."""
     count_edges(generations.population)
     stage, idle, best = 1, 0, np.inf
     while True:
@@ -201,7 +202,7 @@ def _converge(generations: _Generations, run: Run, state: NDArray[np.uint64]) ->
         if not complete or run.should_stop:
             return False
         idle = 0 if replaced else idle + 1
-        if different == 0 or (stage == 2 and idle >= _IDLE):
+        if different == 0 or (stage == 2 and idle >= _IDLE_GENERATIONS):
             return True
-        if stage == 1 and replaced < _SETTLED * generations.size:
+        if stage == 1 and replaced < _SETTLED_SHARE * generations.size:
             stage, idle = 2, 0

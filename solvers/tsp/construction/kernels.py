@@ -1,4 +1,4 @@
-"""Kernels of construction heuristics, whose tours searches begin with; they take a few seconds for a million cities."""
+"""Kernels of construction heuristics, which give searches their first tours; a million cities take a few seconds."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -27,13 +27,14 @@ __all__ = [
     "tour_of_fragments",
 ]
 
-_JOINING = 8  # nearest ends of other paths considered for each end, per round of joining
+_ENDS_PER_ROUND = 8  # nearest ends of paths that each end of a path considers in a round of joining paths
 
 
 def nearest_neighbour(metric: Metric, neighbours: NDArray[np.int32], start: int = 0) -> NDArray[np.int32]:
     """Return the tour from `start` that continues to the nearest unvisited city, int32 [n].
 
-    `neighbours` (int32 [n, K], sorted) are tried first. Beyond them a matrix is searched row by row, points by a tree.
+    The candidates `neighbours` (int32 [n, K], nearest first) are tried first. If all are visited, the nearest unvisited city is
+    found by a scan of the matrix row, or for points by a tree.
     """
     n = len(neighbours)
     if metric.kind == EXPLICIT:
@@ -52,17 +53,17 @@ def greedy_edge(
     noise: float = 0.0,
     state: NDArray[np.uint64] | None = None,
 ) -> NDArray[np.int32]:
-    """Return the greedy-edge tour, int32 [n]: repeatedly, the shortest edge is added that leaves a set of paths.
+    """Return the greedy-edge tour, int32 [n]: edges are added, shortest first, if the result is a set of paths.
 
-    The paths that the candidate edges leave are joined greedily by edges between nearest ends, in rounds. Edges whose lengths are
-    equal in float32 are taken in the order in which they are listed.
+    Candidate edges come first. The resulting paths are then joined by edges between nearest ends, shortest first, in rounds.
+    Edges whose lengths are equal in float32 are considered in the order in which they are listed.
 
     Args:
         metric: Metric of n cities.
         neighbours: int32 [n, K], candidate neighbours, nearest first.
-        lengths: float64 [n, K], their distances.
+        lengths: float64 [n, K], the distances to them.
         noise: Each candidate edge's length is multiplied by a random number, uniform on 1 - noise .. 1 + noise.
-        state: uint64 [1], the state of the random numbers (corl.rng); needed if `noise` > 0.
+        state: uint64 [1], the state of the random numbers (corl.rng); may be None if `noise` is 0.
     """
     n = len(neighbours)
     link = np.full((n, 2), -1, np.int32)
@@ -77,14 +78,14 @@ def greedy_edge(
         if len(ends) <= 2:  # one path; its two ends close the tour
             tour: NDArray[np.int32] = tour_of_fragments(link, ends)
             return tour
-        near, near_lengths = nearest_among(metric, ends, _JOINING)
-        some, others = np.repeat(ends, near.shape[1]), near.ravel()
-        join_edges(some, others, sorted_order(near_lengths.ravel()), link, far)
+        near, near_lengths = nearest_among(metric, ends, _ENDS_PER_ROUND)
+        from_ends, to_ends = np.repeat(ends, near.shape[1]), near.ravel()
+        join_edges(from_ends, to_ends, sorted_order(near_lengths.ravel()), link, far)
 
 
 @kernel(nogil=True)
 def candidate_edges(neighbours, lengths):
-    """Return every candidate edge once: (first int32 [m], second int32 [m], weight float64 [m])."""
+    """Return every candidate edge once: its cities and its length (first int32 [m], second int32 [m], weight float64 [m])."""
     n, k = neighbours.shape
     first, second, weight = np.empty(n * k, np.int32), np.empty(n * k, np.int32), np.empty(n * k)
     m = 0
@@ -108,9 +109,9 @@ def _lists(neighbours, city, other):
 
 @kernel(nogil=True)
 def random_greedy(metric, first, second, weight, noise, state):
-    """Return a random greedy-edge tour, int32 [n]; a kernel for making many tours.
+    """Return a random greedy-edge tour, int32 [n]. Unlike `greedy_edge` it is a kernel, so that making many tours is fast.
 
-    Its paths are joined by `chain_fragments`, so that n should be at most about 50,000.
+    Paths are joined by `chain_fragments`, whose time grows with the square of their number: n should be at most about 50,000.
 
     Args:
         metric: Metric of n cities.
@@ -137,7 +138,7 @@ def _perturb(weight, noise, state):
 
 @kernel
 def sorted_order(weight):
-    """Return the indices of float64 `weight` [m] in the order of increasing float32 weight, int32 [m] (stable radix sort)."""
+    """Return the indices that sort float64 `weight` [m], rounded to float32, int32 [m], by a stable radix sort."""
     m = len(weight)
     keys, spare_keys = np.empty(m, np.uint32), np.empty(m, np.uint32)
     order, spare = np.empty(m, np.int32), np.empty(m, np.int32)
@@ -165,7 +166,7 @@ def sorted_order(weight):
 
 @kernel
 def join_edges(first, second, order, link, far):
-    """Add edges in the given order, in place, if they join ends of two different paths.
+    """Add edges to a set of paths, in the given order and in place, if they join ends of two different paths.
 
     After Bentley, Fast algorithms for geometric TSPs (1992), section 2.
 
@@ -174,7 +175,7 @@ def join_edges(first, second, order, link, far):
         second: int32 [m], second ends.
         order: int32 [k], the edges to consider, in this order.
         link: int32 [n, 2], the neighbours of each city on its path, -1 if it has fewer; slot 0 is filled first.
-        far: int32 [n], for an end of a path its other end; a single city is its own.
+        far: int32 [n], for an end of a path the other end; for a city without edges the city itself.
     """
     for e in order:
         a, b = first[e], second[e]
@@ -207,24 +208,24 @@ def tour_of_fragments(link, ends):
 def chain_fragments(metric, link, start):
     """Return a tour, int32 [n], that joins the paths of `link`, each time continuing to the nearest end of another path.
 
-    It begins with the last end of a path whose city is at most `start` (or the first end). With m paths it takes O(m^2) time;
-    greedy edges leave a few per cent of n paths.
+    The tour begins at the end of a path with the greatest number up to `start`, or else the least number. With m paths it takes
+    O(m^2) time; greedy candidate edges leave a few paths for every hundred cities.
     """
     n = len(link)
     tour = np.empty(n, np.int32)
     ends = np.empty(n, np.int32)
-    left = first = 0
+    end_count = first = 0
     for city in range(n):
         if link[city, 1] < 0:
             if city <= start:
-                first = left
-            ends[left] = city
-            left += 1
+                first = end_count
+            ends[end_count] = city
+            end_count += 1
     m, chosen = 0, first
-    while left > 0:
+    while end_count > 0:
         city, previous = ends[chosen], -1
-        left -= 1
-        ends[chosen] = ends[left]
+        end_count -= 1
+        ends[chosen] = ends[end_count]
         while city >= 0:  # along the path
             tour[m] = city
             m += 1
@@ -232,13 +233,13 @@ def chain_fragments(metric, link, start):
             previous, city = city, following
         nearest = np.inf
         other = -1
-        for i in range(left):
+        for i in range(end_count):
             if ends[i] == previous:
                 other = i  # the end of the path just added, which is no longer free
         if other >= 0:
-            left -= 1
-            ends[other] = ends[left]
-        for i in range(left):
+            end_count -= 1
+            ends[other] = ends[end_count]
+        for i in range(end_count):
             d = distance(metric, previous, ends[i])
             if d < nearest:
                 nearest, chosen = d, i

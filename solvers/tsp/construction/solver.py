@@ -22,7 +22,7 @@ class NearestNeighbour(Solver):
     """The tour that always continues to the nearest unvisited city; about 25 % above the optimum on uniform cities."""
 
     start: int = option(0, "The city to begin at, taken modulo n.", low=0)
-    candidates: int = option(8, "Nearest neighbours that are considered before the search over all cities.", low=1)
+    candidates: int = option(8, "Nearest neighbours that are tried before the search over all unvisited cities.", low=1)
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 3
@@ -40,10 +40,10 @@ class NearestNeighbour(Solver):
 
 @dataclass(frozen=True)
 class GreedyEdge(Solver):
-    """Repeatedly the shortest edge that leaves a set of paths is added; about 15 % above the optimum on uniform cities."""
+    """Edges are added, shortest first, unless they close a cycle or give a city a third edge; about 15 % above the optimum."""
 
     candidates: int = option(
-        10, "Nearest neighbours of a city whose edges compete at first; ends of paths are joined afterwards.", low=1
+        10, "Nearest neighbours of each city whose edges are considered; the resulting paths are joined at their ends.", low=1
     )
 
     limit_free: ClassVar[bool] = True
@@ -83,7 +83,10 @@ def _construct_greedy(instance: TspInstance, candidates: int) -> np.ndarray:
 
 
 def tiny_like(instance: TspInstance) -> TspInstance:
-    """Return an instance of 24 cities, 14 of them equal, whose solving compiles every kernel for the given instance's kind."""
+    """Return an instance of 24 cities with the given instance's kind of distance; solving it compiles every kernel.
+
+    Of cities with coordinates 14 are at one point, so that the kernels for equal cities are compiled too.
+    """
     from corl.problems.tsp.instance import TspInstance
 
     rng = np.random.default_rng(0)

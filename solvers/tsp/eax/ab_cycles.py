@@ -2,7 +2,7 @@
 INFORMS J. Computing 25 (2013), section 2.2, steps 1 and 2.
 
 E_A and E_B are the edges of tours A and B, and G_AB is the graph of (E_A | E_B) - (E_A & E_B), the edges that are not common. An
-AB-cycle is a closed walk in G_AB whose edges belong to A and to B in turn:
+AB-cycle is a closed walk in G_AB whose edges alternate between A and B:
 
     a ===== b        === edges of A      a = b - c = d - a is an AB-cycle. To apply it to A means to remove its
     |       |         |  edges of B      A-edges, (a b) and (c d), and to add its B-edges, (b c) and (d a). Every city
@@ -25,18 +25,18 @@ __all__ = ["Cycles", "cycles_of", "find_cycles"]
 
 
 class Cycles(NamedTuple):
-    """AB-cycles, stored one after another, and the scratch arrays of `find_cycles`."""
+    """AB-cycles, stored one after another, and the work arrays of `find_cycles`."""
 
     cities: NDArray[np.int32]
-    """[2 n + 2] cycle c is cities[starts[c]:starts[c + 1]]: its edges are of A, B, A, ..., from an A-edge on."""
+    """[2 n + 2] cycle c is cities[starts[c]:starts[c + 1]]: its first edge is of A, the next of B, and so on in turn."""
     starts: NDArray[np.int32]
     """[n + 2] the index in `cities` at which each cycle begins."""
     unused: NDArray[np.int32]
-    """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours by edges of G_AB that are not yet in a cycle or in the walk."""
+    """[n, 2, 2] by city and parent (0: A, 1: B): the neighbours along edges of G_AB that are in no cycle and not in the walk."""
     degree: NDArray[np.int8]
-    """[n, 2] the number of entries of `unused` in use."""
+    """[n, 2] by city and parent: how many of the two entries of `unused` are valid."""
     reached: NDArray[np.int32]
-    """[n, 2] the even (0) and the odd (1) step of the walk at which each city is reached, -1 if none. All -1 between calls."""
+    """[n, 2] the even (column 0) and odd step (column 1) at which the walk reaches each city, else -1. All -1 between calls."""
     walk: NDArray[np.int32]
     """[2 n + 2] the cities of the walk."""
     active: NDArray[np.int32]
@@ -61,8 +61,9 @@ def cycles_of(n: int) -> Cycles:
 def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: Cycles, state: NDArray[np.uint64]) -> int:
     """Partition the edges of G_AB into AB-cycles at random; return the number of cycles.
 
-    A walk from a random city follows edges of A and B in turn, chosen at random if there are two. When it comes to a city that
-    it has reached before at a step of the same parity, the part since then is an AB-cycle, which is removed from the walk.
+    A walk from a random city follows edges of A and B in turn; if a city has two such edges, one is chosen at random. When the
+    walk returns to a city that it reached at an earlier step of the same parity, the part between the two steps is an AB-cycle,
+    which is removed from the walk.
 
     Args:
         links_a: int32 [n, 2], parent A.
@@ -107,7 +108,7 @@ def find_cycles(links_a: NDArray[np.int32], links_b: NDArray[np.int32], cycles: 
                 if before < 0:
                     reached[v, step & 1] = step
                     continue
-                for i in range(before + (before & 1), step):  # from an even step, whose edge is A's
+                for i in range(before + (before & 1), step):  # a cycle is stored from an even step, where an edge of A follows
                     cities[written] = walk[i]
                     written += 1
                 if before & 1:

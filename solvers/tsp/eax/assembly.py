@@ -1,8 +1,8 @@
-"""From an E-set to a child: apply it to parent A, find the sub-tours, merge them into one tour, measure it, undo the changes.
+"""From an E-set to a child: apply the E-set to parent A, merge the resulting sub-tours, measure the child, undo the changes.
 
-Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, steps 4 and 5, in time that grows with the E-set and the
-sub-tours merged, not with n (their section 3.1): parent A's order of the cities is cut where the E-set removes an edge, and
-sub-tours are found and merged by these segments.
+An E-set is a set of AB-cycles (ab_cycles.py): edges of A to remove, and edges of B to add. This is Nagata & Kobayashi, INFORMS
+J. Computing 25 (2013), section 2.2, steps 4 and 5. The time does not grow with n (their section 3.1): parent A's order of the
+cities is cut into segments where the E-set removes an edge, and a sub-tour is a set of segments.
 """
 
 # mypy: allow-untyped-defs
@@ -25,59 +25,62 @@ __all__ = ["Assembly", "apply", "assemble", "assembly_of", "order_of"]
 
 
 class Assembly(NamedTuple):
-    """An E-set, the resulting child of parent A, and scratch arrays. Occurrence i is the i-th city of the E-set."""
+    """An E-set, the resulting child of parent A, and work arrays.
+
+    Occurrence i is the i-th entry of the E-set's list of cities; a city with two removed edges occurs twice.
+    """
 
     order: NDArray[np.int32]
-    """[n] parent A as an order of the cities."""
+    """[n] the cities in the order of parent A."""
     position: NDArray[np.int32]
     """[n] the position of each city in `order`."""
     city: NDArray[np.int32]
-    """[2 n + 2] the E-set: occurrences 2 t and 2 t + 1 are the ends of an edge of A."""
+    """[2 n + 2] the city of each occurrence; occurrences 2 t and 2 t + 1 are the ends of a removed edge of A."""
     mate: NDArray[np.int32]
-    """[2 n + 2] the occurrence at the other end of the edge of B."""
+    """[2 n + 2] for each occurrence, the occurrence at the other end of the edge of B that is added to it."""
     changes: NDArray[np.int32]
     """[8 n, 3] the changes that turn A into the child: (city, old neighbour, new neighbour)."""
     chosen: NDArray[np.int32]
     """[8 n, 3] the changes of the best child so far."""
     key: NDArray[np.int64]
-    """[n + 1] cut position, edge and side, packed for sorting."""
+    """[n + 1] for each removed edge: its position in `order`, its number t, and whether it runs backwards, packed for sorting."""
     cut: NDArray[np.int32]
-    """[n + 1] segment r is order[cut[r] + 1 .. cut[r + 1]], cyclically."""
+    """[n + 1] positions after which `order` is cut, sorted; segment r is order[cut[r] + 1 .. cut[r + 1]], cyclically."""
     end: NDArray[np.int32]
-    """[2 n + 2] per occurrence: 2 r if it ends the segment before cut r, 2 r + 1 if it begins the segment after it."""
+    """[2 n + 2] for each occurrence, its segment end: 2 r if it is the last city before cut r, 2 r + 1 if the first after it."""
     joined: NDArray[np.int32]
-    """[2 n + 2] per such end: the end that B's edge leads to."""
+    """[2 n + 2] for each end of a segment, numbered as in `end`: the end to which the added edge of B leads."""
     subtour: NDArray[np.int32]
     """[n + 1] the sub-tour of each segment."""
     size: NDArray[np.int32]
-    """[n + 1] cities in each sub-tour; 0 once merged into another."""
+    """[n + 1] the number of cities of each sub-tour; 0 once it is merged into another."""
 
 
 def assembly_of(n: int) -> Assembly:
     """Return the memory for children of tours of n cities."""
 
-    def room(count: int) -> NDArray[np.int32]:
+    def empty(count: int) -> NDArray[np.int32]:
         return np.empty(count, np.int32)
 
     return Assembly(
-        order=room(n),
-        position=room(n),
-        city=room(2 * n + 2),
-        mate=room(2 * n + 2),
+        order=empty(n),
+        position=empty(n),
+        city=empty(2 * n + 2),
+        mate=empty(2 * n + 2),
         changes=np.empty((8 * n, 3), np.int32),
         chosen=np.empty((8 * n, 3), np.int32),
         key=np.empty(n + 1, np.int64),
-        cut=room(n + 1),
-        end=room(2 * n + 2),
-        joined=room(2 * n + 2),
-        subtour=room(n + 1),
-        size=room(n + 1),
+        cut=empty(n + 1),
+        end=empty(2 * n + 2),
+        joined=empty(2 * n + 2),
+        subtour=empty(n + 1),
+        size=empty(n + 1),
     )
 
 
 @kernel
 def order_of(links, order, position):
-    """Write the tour `links` as an order from city 0, and each city's position in it."""
+    """Write the cities of tour `links`, int32 [n, 2], in visiting order from city 0 to `order`, and the inverse to `position`."""
     previous, city = -1, 0
     for i in range(len(links)):
         order[i] = city
@@ -90,7 +93,7 @@ def order_of(links, order, position):
 
 @kernel
 def apply(links, changes, count):
-    """Turn a tour into the child that the first `count` changes describe."""
+    """Turn the tour `links` into the child that the first `count` rows of `changes` describe, in place."""
     for i in range(count):
         _replace(links, changes[i, 0], changes[i, 1], changes[i, 2])
 
@@ -113,10 +116,10 @@ def assemble(metric, neighbours, lengths, links, work, length, least):
         lengths: float64 [n, K], their distances.
         links: int32 [n, 2], parent A; unchanged afterwards.
         work: Assembly; `changes` receives the child.
-        length: Cities of the E-set.
+        length: The number of occurrences in the E-set.
         least: Gains up to this are treated as rounding errors.
 
-    Returns (gain, number of changes); (0, 0) if the child is not shorter by more than `least`.
+    Returns (gain, number of changes); (0, 0) if the child is not shorter than A by more than `least`.
     """
     gain = 0.0
     for i in range(0, length, 2):
@@ -141,7 +144,7 @@ def assemble(metric, neighbours, lengths, links, work, length, least):
 
 @kernel
 def _cut(work, segments):
-    """Sort the removed edges by their place in A's order; fill `cut`, `end` and `joined`."""
+    """Sort the removed edges by their position in A's order; fill `cut`, `end` and `joined`."""
     n = len(work.order)
     key, city, position = work.key, work.city, work.position
     for t in range(segments):
@@ -157,9 +160,9 @@ def _cut(work, segments):
     for r in range(segments):
         work.cut[r] = key[r] >> 32
         flipped = key[r] & 1
-        t2 = key[r] & 0xFFFFFFFE
-        work.end[t2 + flipped] = 2 * r
-        work.end[t2 + 1 - flipped] = 2 * r + 1
+        occurrence = key[r] & 0xFFFFFFFE
+        work.end[occurrence + flipped] = 2 * r
+        work.end[occurrence + 1 - flipped] = 2 * r + 1
     for i in range(1, 2 * segments, 2):
         a, b = work.end[i], work.end[work.mate[i]]
         work.joined[a], work.joined[b] = b, a
@@ -167,7 +170,7 @@ def _cut(work, segments):
 
 @kernel
 def _label(work, segments):
-    """Find the sub-tours, fill `subtour` and `size`, and return their number."""
+    """Find the sub-tours by walking from segment to segment, fill `subtour` and `size`, and return the number of sub-tours."""
     n = len(work.order)
     cut, subtour, size, joined = work.cut, work.subtour, work.size, work.joined
     for r in range(segments):
@@ -181,7 +184,7 @@ def _label(work, segments):
             subtour[r] = found
             total += (cut[r + 1] if r + 1 < segments else cut[0] + n) - cut[r]
             enter = joined[leave]
-            if enter & 1:  # the first city of a segment: leave by its last
+            if enter & 1:  # enter the segment at its first city, leave it at its last
                 r = enter >> 1
                 leave = 2 * (r + 1) if r + 1 < segments else 0
             else:
@@ -196,11 +199,11 @@ def _label(work, segments):
 def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, count, least):
     """Merge the smallest sub-tour into another by the best 2-exchange until one is left, then undo all changes.
 
-    Returns (gain, number of changes); (0, 0) as soon as the child is no improvement.
+    Returns (gain, number of changes); (0, 0) if at some point the child is not shorter than A by more than `least`.
     """
     changes, size, subtour = work.changes, work.size, work.subtour
-    left = subtours
-    while left > 1:
+    remaining = subtours
+    while remaining > 1:
         smallest = smallest_subtour(size, subtours)
         best, u, u2, v, v2, other = _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, least - gain)
         if u < 0:
@@ -212,20 +215,20 @@ def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, c
             changes[count, 0], changes[count, 1], changes[count, 2] = city, old, new
             count += 1
         absorb(subtour, size, segments, smallest, other)
-        left -= 1
+        remaining -= 1
     for i in range(count - 1, -1, -1):
         _replace(links, changes[i, 0], changes[i, 2], changes[i, 1])
-    return gain, (count if left == 1 else 0)
+    return gain, (count if remaining == 1 else 0)
 
 
 @kernel
 def _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, above):
-    """Return the best exchange of (u u2) in sub-tour `smallest` and (v v2) outside for (u v) and (u2 v2).
-
-    Returns (gain, u, u2, v, v2, sub-tour of v); u is -1 if no exchange gains more than `above` (mostly a negative number).
+    """Return the best 2-exchange of (u u2) in sub-tour `smallest` and (v v2) in another sub-tour for (u v) and (u2 v2).
 
     Candidates v of u are tried only as long as the longer edge at u exceeds (u v) by more than half of the best gain so far. Both
-    ends of (u u2) are tried as u.
+    ends of (u u2) are tried as u. Of a long segment only the first and the last SEARCHED cities are tried.
+
+    Returns (gain, u, u2, v, v2, sub-tour of v); u is -1 if no exchange gains more than `above`, which is usually negative.
     """
     n = len(work.order)
     cut, subtour = work.cut, work.subtour

@@ -1,4 +1,7 @@
-"""The state of an EAX run between two readings of the clock: renumbered cities, the population, the best tour, the elite."""
+"""The state of a run of edge assembly crossover (EAX), and its steps: start tours, generations, reports.
+
+Kernels do a part of the work per call; between two calls the time limit is checked and the best tour reported.
+"""
 
 from __future__ import annotations
 
@@ -21,24 +24,27 @@ from corl.solvers.tsp.tours.renumbering import Renumbered
 
 __all__ = ["Breeding"]
 
-_CITIES_PER_CALL = 20_000  # cities that the local search examines between two readings of the clock
-_MEMORY = 1 << 30  # bytes for the population's links
-_BOUND_SHARE, _BOUND_LEAST = 0.05, 0.05  # share of the time limit that the bound may take, and at least these seconds
-_BOUND_SECONDS = 4e-5  # seconds per city below which no bound is computed (as in ils)
-_QUADRANT_SECONDS = 4e-5  # seconds per city; with shorter limits neighbours are the nearest ones, found in a third of the time
-_LEAST, _MOST = 20, 1000  # tours in a population of automatic size
-_EPOCH_STARTS = 6.0  # an epoch at n = 1000 takes this many times as long as its start tours (measured)
-_PLACE = 1000  # cities of the tour for each child that one mating accepts
-_EPOCH_ITERATIONS = 40  # iterations that one tour of a population takes until it has converged (estimated)
+_CITIES_PER_CALL = 20_000  # cities that the local search examines between two checks of the time limit
+_MOST_LINK_BYTES = 1 << 30  # memory for the population's links
+_BOUND_SHARE, _LEAST_BOUND_SECONDS = 0.05, 0.05  # the bound may take this share of the time limit, but at least these seconds
+_BOUND_SECONDS_PER_CITY = 4e-5  # with less time than this per city no bound is computed (as in ils)
+_QUADRANT_SECONDS_PER_CITY = 4e-5  # with a shorter limit neighbours are the nearest cities, found in a third of the time
+_LEAST_POPULATION, _MOST_POPULATION = 20, 1000  # tours in a population of automatic size
+_EPOCH_PER_START = 6.0  # the time of an epoch at n = 1000, relative to the time of its start tours (measured)
+_CITIES_PER_CHILD = 1000  # a mating may accept one child for this many cities, on different parts of the tour
+_ITERATIONS_PER_TOUR = 40  # iterations for each tour of a population until it has converged (estimated)
 
 
 class Breeding:
-    """A run of EAX. Its cities are numbered along a Hilbert curve, so that cities near in space are near in memory."""
+    """A run of EAX, in epochs: a population is bred until it has converged, and is then replaced by a new one.
+
+    Cities are numbered along a Hilbert curve, so that cities near in space are near in memory.
+    """
 
     def __init__(self, instance: TspInstance, run: Run, candidates: int, per_quadrant: int, children: int, noise: float) -> None:
         self.instance = instance
         self.renumbered = Renumbered(instance, raised=False)
-        if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS * instance.n:
+        if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS_PER_CITY * instance.n:
             per_quadrant = 0
         near, lengths = neighbours(instance, self.renumbered.metric, candidates, per_quadrant)
         least = 1e-10 * float(np.abs(lengths).mean()) or 1e-12
@@ -56,7 +62,7 @@ class Breeding:
         children: int = 30,
         noise: float = 0.3,
     ) -> None:
-        """Prepare the run.
+        """Prepare the run; called by the constructors of this class and its subclass.
 
         Args:
             run: The run.
@@ -65,28 +71,29 @@ class Breeding:
             near: int32 [n, K], candidate neighbours, nearest first.
             lengths: float64 [n, K], their distances.
             least: Gains up to this are treated as rounding errors.
-            children: Children tried for each pair of parents.
-            noise: Of edge lengths in random start tours.
+            children: The greatest number of children tried before the best is accepted.
+            noise: The relative random noise of edge lengths in the construction of start tours.
         """
         self.run, self.n, self.cities, self.metric = run, len(cities), cities, metric
         self.neighbours, self.lengths, self.least = near, lengths, least
         self.children, self.noise = children, noise
         self.edges = candidate_edges(self.neighbours, self.lengths)
-        self.places = max(1, self.n // _PLACE)
+        self.most_accepted = max(1, self.n // _CITIES_PER_CHILD)
         self.state = random_state(run.seed)
         self.search = three_opt(self.n)
         self.mating = mating_of(self.n)
         self.population: Population = population_of(0, self.n)
         self.waiting: list[NDArray[np.int32]] = []
-        """Tours that enter the next population."""
+        """Tours that enter the next population in place of random start tours."""
         self.elite: Population = population_of(0, self.n)
+        """The best tours of the last population."""
         self.best, self.best_tour, self.unreported = np.inf, self.cities, False
         self.paced = False
-        """Whether tours that would not converge in time are dropped from the population."""
+        """Whether a population is reduced if it would not converge within the time limit."""
         self.pace: Pace | None = None
 
     def first_tour(self) -> None:
-        """Report a greedy tour; after 3-opt it enters the first population, and so does a warm start."""
+        """Report a greedy tour. It will enter the first population after 3-opt, and so will the run's warm start."""
         tour = greedy_edge(self.metric, self.neighbours, self.lengths)
         self.run.report(self.cities[tour])
         self.waiting = [tour]
@@ -94,30 +101,31 @@ class Breeding:
             self.waiting.append(self.renumbered.numbers(self.run.warm_start))
 
     def length_of(self, tour: NDArray[np.int32]) -> float:
-        """Return the length of a tour in the numbers used here."""
+        """Return the length of a tour, given in the numbers used here."""
         return float(length_of(self.metric, tour))
 
     # ---------------------------------------------------------------- sizes
     def fitting_size(self) -> int:
-        """Return how many tours can converge in the budget, estimated from the time of start tours or from the iterations."""
+        """Return how many tours can converge within the run's limits, estimated from the time that start tours take."""
         run = self.run
         if run.iterations is not None:
-            size = run.iterations / _EPOCH_ITERATIONS
+            size = run.iterations / _ITERATIONS_PER_TOUR
         elif run.time_limit is not None:
-            size = run.remaining / (self._start_seconds() * _EPOCH_STARTS * (self.n / 1000) ** 0.2)
+            size = run.remaining / (self._start_seconds() * _EPOCH_PER_START * (self.n / 1000) ** 0.2)
         else:
             size = 300.0
         return self._bounded(max(250.0, size / 2) if size > 250.0 else size)  # room for two epochs (tuned)
 
     def next_size(self, size: int, epochs: float) -> int:
-        """Return the next population's size, if the budget left suffices for `epochs` epochs like the last.
+        """Return the size of the next population, if the remaining time suffices for `epochs` epochs like the last.
 
-        Populations grow while there is room; an epoch's cost grows a little faster than its population, hence the factor.
+        The size is multiplied by `epochs`, but at most by 4, and by 0.8, since the cost of an epoch grows a little faster than
+        its population.
         """
         return self._bounded(size * 0.8 * min(epochs, 4.0))
 
     def _bounded(self, size: float) -> int:
-        return int(max(2, min(max(_LEAST, min(size, _MOST)), _MEMORY // (8 * self.n))))
+        return int(max(2, min(max(_LEAST_POPULATION, min(size, _MOST_POPULATION)), _MOST_LINK_BYTES // (8 * self.n))))
 
     def _start_seconds(self) -> float:
         """Return the seconds that a start tour takes on this machine, measured on a few that are discarded."""
@@ -132,12 +140,12 @@ class Breeding:
 
     # ---------------------------------------------------------------- starts
     def _start(self, state: NDArray[np.uint64]) -> float | None:
-        """Make a random greedy tour, improve it by 3-opt in self.search, and return its length."""
+        """Make a random greedy tour and improve it by 3-opt in self.search; return its length, None if the run must stop."""
         first, second, weight = self.edges
         return self._improve(random_greedy(self.metric, first, second, weight, self.noise, state))
 
     def _improve(self, tour: NDArray[np.int32]) -> float | None:
-        """Improve a tour by 3-opt; return its length, or None if the run must stop first."""
+        """Improve a tour by 3-opt in self.search; return its length, or None if the run must stop first."""
         begin(self.search, tour)
         length = length_of(self.metric, tour)
         while self.search.queue.ring[1] > 0:
@@ -150,18 +158,18 @@ class Breeding:
         """Fill a new population with start tours; return False if the run must stop first."""
         self.population = population_of(0, self.n)  # free the old one first
         self.population = population_of(size, self.n)
-        made = 0
-        while made < size:
-            granted = self.run.budget(size - made)
+        filled = 0
+        while filled < size:
+            granted = self.run.budget(size - filled)
             if granted == 0:
                 return False
             for _ in range(granted):
                 length = self._improve(self.waiting.pop()) if self.waiting else self._start(self.state)
                 if length is None:
                     return False
-                put_tour(self.population.links[made], self.search.tour.order)
-                self.population.lengths[made] = length
-                made += 1
+                put_tour(self.population.links[filled], self.search.tour.order)
+                self.population.lengths[filled] = length
+                filled += 1
                 self._note_best()
             self.report(only_when_due=True)
         count_edges(self.population)
@@ -181,7 +189,7 @@ class Breeding:
                 return False
             mate(
                 self.metric, self.neighbours, self.lengths, self.population, self.mating,
-                done, granted, stage, self.children, self.places, self.least, self.state,
+                done, granted, stage, self.children, self.most_accepted, self.least, self.state,
             )  # fmt: skip
             done += granted
             self.report(only_when_due=True)
@@ -189,24 +197,24 @@ class Breeding:
         return True
 
     def fit(self, size: int) -> int:
-        """Keep only as many of the best tours as will converge in the time left; return their number."""
+        """Reduce the population to the best tours, as many as will converge in the remaining time; return their number."""
         if self.pace is None:
             return size
         run, lengths = self.run, self.population.lengths
-        left = max(min(size, _LEAST), self.pace.fitting(size, float(lengths.mean()), run.elapsed, run.remaining))
-        if left < size:
-            best, links = np.argsort(lengths, kind="stable")[:left], self.population.links
-            self.population = population_of(left, self.n)
+        kept = max(min(size, _LEAST_POPULATION), self.pace.fitting(size, float(lengths.mean()), run.elapsed, run.remaining))
+        if kept < size:
+            best, links = np.argsort(lengths, kind="stable")[:kept], self.population.links
+            self.population = population_of(kept, self.n)
             self.population.links[:], self.population.lengths[:] = links[best], lengths[best]
             count_edges(self.population)
-        return left
+        return kept
 
     def tally(self) -> tuple[int, int]:
-        """Return, for the last generation, the children that replaced their parent and the AB-cycles found."""
+        """Return the numbers of children that replaced their parent and of AB-cycles found in the last generation."""
         return int(self.mating.tally[0]), int(self.mating.tally[1])
 
     def increase_noise(self) -> None:
-        """Increase the noise, so that the next start tours differ more; the last ones were identical."""
+        """Increase the noise of edge lengths, so that the next start tours differ more than the last, which were identical."""
         self.noise = min(1.0, 2.0 * self.noise + 0.1)
 
     def best_length(self) -> float:
@@ -219,7 +227,7 @@ class Breeding:
         self.elite = self.population._replace(links=self.population.links[best], lengths=self.population.lengths[best])
 
     def inject_elite(self) -> None:
-        """Replace the worst tours of this population by the elite of the last one."""
+        """Replace the worst tours of this population by the best tours of the last population."""
         worst = np.argsort(-self.population.lengths, kind="stable")[: len(self.elite.lengths)]
         if len(worst):
             self.population.links[worst] = self.elite.links[: len(worst)]
@@ -228,13 +236,16 @@ class Breeding:
 
     # ---------------------------------------------------------------- the best tour
     def report(self, only_when_due: bool = False) -> None:
-        """Report the best tour to the run, unless it has been reported."""
+        """Report the best tour to the run, unless it has been reported or, if `only_when_due`, no report is due yet."""
         if self.unreported and not (only_when_due and not self.run.report_due):
             self.run.report(self.best_tour)
             self.unreported = False
 
     def _note_best(self) -> None:
-        """Keep the population's best tour if it is a new best. Called at points that do not depend on the size of grants."""
+        """Keep the population's best tour if it is a new best.
+
+        Called only where the result does not depend on how many iterations the run grants at a time.
+        """
         if self.best_length() < self.best - self.least:
             self.best = self.best_length()
             order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
@@ -242,11 +253,11 @@ class Breeding:
             self.best_tour, self.unreported = self.cities[order], True
 
     def report_bound(self) -> None:
-        """Report a Held-Karp bound, computed in a twentieth of the time, if that suffices for one."""
+        """Report a Held-Karp bound if a twentieth of the time limit suffices for its computation."""
         seconds = None
         if self.run.time_limit is not None:
-            seconds = min(max(_BOUND_SHARE * self.run.time_limit, _BOUND_LEAST), 0.5 * self.run.remaining)
-            if seconds < _BOUND_SECONDS * self.n:
+            seconds = min(max(_BOUND_SHARE * self.run.time_limit, _LEAST_BOUND_SECONDS), 0.5 * self.run.remaining)
+            if seconds < _BOUND_SECONDS_PER_CITY * self.n:
                 return
         bound = held_karp_bound(self.instance, self.metric, self.neighbours, self.lengths, self.run, seconds=seconds)
         if bound is not None:

@@ -1,4 +1,7 @@
-"""The generations of EAX: pairs of tours are mated, and the best child replaces its parent A if it is better.
+"""The generations of edge assembly crossover (EAX): pairs of tours are mated, and the best child replaces its parent A.
+
+To mate parents A and B is to try children of A: each has, instead of some edges of A, edges of B (an E-set, which consists of
+AB-cycles: ab_cycles.py). Children are made and measured in assembly.py.
 
 Nagata & Kobayashi, INFORMS J. Computing 25 (2013): sections 2.1 (generation model), 3.1 (stage 1, single AB-cycles),
 3.2 (selection by entropy) and, simplified, 3.3 (stage 2, blocks of AB-cycles).
@@ -23,24 +26,26 @@ from corl.solvers.tsp.eax.population import count_changes, gain_per_entropy
 
 __all__ = ["Mating", "begin_generation", "mate", "mating_of"]
 
-_NEAR = 5  # stage 2 takes cycles that touch the centre cycle or this many nearest neighbours of its cities (tuned)
+_NEAREST = 5  # stage 2 adds cycles through cities of the centre cycle or through this many nearest neighbours of theirs (tuned)
 
 
 class Mating(NamedTuple):
     """Memory for matings of tours of n cities."""
 
     cycles: Cycles
+    """The AB-cycles of the current pair."""
     work: Assembly
+    """The current E-set and child."""
     shuffled: NDArray[np.int32]
     """[n + 2] AB-cycles in random order."""
     owner: NDArray[np.int32]
-    """[n, 2] stage 2: up to two AB-cycles that pass through a city, else -1. All -1 between matings."""
+    """[n, 2] stage 2: up to two AB-cycles that pass through each city; -1 for none. All -1 between matings."""
     marked: NDArray[np.int32]
-    """[n + 2] stage 2: the last E-set that a cycle was considered for."""
+    """[n + 2] stage 2: the number of the last E-set for which each cycle was considered."""
     members: NDArray[np.int32]
     """[n + 2] the AB-cycles of an E-set."""
     tally: NDArray[np.int64]
-    """[2] in this generation: children that replaced their parent, AB-cycles found."""
+    """[2] in this generation: the number of children that replaced their parent, and the number of AB-cycles found."""
 
 
 def mating_of(n: int) -> Mating:
@@ -57,7 +62,7 @@ def begin_generation(population, mating, state):
 
 
 @kernel(nogil=True)
-def mate(metric, neighbours, lengths, population, mating, first, count, stage, children, places, least, state):
+def mate(metric, neighbours, lengths, population, mating, first, count, stage, children, most_accepted, least, state):
     """Do matings first .. first + count - 1 of this generation, in place.
 
     Args:
@@ -69,8 +74,8 @@ def mate(metric, neighbours, lengths, population, mating, first, count, stage, c
         first: The first mating.
         count: The number of matings.
         stage: 1: an E-set is one AB-cycle; 2: it is a block of AB-cycles.
-        children: E-sets tried, of which the best child is taken.
-        places: How often this is repeated per mating, at most, on different parts of the tour (more than 1 for large n).
+        children: The greatest number of children tried before the best of them is accepted.
+        most_accepted: The greatest number of children accepted in a mating, one after another, on different parts of the tour.
         least: Gains up to this are treated as rounding errors.
         state: uint64 [1], the state of the random numbers.
     """
@@ -84,23 +89,26 @@ def mate(metric, neighbours, lengths, population, mating, first, count, stage, c
             continue
         if stage == 2:
             _own_cities(mating, found)
-        gain = _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, places, least, state)
+        gain = _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, most_accepted, least, state)
         population.lengths[a] -= gain
         if stage == 2:
             _disown_cities(mating, found)
 
 
 @kernel
-def _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, places, least, state):
-    """Replace parent A (`links`) by its best child in place, up to `places` times; return the total gain."""
+def _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, most_accepted, least, state):
+    """Replace parent A (`links`) by its best child in place, up to `most_accepted` times; return the total gain.
+
+    The best child has the largest ratio of gain to lost entropy. `found` is the number of AB-cycles.
+    """
     work = mating.work
     order_of(links, work.order, work.position)
     shuffled = mating.shuffled[:found]
     for c in range(found):
         shuffled[c] = c
     shuffle(state, shuffled)
-    total, c, placed = 0.0, 0, 0
-    while c < found and placed < places:
+    total, c, accepted = 0.0, 0, 0
+    while c < found and accepted < most_accepted:
         best, best_gain, best_count, tried = 0.0, 0.0, 0, 0
         while c < found and tried < children:
             size = 1
@@ -108,9 +116,9 @@ def _breed(metric, neighbours, lengths, population, mating, links, found, stage,
             if stage == 2:
                 size = _block(neighbours, mating, c + 1, state)
             c += 1
-            if size < stage:  # stage 2: the single cycle was stage 1's
+            if size < stage:  # stage 2: single cycles were tried in stage 1
                 continue
-            length = _collect(links, mating, size, placed > 0)
+            length = _collect(links, mating, size, accepted > 0)
             if length == 0:
                 continue
             tried += 1
@@ -125,16 +133,16 @@ def _breed(metric, neighbours, lengths, population, mating, links, found, stage,
             apply(links, work.chosen, best_count)
             count_changes(population, work.chosen, best_count)
             total += best_gain
-            placed += 1
-            if c < found and placed < places:
+            accepted += 1
+            if c < found and accepted < most_accepted:
                 order_of(links, work.order, work.position)
-    mating.tally[0] += placed
+    mating.tally[0] += accepted
     return total
 
 
 @kernel
 def _collect(links, mating, size, changed):
-    """Write the E-set of mating.members[:size] into the assembly, and return its length in cities.
+    """Write the E-set that consists of the AB-cycles mating.members[:size] to mating.work; return its number of occurrences.
 
     Returns 0 if parent A has `changed` since the AB-cycles were found and the E-set no longer fits it.
     """
@@ -159,7 +167,7 @@ def _collect(links, mating, size, changed):
 # ---------------------------------------------------------------- stage 2
 @kernel
 def _own_cities(mating, found):
-    """Write to `owner` the AB-cycles, at most two, that pass through each city."""
+    """Write to `owner` the AB-cycles, at most two, that pass through each city; reset `marked`."""
     cities, starts, owner = mating.cycles.cities, mating.cycles.starts, mating.owner
     for c in range(found):
         mating.marked[c] = 0
@@ -179,18 +187,18 @@ def _disown_cities(mating, found):
 
 @kernel
 def _block(neighbours, mating, stamp, state):
-    """Add to the centre cycle members[0] each cycle that touches it or its surroundings, with probability 1/2.
+    """Add to the centre cycle members[0] each cycle through its cities or their nearest neighbours, with probability 1/2.
 
-    Returns the number of cycles. A simple substitute for the paper's Block2 strategy, whose tabu search takes more time than it
-    saves in runs of seconds.
+    Returns the number of cycles. `stamp` is the number of the E-set, which marks the cycles already considered. This is a simple
+    substitute for the paper's Block2 strategy, whose tabu search takes more time than it saves in runs of seconds.
     """
     cities, starts, members, marked = mating.cycles.cities, mating.cycles.starts, mating.members, mating.marked
     centre = members[0]
     marked[centre] = stamp
     size = 1
-    near = min(_NEAR, neighbours.shape[1])
+    listed = min(_NEAREST, neighbours.shape[1])
     for i in range(starts[centre], starts[centre + 1]):
-        for k in range(-1, near):
+        for k in range(-1, listed):
             city = cities[i] if k < 0 else neighbours[cities[i], k]
             for h in range(2):
                 c = mating.owner[city, h]

@@ -4,35 +4,48 @@ from __future__ import annotations
 
 __all__ = ["Pace"]
 
-_FALL = 0.034  # share of the mean length by which tours become shorter, from 3-opt starts to convergence (measured, 3.2 to 3.4 %)
-_ABOVE = 1.0075  # the mean length at convergence is at least this times the Held-Karp bound
-_TAIL = 1.5  # factor of the time at the current speed: the fall slows down towards the end, but generations become cheaper
-_FIRST = 4  # generations before the first estimate; each further one follows after twice as many
+_RELATIVE_FALL = 0.034  # by how much the mean length falls from 3-opt tours to convergence, relative (measured: 3.2 to 3.4 %)
+_LEAST_OVER_BOUND = 1.0075  # the mean length at convergence is at least this times the Held-Karp bound
+_SLOWDOWN = 1.5  # time to convergence relative to constant speed: the fall slows down, but generations become cheaper
+_FIRST_ESTIMATE = 4  # generations before the first estimate; later estimates are made after 8, 16, ... generations
 
 
 class Pace:
     """The pace of one population: the time to convergence is estimated from how fast its tours have become shorter.
 
-    A population that has not converged at the end of the run has poor tours. How many tours converge in a given time depends on
-    the machine and its load.
+    A population that has not converged at the end of the run has poor tours, so a smaller one is better. How many tours converge
+    in a given time depends on the machine and its load, and is therefore measured during the run.
     """
 
     def __init__(self, mean: float, elapsed: float, bound: float | None) -> None:
-        """Begin with start tours of mean length `mean`; `bound` is a lower bound on the length of any tour, None if unknown."""
-        self.least = (1.0 - _FALL) * mean
+        """Start the measurement.
+
+        Args:
+            mean: The mean length of the population's start tours.
+            elapsed: Seconds since the start of the run.
+            bound: A lower bound on the length of any tour; None if unknown.
+        """
+        self.converged_mean = (1.0 - _RELATIVE_FALL) * mean
         if bound is not None:
-            self.least = max(self.least, _ABOVE * bound)
-        self._generation, self._asked, self._mean, self._elapsed = 0, 0, mean, elapsed
+            self.converged_mean = max(self.converged_mean, _LEAST_OVER_BOUND * bound)
+        self._generation, self._last_estimate, self._last_mean, self._last_elapsed = 0, 0, mean, elapsed
 
     def fitting(self, size: int, mean: float, elapsed: float, remaining: float) -> int:
-        """Return the number of tours to continue with, after one more generation of `size` tours."""
+        """Return the number of tours to continue with; to be called after each generation.
+
+        Args:
+            size: The number of tours now.
+            mean: Their mean length.
+            elapsed: Seconds since the start of the run.
+            remaining: Seconds until its time limit.
+        """
         self._generation += 1
-        since = self._generation - self._asked
-        if since < max(_FIRST, self._asked):
+        generations = self._generation - self._last_estimate
+        if generations < max(_FIRST_ESTIMATE, self._last_estimate):
             return size
-        fall, seconds = (self._mean - mean) / since, (elapsed - self._elapsed) / since
-        self._asked, self._mean, self._elapsed = self._generation, mean, elapsed
-        if fall <= 0.0 or mean <= self.least:
+        fall, seconds = (self._last_mean - mean) / generations, (elapsed - self._last_elapsed) / generations
+        self._last_estimate, self._last_mean, self._last_elapsed = self._generation, mean, elapsed
+        if fall <= 0.0 or mean <= self.converged_mean:
             return size
-        needed = _TAIL * seconds * (mean - self.least) / fall
+        needed = _SLOWDOWN * seconds * (mean - self.converged_mean) / fall
         return size if needed <= remaining else int(size * remaining / needed)

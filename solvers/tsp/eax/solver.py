@@ -1,8 +1,8 @@
 """`Eax`: edge assembly crossover on a population of 3-opt tours.
 
 Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the traveling salesman problem,
-INFORMS J. Computing 25 (2013), in epochs: a population that has converged is replaced by a new one, into which its best
-tours are inserted later.
+INFORMS J. Computing 25 (2013). The run consists of epochs, which the paper does not have: a population that has converged is
+replaced by a new one, and the best tours of the old population enter the new one when its stage 2 begins.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["Eax", "epoch"]
 
 _DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which start tours are often identical; dynamic programming takes no time
-_FEW = 0.02  # stage 1 ends when a smaller share of the population is replaced in a generation (tuned)
-_IDLE = 8  # generations without any replacement that end an epoch
-_STALE = 15  # generations of stage 2 without a new best tour that end an epoch (tuned) ...
-_SLOW = 0.05  # ... when a smaller share of the population is replaced; 4 times as many otherwise (tuned)
+_STAGE_1_SHARE = 0.02  # stage 1 ends when a generation replaces a smaller share of the population (tuned)
+_IDLE_GENERATIONS = 8  # consecutive generations without any replacement that end an epoch
+# An epoch also ends after this many generations of stage 2 without a new best tour, if the last one replaced less than this share
+# of the population; after four times as many otherwise (tuned).
+_STALE_GENERATIONS = 15
+_ACTIVE_SHARE = 0.05
 _MOST_CITIES = 50_000  # with more, a population takes hours to converge, and ils is far better
 
 
@@ -38,14 +40,14 @@ class Eax(Solver):
 
     population: int = option(
         0,
-        "Tours in the population; 0: as many as can converge in the time or the iterations given.",
+        "Tours in the population; 0: as many as can converge within the time or iteration limit.",
         low=2,
         special=0,
         scale="log",
     )
     candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
     per_quadrant: int = option(
-        2, "How many of them come from each quadrant around the city, in the plane; 0: the nearest ones only.", low=0
+        2, "How many of these neighbours come from each quadrant around the city, in the plane; 0: only the nearest.", low=0
     )
     children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
     noise: float = option(
@@ -72,10 +74,10 @@ class Eax(Solver):
         tiny = tiny_like(instance)
         breeding = Breeding(tiny, Run(Tsp(), tiny, iterations=60), self.candidates, self.per_quadrant, self.children, self.noise)
         breeding.first_tour()
-        epoch(breeding, 20)  # without the bound, which could prove the first tour optimal and end the run
+        epoch(breeding, 20)  # without a bound, which could prove the first tour optimal and end the run
         breeding.run = Run(Tsp(), tiny, iterations=1)
         breeding.report_bound()
-        if instance.n < tiny.n:  # the bound of few cities, and dynamic programming, use other kernels
+        if instance.n < tiny.n:  # bounds of few cities, and dynamic programming, use other kernels
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
@@ -112,17 +114,19 @@ def epoch(breeding: Breeding, size: int) -> None:
     """Evolve one population from its start tours to the end of stage 2, or to the end of the run."""
     if not breeding.start_population(size):
         return
+    # idle: consecutive generations without a replaced tour; stale: without a new best tour
     stage, idle, stale, best = 1, 0, 0, float("inf")
     while breeding.generation(stage):
         replaced, cycles = breeding.tally()
         idle = 0 if replaced else idle + 1
         stale, best = (0, breeding.best_length()) if breeding.best_length() < best else (stale + 1, best)
-        if cycles == 0 and idle == 1 and stage == 1 and stale == 0:  # in the first generation
+        if cycles == 0 and idle == 1 and stage == 1 and stale == 0:  # first generation: all tours are equal
             breeding.increase_noise()
         size = breeding.fit(size) if stage == 1 else size
-        if cycles == 0 or idle >= _IDLE or (stage == 2 and stale >= (_STALE if replaced < _SLOW * size else 4 * _STALE)):
+        most_stale = _STALE_GENERATIONS if replaced < _ACTIVE_SHARE * size else 4 * _STALE_GENERATIONS
+        if cycles == 0 or idle >= _IDLE_GENERATIONS or (stage == 2 and stale >= most_stale):
             break
-        if stage == 1 and replaced < _FEW * size:
+        if stage == 1 and replaced < _STAGE_1_SHARE * size:
             stage, stale, idle = 2, 0, 0
             breeding.inject_elite()
     breeding.keep_elite()

@@ -1,6 +1,7 @@
 """Sub-tours of an intermediate child, as sets of segments of parent A between the edges that an E-set removes.
 
-Nagata & Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, step 5, localised as in section 3.1; for symmetric and for
+An E-set removes some edges of parent A and adds edges of parent B, which may leave several cycles instead of one tour. See Nagata
+& Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, step 5, localised as in section 3.1. It serves symmetric and
 asymmetric instances.
 """
 
@@ -14,12 +15,12 @@ from corl.jit import kernel
 __all__ = ["SEARCHED", "absorb", "smallest_subtour"]
 
 SEARCHED = 25
-"""Cities examined from either end of a long segment when a sub-tour is merged (tuned)."""
+"""The number of cities at either end of a long segment from which joins to other sub-tours are searched (tuned)."""
 
 
 @kernel(inline=True)
 def smallest_subtour(size: NDArray[np.int32], subtours: int) -> int:
-    """Return the first of the sub-tours with the fewest cities; one of size 0 has been merged already."""
+    """Return the first of the sub-tours with the fewest cities; a size of 0 marks a sub-tour that has been merged."""
     smallest = -1
     for s in range(subtours):
         if size[s] > 0 and (smallest < 0 or size[s] < size[smallest]):
@@ -29,13 +30,13 @@ def smallest_subtour(size: NDArray[np.int32], subtours: int) -> int:
 
 @kernel(inline=True)
 def absorb(subtour: NDArray[np.int32], size: NDArray[np.int32], segments: int, gone: int, other: int) -> None:
-    """Make the segments of sub-tour `gone` part of sub-tour `other`, in place.
+    """Merge sub-tour `gone` into sub-tour `other`, in place.
 
     Args:
         subtour: int32 [at least segments], the sub-tour of each segment.
-        size: int32 [sub-tours], their numbers of cities.
+        size: int32 [sub-tours], the number of cities of each sub-tour.
         segments: The number of segments.
-        gone: The sub-tour that ends.
+        gone: The sub-tour that disappears.
         other: The sub-tour that grows.
     """
     for r in range(segments):

@@ -1,8 +1,8 @@
-"""Sequential 3-opt over candidate neighbours, with a queue of cities still to examine.
+"""Sequential 3-opt over candidate neighbours, with a queue of the cities still to be examined.
 
-Moves are searched for without changing the tour, by the gain criterion of Lin & Kernighan, Oper. Res. 21 (1973); only an
-improving move is carried out, by reversals. The names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6) are removed,
-and (t2 t3), (t4 t5), (t6 t1) are added.
+The search for a move does not change the tour, and is pruned by the gain criterion of Lin & Kernighan, Oper. Res. 21 (1973). An
+improving move is carried out by reversals of paths. The names t1..t6 are Lin & Kernighan's: edges (t1 t2), (t3 t4), (t5 t6) are
+removed, and (t2 t3), (t4 t5), (t6 t1) are added.
 """
 
 # mypy: allow-untyped-defs
@@ -28,6 +28,7 @@ class ThreeOpt(NamedTuple):
 
     tour: ArrayTour
     queue: CityQueue
+    """The cities from which moves are still to be searched."""
     touched: NDArray[np.int32]
     """[6] the ends of the edges of the last move."""
 
@@ -39,7 +40,7 @@ def three_opt(n: int) -> ThreeOpt:
 
 @kernel
 def begin(search, order):
-    """Begin with a copy of a tour, every city queued in its order."""
+    """Make a copy of int32 `order` [n] the tour under search, and queue every city in tour order."""
     set_order(search.tour, order)
     for city in order:
         enqueue(search.queue, city)
@@ -84,7 +85,10 @@ def _touch(search, t1, t2, t3, t4, t5, t6):
 
 @kernel(borrow=True)
 def _improve(metric, neighbours, lengths, search, t1, least):
-    """Carry out the first improving 2-opt or sequential 3-opt move from t1; returns (gain, cities touched), (0, 0) if none."""
+    """Carry out the first improving 2-opt or sequential 3-opt move from t1.
+
+    Returns (gain, number of cities in `touched`); (0, 0) if there is no improving move.
+    """
     k = neighbours.shape[1]
     for turn in range(2):
         forward = turn == 0
@@ -97,7 +101,7 @@ def _improve(metric, neighbours, lengths, search, t1, least):
                 break
             if t3 == t1:
                 continue
-            # t4 before t3: closing up gives a tour (2-opt)
+            # t4 before t3: adding (t4 t1) closes a tour (2-opt)
             t4 = city_after(search.tour, t3, not forward)
             if t4 != t2:
                 gain2 = gain1 + distance(metric, t3, t4)
@@ -109,7 +113,7 @@ def _improve(metric, neighbours, lengths, search, t1, least):
                 gain = _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least)
                 if gain > 0.0:
                     return gain, 6
-            # t4 after t3: closing up would leave two cycles, which the third exchange joins
+            # t4 after t3: adding (t4 t1) would give two cycles, which the third exchange joins
             t4 = city_after(search.tour, t3, forward)
             if t4 != t1 and t3 != t1:
                 gain2 = gain1 + distance(metric, t3, t4)
@@ -134,7 +138,7 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
             break
         if t5 == t3:
             continue
-        inside = _steps(search.tour, t2, t5, forward) <= span  # then its predecessor after the reversal was its successor
+        inside = _steps(search.tour, t2, t5, forward) <= span  # its predecessor after the reversal was its successor before
         t6 = city_after(search.tour, t5, forward == inside)
         if t6 == t4:
             continue
@@ -151,7 +155,8 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
 def _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least):
     """Make the first improving 3-opt move whose first exchange leaves two cycles; return the gain, 0 if there is none.
 
-    The tour is t1 | t2 .. t3 | t4 ..; the third edge removed is (t5 t6), within t2 .. t3. `gain2` as above.
+    The tour is t1 | t2 .. t3 | t4 ..; the third edge removed, (t5 t6), is between t2 and t3. `gain2` is |t1 t2| - |t2 t3| +
+    |t3 t4|.
     """
     span = _steps(search.tour, t2, t3, forward)
     for c in range(neighbours.shape[1]):

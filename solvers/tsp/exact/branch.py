@@ -1,7 +1,7 @@
-"""Branch and cut for the symmetric TSP: a good tour, the subtour relaxation, reduced-cost fixing, and SCIP for the rest.
+"""Branch and cut for the symmetric TSP: a good tour, the subtour relaxation, reduced-cost fixing, and SCIP at the end.
 
-After the relaxation, an edge can only be in a better tour if the bound plus its reduced cost is less than the incumbent's length
-(Dantzig, Fulkerson & Johnson 1954). The few hundred edges that are left give a small integer programme.
+An edge can only be in a better tour than the incumbent if the relaxation's bound plus the edge's reduced cost is less than the
+incumbent's length (Dantzig, Fulkerson & Johnson 1954). The few hundred edges that remain give a small integer programme.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FIRST_EDGES = 8  # nearest neighbours of a city whose edges are in the first LP
 
 
 class _InnerRun(Run):
-    """A run inside a run, which ends by its own limits or the outer run's and reports to the outer run."""
+    """A run inside another run: it ends by its own time limit or by the outer run's limits, and reports to the outer run."""
 
     def __init__(self, outer: Run, seconds: float) -> None:
         super().__init__(
@@ -43,7 +43,10 @@ class _InnerRun(Run):
 
 
 def branch_and_cut(instance: TspInstance, run: Run, heuristic_seconds: float) -> None:
-    """Report tours and bounds until they are equal or the run ends; `eax` may take `heuristic_seconds` for the first tours."""
+    """Report tours and bounds until the best tour is proven optimal or the run ends.
+
+    The solver `eax` may take `heuristic_seconds` to find the first tours.
+    """
     inner = _InnerRun(run, heuristic_seconds)
     if inner.time_limit:
         inner.start()
@@ -59,30 +62,31 @@ def branch_and_cut(instance: TspInstance, run: Run, heuristic_seconds: float) ->
 
 
 def _first_edges(matrix: NDArray[np.float64], tour: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the edges of the tour and of each city's nearest neighbours, int64 [m, 2], i < j."""
+    """Return the edges (i, j), i < j, of int `tour` [n] and of each city to its nearest neighbours, int64 [m, 2]."""
     n = len(matrix)
-    order = np.argsort(matrix + np.where(np.eye(n) > 0, np.inf, 0.0), 1, kind="stable")[:, :_FIRST_EDGES]
-    i = np.concatenate([tour, np.repeat(np.arange(n), order.shape[1])])
-    j = np.concatenate([np.roll(tour, -1), order.ravel()])
+    nearest = np.argsort(matrix + np.where(np.eye(n) > 0, np.inf, 0.0), 1, kind="stable")[:, :_FIRST_EDGES]
+    i = np.concatenate([tour, np.repeat(np.arange(n), nearest.shape[1])])
+    j = np.concatenate([np.roll(tour, -1), nearest.ravel()])
     return np.unique(np.stack([np.minimum(i, j), np.maximum(i, j)], 1), axis=0).astype(np.int64)
 
 
 def _report_bound(bound: float, instance: TspInstance, run: Run) -> None:
-    """Report a bound, rounded up if distances are integral, at most the incumbent's length."""
+    """Report a bound, at most the incumbent's length, and rounded up if distances are integral."""
     assert run.objective is not None
     bound = min(bound, run.objective)
     run.report_bound(float(math.ceil(bound - 1e-6)) if instance.integral else bound)
 
 
 def _branch(relaxation: Relaxation, instance: TspInstance, run: Run) -> None:
-    """Solve the integer programme on the edges that reduced costs leave; cuts are added when sub-tours occur."""
+    """Solve the integer programme on the edges that reduced-cost fixing leaves, and report the best tour and bounds."""
     from corl.solvers.tsp.exact.scip import Programme
 
     assert run.objective is not None and relaxation.reduced is not None
-    room = run.objective - (1.0 - 1e-6 if instance.integral else 0.0) - relaxation.bound
-    i, j = np.nonzero(np.triu(relaxation.reduced <= room, 1))
+    # by how much a tour may exceed the bound and still be better than the incumbent
+    slack = run.objective - (1.0 - 1e-6 if instance.integral else 0.0) - relaxation.bound
+    i, j = np.nonzero(np.triu(relaxation.reduced <= slack, 1))
     relaxation.edges = np.stack([i, j], 1)
-    needed = relaxation.reduced[i, j] < -room  # no tour without such an edge is short enough
+    needed = relaxation.reduced[i, j] < -slack  # every tour without such an edge is too long
     programme = Programme(relaxation, needed, run.objective - (0.5 if instance.integral else 0.0), run.remaining)
     reported = -np.inf
 

@@ -15,7 +15,8 @@ __all__ = ["shortest_tour"]
 def shortest_tour(metric: Metric, n: int) -> NDArray[np.int32]:
     """Return an optimal tour of cities 0..n-1, int32 [n], from city 0, in O(2^n n^2) time and 9 n 2^(n-1) bytes.
 
-    path[s, j] is the length of a shortest path from city 0 through the set s of cities (bit j: city j + 1) to city j + 1.
+    path[s, j] is the length of a shortest path that begins at city 0, visits the set s of cities (bit j: city j + 1) and ends at
+    city j + 1, which is in s.
     """
     tour = np.zeros(n, np.int32)
     m = n - 1

@@ -1,4 +1,4 @@
-"""The integer programme of branch and cut in SCIP, with sub-tour elimination by a constraint handler."""
+"""The integer programme of branch and cut in SCIP; a constraint handler adds sub-tour elimination constraints when needed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from corl.solvers.tsp.exact.cuts import Relaxation, sides_below
 
 __all__ = ["Programme"]
 
-_VIOLATED = 2.0 - 1e-3  # a cut of less weight than this in an LP solution is added
-_CONNECTED = 1.0  # a cut of less weight than this in an integral solution has no edges
+_VIOLATED = 2.0 - 1e-3  # a cut that weighs less in an LP solution is added (in a tour it weighs 2 or more)
+_CONNECTED = 1.0  # a cut that weighs less in an integral solution has no edges: the solution consists of sub-tours
 
 
 class Programme:
-    """min c x over the edges of a relaxation, subject to degrees and all subtour cuts, for tours shorter than `limit`."""
+    """The integer programme: a shortest tour over the edges of a relaxation, if one is shorter than `limit`.
+
+    `needed`, bool [m], marks edges that every such tour contains; SCIP may take `seconds`.
+    """
 
     def __init__(self, relaxation: Relaxation, needed: NDArray[np.bool_], limit: float, seconds: float) -> None:
         self.bound = -math.inf
@@ -28,7 +31,7 @@ class Programme:
         self._model = model = pyscipopt.Model()
         model.hideOutput()
         model.setParam("misc/catchctrlc", False)
-        model.setParam("misc/allowstrongdualreds", False)  # the model's rows are not all of its constraints
+        model.setParam("misc/allowstrongdualreds", False)  # the constraint handler has more constraints than the model's rows
         if math.isfinite(seconds):
             model.setParam("limits/time", max(seconds, 0.01))
         i, j = relaxation.edges.T
@@ -63,7 +66,7 @@ class Programme:
         return chosen if model.getSolObjVal(solution) < self._limit else None
 
     def final_bound(self) -> float:
-        """Return a lower bound on the tours over these edges that are shorter than the limit; inf if there are none."""
+        """Return a lower bound on the length of any tour over these edges that is shorter than the limit; inf if none is."""
         if self._model.getStatus() == "infeasible":
             return math.inf
         bound = float(self._model.getDualbound())
@@ -71,13 +74,13 @@ class Programme:
 
 
 class _Subtours(pyscipopt.Conshdlr):
-    """One handler for all subtour cuts: it has no constraint objects, and adds rows that a solution violates."""
+    """SCIP's constraint handler of all subtour cuts, which adds the cuts that a solution violates as constraints."""
 
     def __init__(self, programme: Programme, edges: NDArray[np.int64], n: int) -> None:
         self._programme, self._edges, self._n = programme, edges, n
 
     def _sides(self, solution: Any, most: float) -> NDArray[np.bool_]:
-        """Return the vertex sets whose cuts weigh less than `most` in a solution (None: the LP's), bool [k, n]."""
+        """Return vertex sets whose cuts weigh less than `most` in a solution (None: that of the LP), bool [k, n]."""
         values = np.array([self.model.getSolVal(solution, v) for v in self._programme.x])
         weights = np.zeros((self._n, self._n))
         weights[self._edges[:, 0], self._edges[:, 1]] = values

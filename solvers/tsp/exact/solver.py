@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["Exact"]
 
 _DYNAMIC_PROGRAMMING_CITIES = 12
-_MOST_CITIES = 400  # so that LP and matrix stay small; proofs take minutes from about 200 cities on
+_MOST_CITIES = 400  # keeps LP and matrix small; from about 200 cities on a proof takes minutes
 
 
 @dataclass(frozen=True)
 class Exact(Solver):
-    """Dynamic programming (Held & Karp) up to 12 cities, in milliseconds; beyond, subtour cuts, reduced costs and SCIP.
+    """Dynamic programming (Held & Karp) up to 12 cities, in milliseconds; branch and cut for larger symmetric instances.
 
-    If the time does not suffice for the proof, the bound is that of the subtour relaxation (about 0.7 % below the optimum) or
-    better, and the tour is that of eax.
+    Branch and cut consists of subtour cuts, reduced-cost fixing and SCIP. If the time does not suffice for the proof, the bound
+    is that of the subtour relaxation (about 0.7 % below the optimum) or better, and the tour is that of `eax`.
     """
 
     heuristic_seconds: float = option(0.01, "Seconds per city that eax may take for the first tours.", above=0, scale="log")

@@ -1,7 +1,10 @@
 """Sampled k-opt actions: simulation, selection by potential, and back-propagation into the weights.
 
-Fu, Qiu & Zha, Generalize a small pre-trained model to arbitrarily large TSP instances, AAAI 2021, section "Reinforcement
-learning by Monte Carlo tree search"; Pan et al., Rethinking the "heatmap + Monte Carlo tree search" paradigm, 2024.
+An action is a k-opt move a_1, b_1, a_2, b_2, ...: it removes the tour edges (a_i b_i), adds the edges (b_i a_i+1), and closes the
+tour by the edge from the last b to a_1. W is the weight of an edge, Q how often actions have added it, and M the number of
+actions. Sources: Fu, Qiu & Zha, Generalize a small pre-trained model to arbitrarily large TSP instances, AAAI 2021, section
+"Reinforcement learning by Monte Carlo tree search"; Pan et al., Rethinking the "heatmap + Monte Carlo tree search" paradigm,
+2024.
 """
 
 # mypy: allow-untyped-defs
@@ -22,31 +25,32 @@ __all__ = ["ActionParameters", "add_visit", "add_weight", "learn", "simulate"]
 
 
 class ActionParameters(NamedTuple):
-    """The parameters of a search, in the symbols of the paper where it has them."""
+    """The parameters of a search, with the paper's symbols."""
 
     alpha: float
-    """The weight of exploration: the bonus of rarely chosen edges."""
+    """The weight of exploration: the factor of the bonus that rarely chosen edges get."""
     beta: float
-    """The learning rate: the factor of the weight that an improvement adds to its new edges."""
+    """The learning rate: the factor of the weight that an improvement adds to the edges that it adds."""
     candidates: int
-    """C: the greatest number of edges of a city that an action may add, the heaviest ones."""
+    """C: an action may add only the C edges of greatest initial weight at a city."""
     depth: int
-    """D: the greatest number of pairs (a_i, b_i) of an action after the first."""
+    """D: the greatest number of pairs (a_i, b_i) of an action after the first pair."""
     tries: int
-    """Actions without gain that end an episode (H n), or the greatest number of actions sampled at a queued city."""
+    """In the paper's search, the number of consecutive actions without gain that ends an episode (H n); in the tuned search, the
+    greatest number of actions sampled at a queued city."""
     criterion: bool
-    """Whether an action ends as soon as the edges removed are no longer than the edges added (gain criterion)."""
+    """The gain criterion: whether an action may only add edges that leave the removed edges longer than the added ones."""
     stretch: int
-    """The greatest number of cities in each of the three stretches that a kick exchanges."""
+    """The greatest number of cities in each of the three stretches that a kick (a random double bridge) exchanges."""
     most: int
-    """An action reverses no path of more cities than this (on the shorter side)."""
+    """The greatest number of cities that one reversal of a path may move in the array."""
     least: float
     """Gains up to this are treated as rounding errors."""
 
 
 @kernel(inline=True, borrow=True)
 def _shifted(mcts, b, a_next):
-    """Return the number of cities moved in the array by reversing the path from `b` to the city before `a_next`."""
+    """Return about how many cities move in the array if the path from `b` to the city before `a_next` is reversed."""
     n = len(mcts.tour.order)
     size = abs(mcts.tour.position[a_next] - mcts.tour.position[b])
     return min(size, n - size)
@@ -56,16 +60,16 @@ def _shifted(mcts, b, a_next):
 def _select(mcts, parameters, a_1, b, gain, explore, forward):
     """Draw the next city a_{i+1} of an action among the candidates of b_i, with probabilities proportional to their potentials Z.
 
-    Z = W / (mean of the row) + alpha sqrt(ln(M + 1) / (Q + 1)); candidates with Z < 1 are not drawn.
+    Z = W / (mean W of the edges at b_i) + alpha sqrt(ln(M + 1) / (Q + 1)); candidates with Z < 1 are not drawn.
 
     Args:
         mcts: Mcts.
         parameters: ActionParameters.
         a_1: The first city of the action.
         b: The city b_i.
-        gain: Length removed minus length added so far.
+        gain: The length removed minus the length added so far.
         explore: alpha sqrt(ln(M + 1)).
-        forward: The direction of the tour.
+        forward: Whether the path from b_i leads in the array's direction.
 
     Returns the column of a_{i+1} in mcts.near[b]; -1 if there is no candidate.
     """
@@ -86,12 +90,12 @@ def _select(mcts, parameters, a_1, b, gain, explore, forward):
         total += z
     if total <= 0.0:
         return -1
-    left, chosen = uniform(mcts.random) * total, -1
+    threshold, chosen = uniform(mcts.random) * total, -1
     for c in range(parameters.candidates):
         if mcts.choice[c] > 0.0:
             chosen = c
-            left -= mcts.choice[c]
-            if left < 0.0:
+            threshold -= mcts.choice[c]
+            if threshold < 0.0:
                 break
     return chosen
 
@@ -100,7 +104,8 @@ def _select(mcts, parameters, a_1, b, gain, explore, forward):
 def simulate(metric, mcts, parameters, a_1, forward):
     """Sample one action that begins by removing the edge from `a_1` to the next city in the given direction.
 
-    If it gains, the tour remains changed and `ends` holds the action; otherwise the tour is restored. Returns the gain or 0.
+    If the action shortens the tour, the tour remains changed and `ends` holds the action; otherwise the tour is restored. Returns
+    the gain, or 0.
     """
     mcts.counts[ACTIONS] += 1
     mark = mcts.tour.logged[0]
@@ -133,7 +138,7 @@ def simulate(metric, mcts, parameters, a_1, forward):
 
 @kernel(borrow=True)
 def add_visit(mcts, i, j):
-    """Count one more choice of the edge from city i to city j, if i lists it."""
+    """Count one more choice of the edge from city i to city j, if j is among the candidates of i."""
     for c in range(mcts.near.shape[1]):
         if mcts.near[i, c] == j:
             mcts.visits[i, c] += 1
@@ -141,14 +146,14 @@ def add_visit(mcts, i, j):
 
 @kernel(borrow=True)
 def learn(mcts, parameters, gain):
-    """Back-propagation: W(b_i, a_{i+1}) += beta (exp(gain / length) - 1) for the new edges of the action in `ends`, in place.
+    """Back-propagation: W(b_i, a_{i+1}) += beta (exp(gain / length) - 1) for the edges that the action in `ends` added, in place.
 
-    `length` is that of the tour before the action, mcts.length[CURRENT] + gain.
+    `length` is the length of the tour before the action, mcts.length[CURRENT] + gain.
     """
-    before = mcts.length[CURRENT] + gain
-    if parameters.beta <= 0.0 or before <= 0.0:
+    old_length = mcts.length[CURRENT] + gain
+    if parameters.beta <= 0.0 or old_length <= 0.0:
         return
-    step = parameters.beta * math.expm1(gain / before)
+    step = parameters.beta * math.expm1(gain / old_length)
     pairs = mcts.counts[PAIRS]
     for i in range(pairs):
         b, a_next = mcts.ends[2 * i + 1], mcts.ends[2 * i + 2 if i + 1 < pairs else 0]
@@ -158,7 +163,7 @@ def learn(mcts, parameters, gain):
 
 @kernel(borrow=True)
 def add_weight(mcts, i, j, step):
-    """Add `step` to the weight of the edge from city i to city j, if i lists it."""
+    """Add `step` to the weight of the edge from city i to city j, if j is among the candidates of i."""
     for c in range(mcts.near.shape[1]):
         if mcts.near[i, c] == j:
             mcts.weight[i, c] += step

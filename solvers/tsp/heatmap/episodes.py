@@ -1,7 +1,7 @@
-"""The published search, in episodes: construct a tour by weights, improve it by 2-opt, then sample actions until they fail.
+"""The published search, in episodes: construct a tour by weights, improve it by 2-opt, then sample actions until many fail.
 
-Fu, Qiu & Zha (2021): "state initialisation" is construction and 2-opt, which update the weights too; W and Q are kept from one
-episode to the next. No action takes O(n) time.
+Fu, Qiu & Zha (2021) call construction and 2-opt "state initialisation"; 2-opt moves update the weights, too. The weights W and
+the visits Q of edges are kept from one episode to the next.
 """
 
 # mypy: allow-untyped-defs
@@ -21,7 +21,7 @@ from corl.solvers.tsp.tours.array_tour import city_after, forget, reverse_path
 __all__ = ["episodes"]
 
 _CONSTRUCT, _DESCEND, _SAMPLE = range(3)
-_UNIT = 100  # cities of construction or of 2-opt that count as one unit
+_CITIES_PER_UNIT = 100  # cities of construction or of 2-opt that count as one unit of work
 
 
 @kernel
@@ -56,16 +56,18 @@ def _keep_best(mcts, least):
 
 @kernel(borrow=True)
 def _construct(metric, mcts):
-    """Visit up to 100 more cities, each drawn among the unvisited ones with probability proportional to e^W (W = 0 if unlisted).
+    """Visit up to 100 more cities, each drawn from the unvisited cities with probability proportional to e^W.
 
-    order[:counts[CITIES]] is visited, the rest is not, so that `order` is always a permutation.
+    W is 0 for cities that are not candidates of the last city.
+
+    The cities order[:counts[CITIES]] are visited, the later ones are not; `order` is always a permutation.
     """
     n = len(mcts.tour.order)
     if mcts.counts[CITIES] == 0:
         mcts.length[CURRENT] = math.inf
         _visit(mcts, below(mcts.random, n), 0)
         mcts.counts[CITIES] = 1
-    for m in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _UNIT)):
+    for m in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _CITIES_PER_UNIT)):
         _visit(mcts, _next_city(mcts, mcts.tour.order[m - 1], m), m)
         mcts.counts[CITIES] = m + 1
     if mcts.counts[CITIES] == n:
@@ -78,7 +80,7 @@ def _construct(metric, mcts):
 
 @kernel(inline=True, borrow=True)
 def _visit(mcts, city, m):
-    """Exchange `city` with the city at position m."""
+    """Exchange `city` with the city at position m of `order`."""
     i, other = mcts.tour.position[city], mcts.tour.order[m]
     mcts.tour.order[m], mcts.tour.order[i] = city, other
     mcts.tour.position[city], mcts.tour.position[other] = m, i
@@ -86,34 +88,37 @@ def _visit(mcts, city, m):
 
 @kernel(borrow=True)
 def _next_city(mcts, city, m):
-    """Draw an unvisited city (position m or later) to follow `city`: listed ones with weight e^(W - top), others with e^-top."""
+    """Draw an unvisited city (position m or later) to follow `city`: candidates with weight e^(W - top), others with e^-top.
+
+    `top` is the greatest W, whose subtraction prevents overflow.
+    """
     near, weight = mcts.near, mcts.weight
-    k, left = near.shape[1], len(mcts.tour.order) - m
+    k, unvisited = near.shape[1], len(mcts.tour.order) - m
     top, listed = 0.0, 0
     for c in range(k):
         if mcts.tour.position[near[city, c]] >= m:
             top = max(top, weight[city, c])
             listed += 1
-    others = (left - listed) * math.exp(-top)
+    others = (unvisited - listed) * math.exp(-top)
     total = others
     for c in range(k):
         if mcts.tour.position[near[city, c]] >= m:
             total += math.exp(weight[city, c] - top)
-    r, last = uniform(mcts.random) * total, -1
+    threshold, drawn = uniform(mcts.random) * total, -1
     for c in range(k):
         if mcts.tour.position[near[city, c]] >= m:
-            last = near[city, c]
-            r -= math.exp(weight[city, c] - top)
-            if r < 0.0:
-                return last
-    if left == listed:
-        return last
-    while True:  # draw a city that is not listed: rarely more than a few draws, since lists are short
-        other = mcts.tour.order[m + below(mcts.random, left)]
-        among = False
+            drawn = near[city, c]
+            threshold -= math.exp(weight[city, c] - top)
+            if threshold < 0.0:
+                return drawn
+    if unvisited == listed:
+        return drawn
+    while True:  # draw until the city is not a candidate: rarely more than a few times, since lists are short
+        other = mcts.tour.order[m + below(mcts.random, unvisited)]
+        is_listed = False
         for c in range(k):
-            among = among or near[city, c] == other
-        if not among:
+            is_listed = is_listed or near[city, c] == other
+        if not is_listed:
             return other
 
 
@@ -121,10 +126,10 @@ def _next_city(mcts, city, m):
 def _descend(metric, mcts, parameters):
     """Try 2-opt moves at up to 100 more cities, in sweeps over all cities until a sweep makes no move.
 
-    Moves count as actions and update the weights.
+    Tried moves count as actions, and improving moves update the weights.
     """
     n = len(mcts.tour.order)
-    for i in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _UNIT)):
+    for i in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _CITIES_PER_UNIT)):
         for c in range(parameters.candidates):
             if _two_opt(metric, mcts, parameters, i, c):
                 mcts.counts[FAILURES] += 1
@@ -139,7 +144,7 @@ def _descend(metric, mcts, parameters):
 
 @kernel(borrow=True)
 def _two_opt(metric, mcts, parameters, i, c):
-    """Link city i to its candidate c, and their successors to each other, if that gains; return whether it did."""
+    """Link city i to its candidate number c, and their successors to each other, if that shortens the tour; return if it did."""
     j = mcts.near[i, c]
     i_next, j_next = city_after(mcts.tour, i, True), city_after(mcts.tour, j, True)
     if i_next == j or j_next == i:

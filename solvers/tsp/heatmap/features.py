@@ -19,31 +19,35 @@ from corl.solvers.tsp.neighbours.candidates import neighbours
 __all__ = ["CANDIDATES", "EDGES", "FEATURES", "NODES", "EdgeGraph", "edge_graph", "links_of", "readable", "symmetric", "turned"]
 
 FEATURES = "candidate-edges"
-"""The name of these features in a network's config."""
+"""The name of these features in the configuration of a network."""
 NODES, EDGES = 3, 9
-"""Features of a node and of an edge."""
+"""The numbers of features of a node and of an edge."""
+# Columns of EdgeGraph.nodes and EdgeGraph.edges, which explains them; the direction has two columns.
 _NEAREST, _MEAN, _LISTS = range(NODES)
 _TAIL, _HEAD, _LENGTH, _RANK, _RANK_BACK, _MUTUAL, _GREEDY, _DIRECTION, _ = range(EDGES)
 CANDIDATES = 10
-"""Neighbours of a city: its two nearest in each quadrant, then the nearest (they miss 1 optimal edge in 3000)."""
+"""The number of candidate neighbours of a city: first its two nearest in each quadrant, then the nearest others. They lack 1
+optimal edge in 3000."""
 _PER_QUADRANT = 2
-_FAR = 4.0  # in local units; longer distances are clipped
+_LONGEST = 4.0  # distances, in units of local mean distances, are clipped to this
 
 
 class EdgeGraph(NamedTuple):
     """The candidate edges of n cities, K for each: the edge e = i K + c joins city i and its neighbour near[i, c]."""
 
     near: NDArray[np.int32]
-    """[n, K], nearest first."""
+    """[n, K] the candidate neighbours of each city, nearest first."""
     lengths: NDArray[np.float64]
-    """[n, K]"""
+    """[n, K] the distances to them."""
     nodes: NDArray[np.float32]
-    """[n, NODES]: the distance to the nearest neighbour over the mean distance to all of them; that mean over the neighbours'
-    means; the number of lists that contain the city, over K."""
+    """[n, NODES] features of city i, whose mean distance is the mean of lengths[i]. _NEAREST: its nearest distance over its mean
+    distance. _MEAN: its mean distance over the mean of its neighbours' mean distances. _LISTS: in how many cities' lists it is,
+    over K."""
     edges: NDArray[np.float32]
-    """[n K, EDGES]: the distance over the mean distance at i, over that at j, and over i's nearest distance; its rank in both
-    lists, over K (1 if it is not in j's); whether both list it; whether greedy edges contain it; the vector from i to j, [2],
-    over the mean distance at i."""
+    """[n K, EDGES] features of the edge from i to j. _TAIL, _HEAD, _LENGTH: its length over the mean distance of i, over that of
+    j, and over the nearest distance of i. _RANK, _RANK_BACK: the rank of j in the list of i, and of i in the list of j (K if
+    it is not listed), over K. _MUTUAL: whether j lists i. _GREEDY: whether the paths of greedy edges contain it. _DIRECTION: the
+    vector from i to j, two numbers, over the mean distance of i."""
 
 
 def readable(instance: TspInstance) -> bool:
@@ -54,7 +58,7 @@ def readable(instance: TspInstance) -> bool:
 def edge_graph(instance: TspInstance, metric: Metric | None = None) -> EdgeGraph:
     """Return the graph of an instance that is `readable`, in O(n K) time and memory.
 
-    `metric` is its metric, perhaps with renumbered cities; None: with the instance's numbers.
+    `metric` is the instance's metric, perhaps with renumbered cities; None: with the instance's own numbers.
     """
     metric = metric_of(instance) if metric is None else metric
     near, lengths = neighbours(instance, metric, CANDIDATES, _PER_QUADRANT)
@@ -65,12 +69,12 @@ def edge_graph(instance: TspInstance, metric: Metric | None = None) -> EdgeGraph
 
 
 def links_of(near: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the edges as (from, to), int64 [2, n K]: messages go to a city from those in its list."""
+    """Return the edges of the graph network's messages, (from, to) int64 [2, n K]: to each city from the cities in its list."""
     return np.stack((near.ravel(), np.repeat(np.arange(len(near)), near.shape[1]))).astype(np.int64)
 
 
 def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[np.float32]:
-    """Return the edge features, float32 [n K, EDGES], of the instance first mirrored, if `mirrored`, then rotated by `angle`."""
+    """Return the edge features, float32 [n K, EDGES], after mirroring the plane (if `mirrored`), then turning it by `angle`."""
     cosine, sine = np.cos(angle), np.sin(angle)
     turn = np.array([[cosine, -sine], [sine, cosine]]) @ np.diag([1.0, -1.0 if mirrored else 1.0])
     out = edges.copy()
@@ -80,7 +84,7 @@ def turned(edges: NDArray[np.float32], angle: float, mirrored: bool) -> NDArray[
 
 @kernel
 def symmetric(near: NDArray[np.int32], logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return logits, float64 [n, K], in which an edge listed by both cities has the mean of its two directions."""
+    """Return logits, float64 [n, K], in which an edge listed by both of its cities has the mean of its two logits."""
     n, k = near.shape
     out = np.empty((n, k))
     for i in range(n):
@@ -110,14 +114,14 @@ def _describe(
     for i in range(n):
         mean[i] = max(lengths[i].mean(), 1e-300)
     for i in range(n):
-        around = 0.0
+        neighbours_mean = 0.0
         for c in range(k):
             j, e = near[i, c], i * k + c
-            around += mean[j] / k
+            neighbours_mean += mean[j] / k
             nodes[j, _LISTS] += 1.0 / k
-            edges[e, _TAIL] = min(_FAR, lengths[i, c] / mean[i])
-            edges[e, _HEAD] = min(_FAR, lengths[i, c] / mean[j])
-            edges[e, _LENGTH] = min(_FAR, lengths[i, c] / max(lengths[i, 0], 0.1 * mean[i]))
+            edges[e, _TAIL] = min(_LONGEST, lengths[i, c] / mean[i])
+            edges[e, _HEAD] = min(_LONGEST, lengths[i, c] / mean[j])
+            edges[e, _LENGTH] = min(_LONGEST, lengths[i, c] / max(lengths[i, 0], 0.1 * mean[i]))
             edges[e, _RANK], edges[e, _RANK_BACK] = c / k, 1.0
             for back in range(k):
                 if near[j, back] == i:
@@ -125,7 +129,7 @@ def _describe(
             edges[e, _GREEDY] = link[i, 0] == j or link[i, 1] == j
             for axis in range(2):
                 step = (metric.points[j, axis] - metric.points[i, axis]) / mean[i]
-                edges[e, _DIRECTION + axis] = min(_FAR, max(-_FAR, step))
+                edges[e, _DIRECTION + axis] = min(_LONGEST, max(-_LONGEST, step))
         nodes[i, _NEAREST] = lengths[i, 0] / mean[i]
-        nodes[i, _MEAN] = min(_FAR, mean[i] / around)
+        nodes[i, _MEAN] = min(_LONGEST, mean[i] / neighbours_mean)
     return nodes, edges

@@ -1,8 +1,8 @@
-"""The tuned search: a local kick of the current tour, repaired by actions that begin at the changed cities, or undone.
+"""The tuned search: kick the current tour and repair it by actions from the changed cities; if it became longer, undo the kick.
 
-The actions, their weights and visits are those of the paper. Unlike in the paper, actions begin at cities whose edges changed (a
-queue), in both directions; they end once they cannot gain; and a local double bridge (Martin, Otto & Felten 1991) replaces the
-restart from a new tour.
+The actions, their weights and visits are those of Fu, Qiu & Zha (2021). Three things differ. Actions begin only at cities whose
+edges have changed (they are queued), in both directions. An action ends once it cannot shorten the tour (gain criterion). A kick,
+which is a local double bridge at a random place (Martin, Otto & Felten 1991), replaces the restart from a new tour.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_
 __all__ = ["begin", "kicks"]
 
 _DESCEND, _KICK = range(2)  # phases of the search
-_UNIT = 100  # queued cities of the first descent that count as one unit
+_CITIES_PER_UNIT = 100  # queued cities of the first descent that count as one unit of work
 
 
 @kernel
@@ -31,20 +31,23 @@ def begin(mcts: Mcts) -> None:
 
 @kernel
 def kicks(metric: Metric, mcts: Mcts, parameters: ActionParameters, units: int) -> None:
-    """Do `units` units of work, in place: 100 queued cities or, after the first descent, a kick with its repair. For n >= 8."""
+    """Do `units` units of work, in place. For n >= 8.
+
+    A unit is 100 queued cities during the first descent from the initial tour, and a kick with its repair afterwards.
+    """
     n = len(mcts.tour.order)
     for _ in range(units):
         if mcts.counts[PHASE] == _DESCEND:
-            _settle(metric, mcts, parameters, _UNIT)
+            _settle(metric, mcts, parameters, _CITIES_PER_UNIT)
             forget(mcts.tour)
             mcts.counts[PHASE] = _KICK if mcts.queue.ring[1] == 0 else _DESCEND
             continue
-        before = mcts.length[CURRENT]
+        old_length = mcts.length[CURRENT]
         _kick(metric, mcts, parameters.stretch)
         _settle(metric, mcts, parameters, n * n)
-        if mcts.length[CURRENT] >= before - parameters.least:
+        if mcts.length[CURRENT] >= old_length - parameters.least:
             undo(mcts.tour, 0)
-            mcts.length[CURRENT] = before
+            mcts.length[CURRENT] = old_length
         forget(mcts.tour)
 
 
@@ -71,7 +74,7 @@ def _settle(metric: Metric, mcts: Mcts, parameters: ActionParameters, cities: in
 def _kick(metric: Metric, mcts: Mcts, stretch: int) -> None:
     """Apply a double bridge at a random place, in place, and queue the cities at the changed edges.
 
-    It is done by reversing the stretch B C D and then each of D, C and B.
+    A B C D becomes A D C B, by reversing the whole of B C D and then each of D, C and B.
     """
     tour, ends, n = mcts.tour, mcts.ends, len(mcts.tour.order)
     b, c, d = draw_sizes(mcts.random, min(stretch, (n - 2) // 3))

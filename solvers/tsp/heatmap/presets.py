@@ -1,4 +1,4 @@
-"""The settings of the presets: those of the paper, and our own, tuned on instances outside the test sets."""
+"""The settings of the two presets of `heatmap-mcts`: "paper" has published ones, "tuned" our own, tuned outside the test sets."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ __all__ = ["PAPER", "TUNED", "Settings", "settings_of"]
 
 
 class Settings(NamedTuple):
-    """alpha, beta, H, C, D (see ActionParameters), most cities in a stretch of a kick, and the temperature of softmax."""
+    """The settings of one preset; the fields up to `stretch` are explained in ActionParameters."""
 
     alpha: float
     beta: float
     tries: int
+    """In preset "paper" the paper's H: actions without gain, for each city, that end an episode."""
     candidates: int
     depth: int
     stretch: int = 30
     temperature: float = 0.3
+    """The temperature of the heatmap "softmax", in units of the mean distance to the nearest neighbour."""
 
 
-# Pan et al. (2024), tuned settings for the k-nearest prior at 500, 1000 and 10,000 cities: (most cities, settings).
+# (greatest number of cities, settings): those of Pan et al. (2024) for the heatmap "nearest" at 500, 1000 and 10,000 cities.
 PAPER = ((750, Settings(0.0, 10.0, 5, 5, 200)), (5000, Settings(1.0, 10.0, 5, 5, 200)), (None, Settings(0.0, 10.0, 10, 20, 200)))
 
-# python tests/studies/tsp_heatmap_tuning.py --heatmap NAME: 12 configurations, the same for every heatmap, on 14 instances of 500
-# and 1000 cities. The settings do not depend on the size.
+# Heatmap -> settings, for every size. Each is the best of 12 configurations, the same for all heatmaps, on 14 instances of 500
+# and 1000 cities: python tests/studies/tsp_heatmap_tuning.py --heatmap NAME.
 TUNED = {
     "gnn": Settings(0.0, 10.0, 2, 6, 25, 58),
     "nearest": Settings(0.0, 10.0, 2, 6, 25, 58),

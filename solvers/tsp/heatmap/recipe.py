@@ -1,7 +1,7 @@
 """Recipe `tsp.heatmap`: a graph network learns which candidate edges are in the tours that the solver `eax` finds.
 
-The network scores all edges of an instance once, for a search; it chooses no actions of an environment, and so it is no policy.
-Session, optimiser step and checkpoints are those of all recipes.
+The network scores all candidate edges of an instance once, before the search `heatmap-mcts` begins. It is not a policy, since it
+chooses no actions of an environment. Session, optimiser step and checkpoints are those of all recipes.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 
 __all__ = ["HeatmapRecipe", "SolvedInstances"]
 
-_TEACHER_ITERATIONS = 10  # of eax per city: within 0.03 % of the best tour at 100 to 500 cities (measured)
+_TEACHER_ITERATIONS = 10  # iterations of eax per city; its tours are within 0.03 % of the best at 100 to 500 cities (measured)
 _WARM_UP = 0.02  # share of the run in which the learning rate rises
 
 
 @dataclass(frozen=True)
 class HeatmapRecipe(Recipe):
-    """Binary classification of every candidate edge of mixed instances: whether it is in the tour.
+    """Binary classification of the candidate edges of uniform and clustered instances: whether an edge is in the tour of `eax`.
 
-    New instances are solved while the network trains, one every few steps; from then on they are drawn at random.
+    One new instance is solved every few steps of training. Batches are drawn at random from all instances solved so far.
     """
 
     smallest: int = option(100, "Fewest cities of an instance.", low=12, scale="log")
     largest: int = option(500, "Most cities of an instance; sizes between are drawn on a logarithmic scale.", low=12, scale="log")
     instances: str = folder_option()
     clustered: float = option(0.2, "Share of clustered instances; the others are uniform.", low=0, high=1)
-    batch: int = option(500, "Cities of a step's batch, in whole instances (at least one).", low=1, scale="log")
+    batch: int = option(500, "Cities of a step's batch; it consists of whole instances, at least one.", low=1, scale="log")
     every: int = option(4, "Steps from one new instance to the next.", low=1, scale="log")
     width: int = option(48, "Features of each city and each edge inside the network.", low=1, scale="log")
-    layers: int = option(6, "Rounds of messages.", low=1)
+    layers: int = option(6, "Layers of the graph network: rounds of messages between neighbours.", low=1)
     rate: float = option(
-        2e-3, "The largest learning rate; it rises over 2 % of the run and falls to 0 as a cosine.", above=0, scale="log"
+        2e-3, "The largest learning rate, reached after 2 % of the run; it then falls to 0 as a cosine.", above=0, scale="log"
     )
 
     title: ClassVar[str] = "edge probabilities for heatmap-mcts, from tours of eax"
@@ -82,7 +82,10 @@ class HeatmapRecipe(Recipe):
 
 
 class SolvedInstances:
-    """Instances with the tours that eax found. The instances follow from the seed, so that a snapshot holds only the tours."""
+    """Instances with the tours that eax found.
+
+    The instances can be made again from the seed, so that a snapshot of the training holds only the tours.
+    """
 
     def __init__(self, recipe: HeatmapRecipe, seed: int) -> None:
         from corl.problems.tsp.problem import Tsp
@@ -126,7 +129,7 @@ class SolvedInstances:
         self.graphs.append((graph, tour_edges(graph.near, tour)))
 
     def draw(self, random: np.random.Generator, cities: int) -> list[tuple[EdgeGraph, NDArray[np.bool_]]]:
-        """Draw graphs with about `cities` cities in all, each with bool [n K]: whether each of its edges is in the tour."""
+        """Draw graphs with about `cities` cities in all, each with its labels, bool [n K]: whether each edge is in the tour."""
         drawn: list[tuple[EdgeGraph, NDArray[np.bool_]]] = []
         count = 0
         while count < cities:
@@ -138,7 +141,7 @@ class SolvedInstances:
         return drawn
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the tours, concatenated."""
+        """Return the tours, concatenated, int32: the state of a snapshot."""
         return {"tours": np.concatenate(self.tours) if self.tours else np.zeros(0, np.int32)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -151,7 +154,7 @@ class SolvedInstances:
 
 
 def tour_edges(near: NDArray[np.int32], tour: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Return whether the edge from city i to near[i, c] is in the tour, bool [n K]."""
+    """Return, for each edge i K + c from city i to near[i, c], whether it is in the tour, bool [n K]."""
     before, after = np.empty(len(tour), np.int32), np.empty(len(tour), np.int32)
     before[tour], after[tour] = np.roll(tour, 1), np.roll(tour, -1)
     found: NDArray[np.bool_] = ((near == before[:, None]) | (near == after[:, None])).ravel()

@@ -1,4 +1,4 @@
-"""The state of a heatmap search outside its kernels: the instance with renumbered cities, its heatmap, the parameters."""
+"""The search `heatmap-mcts` outside its kernels: the instance with renumbered cities, its heatmap, the parameters."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["HeatmapSearch"]
 
 _SCALE = 100.0  # the initial W is 100 times the heatmap (Fu et al. 2021)
-# Cities that an action of the tuned search may reverse, as in ils. With 1000 the tour at 10,000 cities after 30 s was 3.1 %
-# above the best known, with this 0.65 %.
-_FARTHEST = 50_000
+# The greatest number of cities that a reversal of the tuned search may move, as in ils. For 10,000 cities the tour after 30 s was
+# 0.65 % above the best known; with a limit of 1000 it was 3.1 % above.
+_MOST_REVERSED = 50_000
 
 
 class HeatmapSearch(Renumbered):
-    """A search on an instance whose cities are renumbered."""
+    """A search on an instance whose cities are renumbered; `published` selects the paper's search, otherwise the tuned one."""
 
     def __init__(self, instance: TspInstance, run: Run, heatmap: str, settings: Settings, published: bool) -> None:
         super().__init__(instance)
@@ -42,12 +42,12 @@ class HeatmapSearch(Renumbered):
             tries=settings.tries * instance.n if published else settings.tries,
             criterion=not published,
             stretch=settings.stretch,
-            most=instance.n if published else _FARTHEST,
+            most=instance.n if published else _MOST_REVERSED,
             least=1e-12 * self._longest(),
         )
 
     def _longest(self) -> float:
-        """Return an estimate of the longest distance, the scale of rounding errors."""
+        """Return an estimate of the longest distance; rounding errors are proportional to it."""
         if self.metric.kind == EXPLICIT:
             return float(self.metric.matrix.max())
         points = self.metric.points
@@ -60,12 +60,12 @@ class HeatmapSearch(Renumbered):
 
     @property
     def _current_is_best(self) -> bool:
-        """Whether the current tour is shorter than the best one kept by more than rounding errors.
+        """Whether the current tour is shorter, by more than rounding errors, than the best tour of earlier episodes.
 
-        Of equal tours the first one is kept, so that the result does not depend on when tours are reported.
+        Of equally long tours the first is kept, so that the result does not depend on when tours are reported.
         """
-        current, kept = self.mcts.length
-        return bool(np.isinf(kept) or current < kept - self.parameters.least)
+        current, best_of_earlier = self.mcts.length
+        return bool(np.isinf(best_of_earlier) or current < best_of_earlier - self.parameters.least)
 
     def report(self, run: Run) -> None:
         """Report the best tour to the run; before the first tour, the current order of the cities."""

@@ -16,44 +16,50 @@ if TYPE_CHECKING:
 __all__ = ["HeatmapMcts"]
 
 _DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
-_SETUP, _NETWORK = 1e-5, 1.5e-4  # seconds per city for neighbour lists and a greedy tour, and for the network, on a slow machine
-_MOST_FOR_NETWORK = 200_000  # cities, at about 20 kB each
+# Seconds per city on a slow machine for neighbour lists and a greedy tour, and for the network.
+_SETUP_SECONDS, _NETWORK_SECONDS = 1e-5, 1.5e-4
+_MOST_FOR_NETWORK = 200_000  # cities; the network needs about 20 kB of memory for each
 
 
 @dataclass(frozen=True)
 class HeatmapMcts(Solver):
     """ "Heatmap + MCTS" (Fu, Qiu & Zha 2021; re-examined by Pan et al. 2024) on sparse weights.
 
-    A baseline of the learning literature: `eax` and `ils` find better tours in the same time. Preset "paper" is the published
-    algorithm with its published settings. In preset "tuned", actions begin where a kick changed the current tour, they end once
-    they cannot gain, and the kick is undone unless they make up for it.
+    A baseline of the learning literature: `eax` and `ils` find better tours in the same time. An action is a k-opt move, whose
+    edges are drawn by their weights (the heatmap). Preset "paper" is the published algorithm with its published settings: it
+    samples actions until many in a row fail, and then begins again with a new tour. Preset "tuned" kicks the current tour (a
+    random double bridge) and samples actions where the kick changed it; a kick that actions do not make up for is undone.
     """
 
-    preset: Literal["tuned", "paper"] = option("tuned", "The search, and the defaults of the settings below that are none.")
+    preset: Literal["tuned", "paper"] = option("tuned", "The search, and the values of those options below that are not given.")
     heatmap: Literal["nearest", "gnn", "softmax", "none"] = option(
         "nearest",
-        "The edges' weights: by rank among a city's nearest, by the shipped graph network (coordinates in the plane only), by a "
-        "softmax of distances, or all equal.",
+        "The edges' weights: by the rank of the neighbour (nearest), by the shipped graph network (gnn; only coordinates in the "
+        "plane), by a softmax of distances, or all equal (none).",
     )
     alpha: float | None = option(None, "The weight of exploration, which favours rarely chosen edges.", low=0)
     beta: float | None = option(None, "The learning rate of an edge's weight after an improvement.", low=0, scale="log")
     tries: int | None = option(
         None,
-        "H: actions without gain, per city, that end an episode (paper), or actions sampled at a city whose edges changed "
-        "(tuned).",
+        "H: actions without gain, for each city, that end an episode (paper); the most actions sampled at a city whose edges "
+        "changed (tuned).",
         low=1, high=10_000, scale="log",
     )  # fmt: skip
     candidates: int | None = option(
-        None, "C: the greatest number of edges of a city that an action may add, the heaviest.", low=2, high=10_000, scale="log"
+        None, "C: an action may add only the C heaviest edges of a city.", low=2, high=10_000, scale="log"
     )
     depth: int | None = option(
-        None, "D: most pairs of edges that an action exchanges after its first.", low=1, high=10_000, scale="log"
+        None,
+        "D: most pairs of edges (one removed, one added) that an action exchanges after its first.",
+        low=1,
+        high=10_000,
+        scale="log",
     )
     stretch: int | None = option(
         None, "Most cities in each of the three stretches that a kick exchanges (tuned).", low=1, high=10_000, scale="log"
     )
     temperature: float | None = option(
-        None, "Of the heatmap softmax, in mean distances of a nearest neighbour.", above=0, scale="log"
+        None, "The temperature of the heatmap softmax, in mean distances to the nearest neighbour.", above=0, scale="log"
     )
 
     preparation_size: ClassVar[int] = 24
@@ -90,10 +96,10 @@ class HeatmapMcts(Solver):
             tour = shortest_tour(metric_of(instance), instance.n)
             run.report(tour)
             run.report_bound(run.problem.evaluate(instance, tour))
-        elif run.remaining < (_SETUP + _NETWORK * (self.heatmap == "gnn")) * instance.n:
+        elif run.remaining < (_SETUP_SECONDS + _NETWORK_SECONDS * (self.heatmap == "gnn")) * instance.n:
             from corl.solvers.tsp.neighbours.spatial import hilbert_order
 
-            run.report(hilbert_order(metric_of(instance)))  # there is no time for more
+            run.report(hilbert_order(metric_of(instance)))  # there is no time for neighbour lists
         elif self.preset == "paper":
             self._sample(instance, run)
         else:
@@ -119,7 +125,7 @@ class HeatmapMcts(Solver):
         search.report(run)
 
     def _kick(self, instance: TspInstance, run: Run) -> None:
-        """Do the tuned search: kicks of one tour, at first the user's or a greedy one."""
+        """Do the tuned search: kicks of one tour, which begins as the warm start or a greedy tour."""
         from corl.solvers.tsp.construction.kernels import greedy_edge, length_of
         from corl.solvers.tsp.heatmap.kicks import begin, kicks
         from corl.solvers.tsp.heatmap.search import HeatmapSearch

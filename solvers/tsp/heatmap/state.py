@@ -1,4 +1,4 @@
-"""The state of the search for its kernels: a tour with a log, sparse edge weights and visits, a queue of cities."""
+"""The state of the search `heatmap-mcts` for its kernels: a tour, weights and visits of candidate edges, a queue of cities."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from corl.solvers.tsp.tours.city_queue import CityQueue, city_queue
 __all__ = ["ACTIONS", "BEST", "CITIES", "CURRENT", "FAILURES", "PAIRS", "PHASE", "Mcts", "new_mcts"]
 
 ACTIONS, PAIRS, PHASE, CITIES, FAILURES = range(5)
-"""Indices of Mcts.counts."""
+"""The indices of Mcts.counts, where they are explained."""
 CURRENT, BEST = range(2)
-"""Indices of Mcts.length."""
+"""The indices of Mcts.length."""
 
 
 class Mcts(NamedTuple):
     """The state of a search over n cities with K weighted edges each, from which the kernels continue."""
 
     near: NDArray[np.int32]
-    """[n, K] other ends of the edges that have weights, the heaviest first."""
+    """[n, K] the other ends of each city's weighted edges (its candidates), by decreasing initial weight."""
     lengths: NDArray[np.float64]
-    """[n, K] the distances of these edges."""
+    """[n, K] the lengths of these edges."""
     weight: NDArray[np.float64]
-    """[n, K] W; updates change both directions of an edge equally."""
+    """[n, K] W, the weights; an update changes both directions of an edge equally."""
     total: NDArray[np.float64]
     """[n] the sum of each row of W."""
     visits: NDArray[np.int32]
-    """[n, K] Q: how often an action linked city i to near[i, c]."""
+    """[n, K] Q: how often an action has added the edge from city i to near[i, c]."""
     tour: ArrayTour
+    """The current tour."""
     queue: CityQueue
-    """Cities at which actions are to begin."""
+    """The cities at which actions are to begin (tuned search)."""
     ends: NDArray[np.int32]
-    """[2 D + 4] a_1, b_1, a_2, b_2, ... of the current action; of a kick, its cities."""
+    """[2 D + 4] the cities a_1, b_1, a_2, b_2, ... of the current action (actions.py), or the cities at the edges of a kick."""
     choice: NDArray[np.float64]
-    """[K] scratch: Z of the current candidates."""
+    """[K] work array: the potential Z of each candidate of the current city."""
     length: NDArray[np.float64]
     """[2] the lengths of the current and of the best tour."""
     best: NDArray[np.int32]
     """[n] the best tour of earlier episodes."""
     counts: NDArray[np.int64]
-    """[5] ACTIONS: M, the actions sampled so far; PAIRS: the pairs in `ends`; PHASE: of the search; CITIES: cities done in this
-    phase; FAILURES: consecutive actions without gain, or the moves made in a sweep of 2-opt."""
+    """[5] ACTIONS: M, the number of actions sampled so far. PAIRS: the number of pairs in `ends`. PHASE: the phase of the search.
+    CITIES: how many cities are done in this phase. FAILURES: the number of consecutive actions without gain; during a sweep of
+    2-opt, the number of moves made."""
     random: NDArray[np.uint64]
     """[1] the state of the random numbers."""
 
@@ -56,7 +58,7 @@ def new_mcts(
     depth: int,
     random: NDArray[np.uint64],
 ) -> Mcts:
-    """Return a search whose tour is 0, 1, 2, ..., of unknown length (inf).
+    """Return a search whose tour is 0, 1, 2, ...; its length is set to infinity, for unknown.
 
     Args:
         near: int32 [n, K], other ends of the weighted edges, the heaviest first.

@@ -1,8 +1,8 @@
 """The Held-Karp 1-tree bound (Held & Karp, Operations Research 18, 1970; Mathematical Programming 1, 1971).
 
-For any penalties pi, the weight of a minimum 1-tree under distance(i, j) + pi[i] + pi[j], minus twice the sum of pi, is at most
-the length of any tour. Good penalties are found by subgradient ascent on the sparse graph of neighbours (update rule: Helsgaun,
-EJOR 126, 2000, section 4); the bound returned is then proven on the complete graph.
+For any penalties pi of the cities, take the minimum 1-tree under the weights distance(i, j) + pi[i] + pi[j]. Its weight minus
+twice the sum of pi is at most the length of any tour. Good penalties are found by subgradient ascent on the sparse graph of
+neighbours (update rule: Helsgaun, EJOR 126, 2000, section 4). The 1-tree of the complete graph then proves the bound.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from corl.solvers.tsp.tours.renumbering import along_curve, inverse
 
 __all__ = ["complete_tree", "held_karp_bound"]
 
-_ENOUGH = 1000  # iterations from which long first steps are better (clustered instances need them)
-_STEP, _SHORT_STEP = 1.0, 0.3  # the first step, in typical edge lengths (tuned on TSPLIB, uniform 1000 and 10,000)
-_CLIMBS = ((50_000, 4), (300_000, 2))  # (cities, number of climbs up to that size), each with a proof; one climb beyond
-_PRIM_MOST = 20  # cities up to which Prim's algorithm is as fast as the tree of boxes
-_CHUNK = 2_000_000  # distances computed between two readings of the clock, about 20 ms
-_SEARCH = 200  # distances that a search in the boxes computes, at most about
+_LONG_STEP_ITERATIONS = 1000  # from this many iterations on, a long first step is better (clustered instances need it)
+_LONG_STEP, _SHORT_STEP = 1.0, 0.3  # the first step, in typical edge lengths (tuned on TSPLIB, uniform 1000 and 10,000)
+_ASCENTS = ((50_000, 4), (300_000, 2))  # (cities, number of ascents up to that size), each with a proof; one for larger sizes
+_PRIM_CITIES = 20  # cities up to which Prim's algorithm is as fast as the tree of boxes
+_DISTANCES_PER_CHECK = 2_000_000  # distances computed between two checks of the time limit: about 20 ms
+_DISTANCES_PER_SEARCH = 200  # distances that a search in the tree of boxes computes, an estimate from above
 
 
 def held_karp_bound(
@@ -52,81 +52,91 @@ def held_karp_bound(
         instance: The instance.
         metric: Its metric, in a numbering of the cities that may differ from the instance's.
         neighbours: int32 [n, K], candidate neighbours in the metric's numbering.
-        lengths: float64 [n, K], their distances.
-        run: Its limits.
-        seconds: Roughly the time limit of the ascent; a run counted in iterations ignores it.
-        iterations: Of the ascent; None: 2000, decreasing to 20 with n.
+        lengths: float64 [n, K], the distances to them.
+        run: The run whose limits end the computation.
+        seconds: Roughly the time limit of the ascent; ignored if the run is limited in iterations.
+        iterations: The number of steps of the ascent; None: 6,000,000 / n, but 20 to 2000.
     """
     n = len(neighbours)
     if n < 4:
-        around = np.arange(n)
-        return float(_distances(metric, around, (around + 1) % n).sum()) if n > 1 else 0.0  # every tour is this one
+        cities = np.arange(n)
+        return float(_distances(metric, cities, (cities + 1) % n).sum()) if n > 1 else 0.0  # there is only one tour
     if run.iterations is not None:
         seconds = None
     until = math.inf if seconds is None else time.perf_counter() + seconds
     if metric.kind != EXPLICIT:
         metric, neighbours, lengths = _in_space_order(metric, neighbours, lengths)
     u, v, d = sparse_edges(neighbours, lengths)
-    tour = greedy_edge(metric, neighbours, lengths)  # with a tour in the graph the ascent has an end
+    tour = greedy_edge(metric, neighbours, lengths)  # a tour in the graph limits the ascent's bound
     u, v, d = _with_edges(metric, u, v, d, np.stack((tour, np.roll(tour, -1)), 1))
     total = max(20, min(2000, 6_000_000 // n)) if iterations is None else iterations
-    step = _typical(lengths) * (_STEP if total >= _ENOUGH else _SHORT_STEP)
-    climbs = next((c for most, c in _CLIMBS if n <= most), 1)
+    step = _typical(lengths) * (_LONG_STEP if total >= _LONG_STEP_ITERATIONS else _SHORT_STEP)
+    ascents = next((c for most, c in _ASCENTS if n <= most), 1)
     pi, bound = np.zeros(n), None
-    for climb in range(climbs):  # each includes the edges that earlier proofs found outside the sparse graph
-        pi = _climb(u, v, d, pi, step, total // climbs, (until - time.perf_counter()) / (climbs - climb), run)
+    for ascent in range(ascents):  # each on the sparse graph plus the edges of the trees that proved earlier bounds
+        pi = _ascent(u, v, d, pi, step, total // ascents, (until - time.perf_counter()) / (ascents - ascent), run)
         tree = complete_tree(metric, pi, u, v, d, run)
         if tree is None:
             break
         proven = _one_tree_bound(metric, pi, tree, instance.integral)
         bound = proven if bound is None else max(bound, proven)
-        if climb < climbs - 1:
+        if ascent < ascents - 1:
             u, v, d = _with_edges(metric, u, v, d, tree)
     return bound
 
 
 def _in_space_order(metric: Metric, neighbours: NDArray, lengths: NDArray) -> tuple[Metric, NDArray, NDArray]:
-    """Return the arguments with cities renumbered along a space-filling curve, as the tree of boxes requires."""
+    """Return the three arguments with cities renumbered along a space-filling curve, as the tree of boxes requires."""
     order, metric = along_curve(metric)
     return metric, inverse(order)[neighbours[order]], lengths[order]
 
 
 def _typical(lengths: NDArray[np.float64]) -> float:
-    """Return a scale for steps: the mean difference between a city's distances to its fifth and to its nearest neighbour."""
+    """Return the unit of step lengths: the mean difference between a city's distances to its fifth and its nearest neighbour."""
     spread = float(np.mean(lengths[:, min(4, lengths.shape[1] - 1)] - lengths[:, 0]))
     return spread if spread > 0 else float(np.mean(np.abs(lengths[:, 0])))
 
 
 def _with_edges(metric: Metric, u: NDArray, v: NDArray, d: NDArray, tree: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Return the sparse graph with the edges (int32 [m, 2]) of a tree or a tour added."""
+    """Return the sparse graph, edges (u, v) of lengths d, with the edges of a tree or a tour, int32 `tree` [m, 2], added."""
     small, large = tree.min(1).astype(np.int64), tree.max(1).astype(np.int64)
     n = int(large.max()) + 1
-    known = np.minimum(u, v).astype(np.int64) * n + np.maximum(u, v)
-    fresh = ~np.isin(small * n + large, known)
-    small, large = small[fresh].astype(np.int32), large[fresh].astype(np.int32)
+    old_edges = np.minimum(u, v).astype(np.int64) * n + np.maximum(u, v)
+    is_new = ~np.isin(small * n + large, old_edges)
+    small, large = small[is_new].astype(np.int32), large[is_new].astype(np.int32)
     return np.append(u, small), np.append(v, large), np.append(d, _distances(metric, small, large))
 
 
 # ---------------------------------------------------------------- the ascent
-def _climb(
+def _ascent(
     u: NDArray, v: NDArray, d: NDArray, pi: NDArray, step: float, total: int, seconds: float, run: Run
 ) -> NDArray[np.float64]:
-    """Do a subgradient ascent from `pi` on a connected sparse graph; return the best penalties found.
+    """Do a subgradient ascent from the penalties `pi` on a connected sparse graph; return the best penalties found, float64 [n].
 
-    Step k of M is step * (1 - k / M)^2. M is `total`, or fewer if `seconds` do not suffice.
+    The length of step k of M is step * (1 - k / M)^2. M is `total`, or fewer if `seconds` do not suffice.
+
+    Args:
+        u: int32 [m], first ends of the edges.
+        v: int32 [m], second ends.
+        d: float64 [m], their lengths.
+        pi: float64 [n], the initial penalties.
+        step: The first step length, in units of distance.
+        total: The greatest number of steps.
+        seconds: The time limit; may be infinite.
+        run: The run whose limits end the ascent.
     """
     n, m = len(pi), len(u)
-    at, best_pi = pi.copy(), pi.copy()
+    current_pi, best_pi = pi.copy(), pi.copy()
     before = np.zeros(n, np.int32)
     best = np.array([-np.inf])
     scratch = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m), np.empty(n, np.int32), np.empty(n, np.int32)
-    started, k, chunk, wanted = time.perf_counter(), 0, max(1, _CHUNK // (20 * m)), total
+    started, k, chunk, most_steps = time.perf_counter(), 0, max(1, _DISTANCES_PER_CHECK // (20 * m)), total
     while k < total and not run.should_stop:
         more = min(chunk, total - k)
-        _ascend(u, v, d, at, before, best, best_pi, step, k, more, total, *scratch)
+        _ascend(u, v, d, current_pi, before, best, best_pi, step, k, more, total, *scratch)
         k += more
         if seconds < math.inf:
-            total = min(wanted, max(k, int(k * seconds / (time.perf_counter() - started))))
+            total = min(most_steps, max(k, int(k * seconds / (time.perf_counter() - started))))
     return best_pi
 
 
@@ -149,25 +159,25 @@ def _ascend(
     scratch: NDArray[np.int32],
     name: NDArray[np.int32],
 ) -> None:
-    """Do iterations `first` to `first` + `more` - 1 of `total`, in place.
+    """Do steps `first` to `first` + `more` - 1 of an ascent of `total` steps, in place.
 
     Args:
         u: int32 [m], first ends of the edges.
         v: int32 [m], second ends.
         d: float64 [m], their distances.
         pi: float64 [n], the current penalties.
-        before: int32 [n], the last subgradient (degree - 2).
-        best: float64 [1], the best bound.
-        best_pi: float64 [n], its penalties.
-        step: The first step length.
-        first: The number of the first iteration.
-        more: The number of iterations.
-        total: Iterations of the whole ascent.
-        edge_u: int32 [m], scratch.
-        edge_v: int32 [m], scratch.
-        edge_w: float64 [m], scratch.
-        scratch: int32 [n], scratch.
-        name: int32 [n], scratch.
+        before: int32 [n], the previous subgradient (degree - 2).
+        best: float64 [1], the best bound on the sparse graph.
+        best_pi: float64 [n], the penalties of the best bound.
+        step: The first step length, in units of distance.
+        first: The number of the first step.
+        more: The number of steps.
+        total: The number of steps of the whole ascent.
+        edge_u: int32 [m], work array of `sparse_tree`, overwritten.
+        edge_v: int32 [m], work array, overwritten.
+        edge_w: float64 [m], work array, overwritten.
+        scratch: int32 [n], work array, overwritten.
+        name: int32 [n], work array, overwritten.
     """
     n = len(pi)
     degree = np.empty(n, np.int32)
@@ -188,20 +198,21 @@ def complete_tree(
 ) -> NDArray[np.int32] | None:
     """Return the edges, int32 [n - 1, 2], of a minimum spanning tree of the complete graph under penalties `pi`.
 
-    Returns None if `run` ended first. Points must be in space order; the sparse edges u, v, d only make it faster.
+    Returns None if `run` ended first. Points must be in the order of a space-filling curve. The sparse graph, edges (u, v) of
+    lengths d, only makes the search faster.
     """
     n = len(pi)
-    if metric.kind == EXPLICIT or n <= _PRIM_MOST:
+    if metric.kind == EXPLICIT or n <= _PRIM_CITIES:
         edges, count = np.empty((n - 1, 2), np.int32), np.zeros(2, np.int64)
         closest, parent = np.full(n, np.inf), np.full(n, -1, np.int32)
-        while not prim(metric, pi, closest, parent, edges, count, max(1, _CHUNK // n)):
+        while not prim(metric, pi, closest, parent, edges, count, max(1, _DISTANCES_PER_CHECK // n)):
             if run.should_stop:
                 return None
         return edges
     tree, state = boxes(n), forest(n)
     fit(tree, metric.points, pi)
     slack = 1e-12 * (float(np.abs(pi).max()) + float(np.abs(metric.points).max()) + 1.0)
-    while not grow(metric, tree, pi, u, v, d, state, slack, _CHUNK // _SEARCH):
+    while not grow(metric, tree, pi, u, v, d, state, slack, _DISTANCES_PER_CHECK // _DISTANCES_PER_SEARCH):
         if run.should_stop:
             return None
     return state.edges
@@ -210,7 +221,8 @@ def complete_tree(
 def _one_tree_bound(metric: Metric, pi: NDArray[np.float64], tree: NDArray[np.int32], integral: bool) -> float:
     """Return the weight of a 1-tree minus 2 sum(pi) and possible rounding errors; rounded up if distances are integral.
 
-    The 1-tree is a minimum spanning tree, int32 tree [n - 1, 2], and the longest second shortest edge of some of its leaves.
+    The 1-tree is a minimum spanning tree, int32 `tree` [n - 1, 2], plus one edge: the second shortest edge of a leaf of the tree.
+    Every leaf gives a valid bound; of some leaves the one with the longest second edge is taken.
     """
     n = len(pi)
     lengths = _distances(metric, tree[:, 0], tree[:, 1])
@@ -223,7 +235,7 @@ def _one_tree_bound(metric: Metric, pi: NDArray[np.float64], tree: NDArray[np.in
 
 
 def _remote(tree: NDArray[np.int32], leaves: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return up to ten leaves on the heaviest edges; their second edges are likely the longest, and any leaf gives a bound."""
+    """Return up to ten `leaves` with the heaviest edges, whose second shortest edges are probably the longest."""
     of_leaf = np.full(len(tree) + 1, -np.inf)
     of_leaf[tree[:, 0]] = weights
     of_leaf[tree[:, 1]] = np.maximum(of_leaf[tree[:, 1]], weights)
@@ -232,7 +244,7 @@ def _remote(tree: NDArray[np.int32], leaves: NDArray[np.int64], weights: NDArray
 
 @kernel
 def _second(metric: Metric, pi: NDArray[np.float64], i: int) -> float:
-    """Return the second smallest weight of an edge at city i in the complete graph."""
+    """Return the weight of the second lightest edge at city i in the complete graph."""
     first = second = np.inf
     for j in range(len(pi)):
         if j != i:

@@ -1,7 +1,8 @@
 """Minimum spanning trees of complete graphs under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
 
-For points, Boruvka's algorithm with a tree of bounding boxes (exact, in O(n) memory); for a matrix, Prim's algorithm. Both can be
-interrupted: a call does a part of the work, and all state is kept in arrays.
+For points, Boruvka's algorithm with a tree of bounding boxes (exact, in O(n) memory); for a matrix, Prim's algorithm. Boruvka's
+algorithm grows a forest, whose components are called parts here: in each round every part gets the lightest edge that leaves it.
+Both algorithms can be interrupted: a call does a part of the work, and all state is kept in arrays.
 """
 
 # mypy: allow-untyped-defs
@@ -25,31 +26,34 @@ _LEAF = 8  # points per leaf of the tree of boxes
 
 
 class Boxes(NamedTuple):
-    """A balanced tree over points in spatial order: leaf b holds points 8b .. 8b+7, node q has children 2q and 2q+1."""
+    """A balanced binary tree over points in the order of a space-filling curve.
+
+    Node q has the children 2q and 2q + 1, and node 1 is the root. Leaf number b, node `leaves` + b, holds points 8b .. 8b + 7.
+    """
 
     low: NDArray[np.float64]
     """[2 * leaves, 3]: the lower corner of each bounding box; +inf if it is empty."""
     high: NDArray[np.float64]
     """[2 * leaves, 3]: the upper corner; -inf if it is empty."""
     penalty: NDArray[np.float64]
-    """[2 * leaves]: the smallest pi inside."""
+    """[2 * leaves]: the smallest penalty of a point in the box."""
     part: NDArray[np.int32]
-    """[2 * leaves]: the part that all points inside belong to; -1 if they differ, -2 if the box is empty."""
+    """[2 * leaves]: the part to which all points in the box belong; -1 if they belong to several, -2 if the box is empty."""
 
 
 class Forest(NamedTuple):
     """A minimum spanning forest that grows to a tree: the state of `grow`."""
 
     part: NDArray[np.int32]
-    """[n]: the part each point belongs to, 0..counts[0]-1."""
+    """[n]: the part to which each point belongs, 0..counts[0]-1."""
     best: NDArray[np.float64]
-    """[n]: by part, the weight of the lightest edge found that leaves it."""
+    """[n]: for each part, the weight of the lightest edge found that leaves the part."""
     ends: NDArray[np.int32]
-    """[n, 2]: by part, that edge."""
+    """[n, 2]: for each part, the point inside and the point outside of the edge of `best`."""
     proven: NDArray[np.float64]
-    """[n]: by point, a proven lower bound on the weights of its edges that leave its part."""
+    """[n]: for each point, a proven lower bound on the weights of its edges that leave its part."""
     edges: NDArray[np.int32]
-    """[n - 1, 2]: the tree's edges."""
+    """[n - 1, 2]: the edges of the forest; the first counts[1] are valid."""
     counts: NDArray[np.int64]
     """[3]: the number of parts, the number of edges, the next point to examine."""
 
@@ -94,7 +98,7 @@ def fit(tree, points, pi):
 
 @kernel
 def _colour(tree, part):
-    """Set the part of every node of the tree."""
+    """Set the part of every box, from the part of each point, int32 `part` [n]."""
     n, leaves = len(part), len(tree.low) // 2
     for q in range(2 * leaves - 1, 0, -1):
         common = -2
@@ -111,8 +115,8 @@ def _colour(tree, part):
 def _gap(metric, tree, i, q):
     """Return a lower bound on the distance of point i to any point in box q.
 
-    Every kind of distance is monotone in the gaps of the coordinates, and so is each rounded operation in it (GEO, by the chord
-    on the unit sphere, with a margin for its cosine).
+    Every kind of distance grows with the gaps between coordinates, and floating-point operations preserve this order. The points
+    of GEO are unit vectors; its arc is computed from the chord, with a margin for the rounding of the cosine.
     """
     p = metric.points
     x = max(0.0, tree.low[q, 0] - p[i, 0], p[i, 0] - tree.high[q, 0])
@@ -145,30 +149,30 @@ def _shortest_out(metric, tree, pi, state, i, slack, stack):
         state: Forest.
         i: The point.
         slack: A margin for rounding errors of the boxes' lower bounds.
-        stack: int64 [80], scratch.
+        stack: int64 [80], work array, overwritten.
     """
     leaves, n = len(tree.low) // 2, len(pi)
-    mine = state.part[i]
-    limit = state.best[mine]
+    own = state.part[i]
+    limit = state.best[own]
     top = 1
     stack[0] = 1
     while top:
         top -= 1
         q = stack[top]
-        if tree.part[q] == mine or tree.part[q] == -2 or _gap(metric, tree, i, q) + (pi[i] + tree.penalty[q]) - slack >= limit:
+        if tree.part[q] == own or tree.part[q] == -2 or _gap(metric, tree, i, q) + (pi[i] + tree.penalty[q]) - slack >= limit:
             continue
         if q < leaves:
-            near = _gap(metric, tree, i, 2 * q) > _gap(metric, tree, i, 2 * q + 1)
-            stack[top], stack[top + 1] = 2 * q + (not near), 2 * q + near  # the nearer one on top
+            right_is_nearer = _gap(metric, tree, i, 2 * q) > _gap(metric, tree, i, 2 * q + 1)
+            stack[top], stack[top + 1] = 2 * q + (not right_is_nearer), 2 * q + right_is_nearer  # the nearer child on top
             top += 2
             continue
         for j in range((q - leaves) * _LEAF, min(n, (q - leaves + 1) * _LEAF)):
-            if state.part[j] != mine:
+            if state.part[j] != own:
                 w = distance(metric, i, j) + (pi[i] + pi[j])
                 if w < limit:
                     limit = w
-                    state.ends[mine, 0], state.ends[mine, 1] = i, j
-    state.best[mine] = state.proven[i] = limit
+                    state.ends[own, 0], state.ends[own, 1] = i, j
+    state.best[own] = state.proven[i] = limit
 
 
 @kernel
@@ -181,10 +185,10 @@ def grow(metric, tree, pi, u, v, d, state, slack, most):
         pi: float64 [n], penalties.
         u: int32 [m], first ends of sparse edges, which give each part an initial best edge.
         v: int32 [m], second ends.
-        d: float64 [m], their distances.
+        d: float64 [m], the distances between the two ends.
         state: Forest.
         slack: A margin for rounding errors of the boxes' lower bounds.
-        most: Points that this call examines, at most; a round ends after the last point.
+        most: The greatest number of points that this call examines. A round of the algorithm ends after the last point.
     """
     n = len(pi)
     parts, first = state.counts[0], state.counts[2]
@@ -244,11 +248,11 @@ def prim(metric, pi, closest, parent, edges, count, most):
     Args:
         metric: Metric of n cities.
         pi: float64 [n], penalties.
-        closest: float64 [n], the weight of the lightest edge to the tree; +inf at first.
-        parent: int32 [n], the other end of that edge; -1 at first, -2 for cities in the tree.
+        closest: float64 [n], for each city the weight of the lightest edge to the tree; +inf at first.
+        parent: int32 [n], for each city the end in the tree of that edge; -1 at first, -2 for cities in the tree.
         edges: int32 [n - 1, 2], receives the tree's edges.
-        count: int64 [2], the number of cities in the tree, and the last one; zeros at first.
-        most: Cities that this call adds, at most.
+        count: int64 [2], the number of cities in the tree, and the city added last; zeros at first.
+        most: The greatest number of cities that this call adds.
     """
     n = len(pi)
     if count[0] == 0:

@@ -1,8 +1,9 @@
 """Minimum 1-trees of sparse graphs under node penalties pi: weight(i, j) = distance(i, j) + (pi[i] + pi[j]).
 
-The 1-trees are those of Helsgaun, EJOR 126, 2000, section 4. The ascent spends most of its time on their spanning trees, which
-are found by Boruvka's algorithm on an edge list: in each round every part takes the lightest edge that leaves it, and the parts
-that these edges join become one. The 1-tree adds the second shortest edge of one leaf, the one for which it is the longest:
+The 1-trees are those of Helsgaun, EJOR 126, 2000, section 4: a minimum spanning tree plus the second shortest edge of one of its
+leaves, the leaf for which that edge is longest. The subgradient ascent (bound.py) spends most of its time on the spanning trees.
+They are found by Boruvka's algorithm on an edge list. A part is a component of the growing forest; in each round every part takes
+the lightest edge that leaves it, and the parts joined by these edges become one part:
 
     a--1--b--5--c--2--d        round 1: a, b take (a b); c, d take (c d)        parts {a b}, {c d}
     +--------3--------+        round 2: both parts take (a d)                   part {a b c d}
@@ -24,7 +25,7 @@ __all__ = ["sparse_edges", "sparse_tree"]
 def sparse_edges(
     neighbours: NDArray[np.int32], lengths: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Return the undirected edges between cities and their neighbours, each once: (u int32 [m], v int32 [m], d [m])."""
+    """Return the edges between cities and their neighbours, each once: ends int32 u, v [m] and lengths float64 d [m]."""
     n, width = neighbours.shape
     u = np.empty(n * width, np.int32)
     v = np.empty(n * width, np.int32)
@@ -33,14 +34,14 @@ def sparse_edges(
     for i in range(n):
         for k in range(width):
             j = neighbours[i, k]
-            fresh = j > i
+            is_new = j > i
             if j < i:
-                fresh = True
+                is_new = True
                 for q in range(width):
                     if neighbours[j, q] == i:
-                        fresh = False
+                        is_new = False
                         break
-            if fresh:
+            if is_new:
                 u[m], v[m], d[m] = i, j, lengths[i, k]
                 m += 1
     return u[:m].copy(), v[:m].copy(), d[:m].copy()
@@ -61,18 +62,18 @@ def sparse_tree(
 ) -> float:
     """Return the weight of the minimum 1-tree of a connected sparse graph under penalties pi; 2 sum(pi) is not subtracted.
 
-    After Helsgaun (2000, section 4): a minimum spanning tree and, of its leaves' second shortest edges, the longest one.
+    The 1-tree is a minimum spanning tree plus the longest of its leaves' second shortest edges (Helsgaun 2000, section 4).
 
     Args:
         u: int32 [m], first ends of the edges.
         v: int32 [m], second ends.
-        d: float64 [m], their distances.
+        d: float64 [m], the distances between the two ends.
         pi: float64 [n], the penalties.
-        edge_u: int32 [m], scratch.
-        edge_v: int32 [m], scratch.
-        edge_w: float64 [m], scratch.
-        best: int32 [n], scratch.
-        name: int32 [n], scratch.
+        edge_u: int32 [m], work array, overwritten: the part of each remaining edge's first end.
+        edge_v: int32 [m], work array, overwritten: the part of its second end.
+        edge_w: float64 [m], work array, overwritten: its weight.
+        best: int32 [n], work array, overwritten: the lightest edge that leaves each part.
+        name: int32 [n], work array, overwritten: the new number of each part after a round.
         degree: int32 [n], receives the degree of each city in the 1-tree.
     """
     n = len(pi)
@@ -82,13 +83,13 @@ def sparse_tree(
         degree[i] = 0
     original = np.arange(len(u)).astype(np.int32)
     root = np.empty(n, np.int32)
-    total, parts, left = 0.0, n, len(u)
+    total, parts, edge_count = 0.0, n, len(u)
     while parts > 1:
         total, joined = _join_parts(u, v, edge_u, edge_v, edge_w, original, best, root, parts, degree, total)
         if joined == 0:
             break
         parts = number_sets(root, name, parts)
-        left = _contract(edge_u, edge_v, edge_w, original, best, name, parts, left)
+        edge_count = _contract(edge_u, edge_v, edge_w, original, best, name, parts, edge_count)
     leaf = _farthest_leaf(degree, second)
     if leaf >= 0:
         total += second[leaf]
@@ -112,12 +113,12 @@ def _weigh_edges(
 ) -> None:
     """Fill edge_u, edge_v and edge_w with the edges and their weights under the penalties.
 
-    Of each city, `best` [n] becomes its shortest edge, and `second` and `other` [n], inf and -1 before, become the weight and
-    the far end of its second shortest one.
+    `best` [n] receives each city's shortest edge; `second` and `other` [n], which are inf and -1 before the call, receive the
+    weight and the far end of its second shortest edge.
     """
     n = len(pi)
     first = np.full(n, np.inf)
-    nearest = np.full(n, -1, np.int32)  # the far end of `first`
+    nearest = np.full(n, -1, np.int32)  # the far end of the edge with weight `first`
     for i in range(n):
         best[i] = -1
     for e in range(len(u)):
@@ -150,8 +151,8 @@ def _join_parts(
 ) -> tuple[float, int]:
     """Take the best edge of each part into the tree, unless it closes a cycle.
 
-    Sets `root` to the forest of the parts joined (corl.kernels.union_find) and updates `degree`. Returns `total` plus the weights
-    of the edges taken, and the number of these edges.
+    Sets `root` to the union-find forest of the joined parts (corl.kernels.union_find) and updates `degree`. Returns `total` plus
+    the weights of the edges taken, and the number of these edges.
     """
     for c in range(parts):
         root[c] = c
@@ -179,16 +180,16 @@ def _contract(
     best: NDArray[np.int32],
     name: NDArray[np.int32],
     parts: int,
-    left: int,
+    edge_count: int,
 ) -> int:
-    """Keep, of the first `left` edges, those between different parts, with `name` as their new ends; return their number.
+    """Keep those of the first `edge_count` edges that join different parts, with ends renumbered by `name`; return their number.
 
-    `best` becomes the shortest of them for each of the new parts, -1 for a part without any.
+    `best` becomes the lightest edge kept for each of the new parts, -1 for a part without edges.
     """
     for c in range(parts):
         best[c] = -1
     kept = 0
-    for e in range(left):
+    for e in range(edge_count):
         a, b = name[edge_u[e]], name[edge_v[e]]
         if a != b:
             w = edge_w[e]
@@ -203,7 +204,7 @@ def _contract(
 
 @kernel
 def _farthest_leaf(degree: NDArray[np.int32], second: NDArray[np.float64]) -> int:
-    """Return the leaf whose second shortest edge is the longest; -1 if no leaf has one."""
+    """Return the leaf whose second shortest edge is the longest; -1 if no leaf has a second edge."""
     leaf, longest = -1, -np.inf
     for i in range(len(degree)):
         if degree[i] == 1 and second[i] < np.inf and second[i] > longest:

@@ -1,7 +1,8 @@
 """Chained Lin-Kernighan (Applegate, Cook & Rohe, INFORMS J. Computing 15, 2003).
 
-The candidate is the current tour after a local double bridge and a repair by Lin-Kernighan moves. It becomes the current tour
-if its length is accepted; otherwise all changes are undone.
+A kick changes the current tour by a local double bridge at a random place; Lin-Kernighan moves from the changed cities repair it.
+The result becomes the current tour if its length is accepted; otherwise all changes are undone. Before the kicks there is a
+descent: Lin-Kernighan moves from all cities of the first tour.
 """
 
 from __future__ import annotations
@@ -22,23 +23,24 @@ from corl.solvers.tsp.tours.double_bridge import bridge_cost, bridge_ends, draw_
 
 __all__ = ["ChainedSearch", "begin", "chained_search", "iterate"]
 
-_DESCENT = 100  # cities of the first descent that count as one unit: about the time of a kick
+_CITIES_PER_UNIT = 100  # cities of the first descent that count as one unit of work: about the time of a kick
 
 
 class ChainedSearch(NamedTuple):
     """The state of an iterated local search; `iterate` continues from it."""
 
     local: LinKernighan
+    """The current tour, and the memory of its local search."""
     random: NDArray[np.uint64]
     """[1] the state of the random numbers."""
     length: NDArray[np.float64]
     """[1] the length of the current tour."""
     done: NDArray[np.int64]
-    """[2] units of work done, kicks among them."""
+    """[2] the number of units of work done, and how many of them were kicks."""
     cooling: NDArray[np.float64]
-    """[2] the first temperature (in units of length) and the units of work that cool it to 0."""
+    """[2] the initial temperature, as a length, and the number of units of work after which the temperature is 0."""
     ends: NDArray[np.int32]
-    """[8] the cities at the edges that a kick changes."""
+    """[8] the cities at the edges that the last kick changed."""
 
 
 def chained_search(n: int, breadth: tuple[int, ...], random: NDArray[np.uint64]) -> ChainedSearch:
@@ -77,7 +79,7 @@ def iterate(
         lengths: float64 [n, K], their distances.
         search: The state, which changes in place.
         least: Gains up to this are treated as rounding errors.
-        most: Moves that shift more cities than this in the array are skipped.
+        most: Moves that would shift more cities than this in the array are skipped.
         stretch: The greatest number of cities in each of the stretches B, C and D of a kick.
         units: Units of work.
     """
@@ -85,7 +87,7 @@ def iterate(
     for _ in range(units):
         search.done[0] += 1
         if local.queue.ring[1] > 0:
-            search.length[0] -= settle(metric, neighbours, lengths, local, least, most, _DESCENT)
+            search.length[0] -= settle(metric, neighbours, lengths, local, least, most, _CITIES_PER_UNIT)
             forget(local.tour)
             continue
         cost = _kick(metric, search, stretch)
@@ -100,7 +102,7 @@ def iterate(
 
 @kernel(inline=True)
 def _tolerated(search: ChainedSearch) -> Any:
-    """Draw by how much a candidate may be longer than the current tour: exponential, with the temperature as its mean."""
+    """Draw by how much the new tour may be longer than the current one: exponential, with the temperature as mean."""
     temperature = search.cooling[0] * (1.0 - search.done[0] / search.cooling[1])
     return allowance(temperature, search.random) if temperature > 0.0 else 0.0
 

@@ -2,20 +2,19 @@
 
 S. Lin and B. W. Kernighan, An effective heuristic algorithm for the traveling-salesman problem, Oper. Res. 21 (1973), the basic
 algorithm with limited backtracking. Remove an edge x_1 = (t_1 t_2) of the tour, which leaves a Hamiltonian path from t_2 to t_1.
-Step i changes the path: add an edge y_i = (t_2i t_2i+1) from its end to a near city, and remove an edge x_i+1 = (t_2i+1 t_2i+2)
-there; t_2i+2 is the new end. The gain criterion keeps G_i = |x_1| - |y_1| + ... + |x_i| - |y_i| positive. Adding the edge
-(t_2i+2 t_1) closes a tour, which gains G_i + |x_i+1| - |t_2i+2 t_1|. There are two kinds of step (i = 1):
+Step i changes the path: add an edge y_i = (t_2i t_2i+1) from the end t_2i to a near city, and remove an edge x_i+1 = (t_2i+1
+t_2i+2) at that city; t_2i+2 is the new end. The gain criterion keeps G_i = |x_1| - |y_1| + ... + |x_i| - |y_i| positive. Adding
+the edge (t_2i+2 t_1) closes a tour, which gains G_i + |x_i+1| - |t_2i+2 t_1|. There are two kinds of step (here i = 1):
 
     the path            t2 ------ t4   t3 ------ t1        add (t2 t3), remove (t4 t3); t4 is the city before t3
-    after the step      t4 ------ t2 - t3 ------ t1        the front is reversed; (t4 t1) closes a tour: a 2-opt move
+    after the step      t4 ------ t2 - t3 ------ t1        t2 .. t4 is reversed; (t4 t1) closes a tour: a 2-opt move
 
     the path            t2 ------ t3   t4 ------ t1        add (t2 t3), remove (t3 t4); t4 is the city after t3
-    after the step      (t2 ---- t3)   t4 ------ t1        the front is a cycle, which the next step must open by joining
-                                                           t4 to a city of it: or-opt and pure 3-opt moves
+    after the step      (t2 ---- t3)   t4 ------ t1        t2 .. t3 is a cycle, which the next step must open by joining
+                                                           t4 to one of its cities: or-opt and pure 3-opt moves
 
-The path is a short list of segments of the tour, so that a step takes O(depth) time, and no array is reversed before a move is
-known to improve. An improving tour is written by moving all its segments but the longest. Level l of the search, from 0, is step
-i = l + 1.
+The path is stored as a short list of segments of the tour. A step thus takes O(depth) time, and the array changes only once a
+move is known to improve: then all segments except the longest are moved. Level l of the search, from 0, is step i = l + 1.
 """
 
 # mypy: allow-untyped-defs
@@ -35,28 +34,33 @@ from corl.solvers.tsp.tours.city_queue import CityQueue, city_queue, enqueue, ne
 
 __all__ = ["LinKernighan", "lin_kernighan", "settle"]
 
-_BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)  # on which side of t_2i+1 x_i+1 is; the last two open a cycle
+# Kinds of step: the removed edge x_i+1 is before or after t_2i+1 on the path; the last two kinds open a cycle.
+_BEFORE, _AFTER, _OPEN_AFTER, _OPEN_BEFORE = range(4)
 
 
 class LinKernighan(NamedTuple):
-    """A tour, the queue of cities still to examine, and scratch arrays for L levels and at most L + 2 segments."""
+    """A tour under local search, and work arrays for L levels, paths of at most L + 2 segments and B steps a level.
+
+    Positions on the path are relative: 0 is t_2, and they increase in the direction from t_1 to t_2.
+    """
 
     tour: ArrayTour
     queue: CityQueue
+    """The cities from which moves are still to be searched."""
     breadth: NDArray[np.int64]
-    """[L] steps tried at each level."""
+    """[L] the greatest number of steps tried at each level."""
     first: NDArray[np.int32]
-    """[L + 1, L + 3] by level and segment of the path: its first position, relative to t_2 in the direction t_1 -> t_2."""
+    """[L + 1, L + 3] by level and segment of the path: the segment's first position."""
     last: NDArray[np.int32]
-    """[L + 1, L + 3] its last position, which is less than `first` if the segment is reversed."""
+    """[L + 1, L + 3] by level and segment: the segment's last position, less than `first` if the segment is reversed."""
     shape: NDArray[np.int64]
-    """[L + 1, 5] by level: segments, segments of the open cycle (0: none), the end t_2i, steps found, steps tried."""
+    """[L + 1, 5] by level: the number of segments, how many of them form a cycle, the end t_2i, steps found, steps tried."""
     gain: NDArray[np.float64]
-    """[L + 1] by level: G_i-1 + |x_i|, the gain of the path without its closing edge."""
+    """[L + 1] by level: G_i-1 + |x_i|, the length removed minus the length added so far."""
     step: NDArray[np.int64]
-    """[L + 1, B + 1] steps by level and rank, best first, packed by `_packed`. Slot `breadth` holds the step that closes best."""
+    """[L + 1, B + 1] steps by level and rank, best first, packed by `_packed`; entry `breadth` closes the best tour."""
     step_gain: NDArray[np.float64]
-    """[L + 1, B + 1] G_i + |x_i+1| for each step."""
+    """[L + 1, B + 1] G_i + |x_i+1| for each entry of `step`."""
 
 
 def lin_kernighan(n: int, breadth: tuple[int, ...]) -> LinKernighan:
@@ -81,7 +85,7 @@ def settle(metric, neighbours, lengths, search, least, most, cities):
         lengths: float64 [n, K], their distances.
         search: LinKernighan; its tour and queue change.
         least: Gains up to this are treated as rounding errors.
-        most: Moves that shift more cities than this in the array are skipped.
+        most: Moves that would shift more cities than this in the array are skipped.
         cities: The greatest number of cities to take from the queue.
     """
     total = 0.0
@@ -118,7 +122,7 @@ def _improve_city(metric, neighbours, lengths, search, t1, least, most):
         search.gain[0] = distance(metric, t1, t2)
         level = 0
         while level >= 0:
-            if shape[level, 4] == 0:  # new: find its steps
+            if shape[level, 4] == 0:  # the level was just entered: find its steps
                 closing = _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least)
                 if closing > least:
                     _take(search, level, search.breadth[level])
@@ -149,7 +153,7 @@ def _at(order, zero, backwards, r):
 
 @kernel(inline=True, borrow=True)
 def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least):
-    """Write the steps of largest G_i + |x_i+1| to step[level], and to slot `breadth` the step whose closed tour gains most.
+    """Write the steps of largest G_i + |x_i+1| to step[level], and the step whose closed tour gains most to its entry `breadth`.
 
     Args:
         metric: Metric of n cities.
@@ -162,14 +166,14 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
         backwards: Whether t_2 is the city before t_1 in the array.
         least: Gains up to this are treated as rounding errors.
 
-    Returns the gain of that closed tour; -inf if no step closes a tour.
+    Returns the gain of the best closed tour; -inf if no step closes a tour.
     """
     order, position, first, last = search.tour.order, search.tour.position, search.first, search.last
     step, step_gain = search.step, search.step_gain
     n, width, levels = len(order), neighbours.shape[1], len(search.breadth)
     cycle, t_2i = search.shape[level, 1], search.shape[level, 2]
     gain, breadth = search.gain[level], search.breadth[level]
-    inner = level + 1 < levels  # more levels follow, so that steps are worth listing
+    inner = level + 1 < levels  # steps are listed only if there is a next level
     found, best = 0, -np.inf
     for k in range(width):
         gain_i = gain - lengths[t_2i, k]
@@ -187,7 +191,7 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
         forward = first[level, segment] <= last[level, segment]
         for side in range(2):
             if side == 0:
-                if r == first[level, segment]:  # that edge was added by an earlier step
+                if r == first[level, segment]:  # the edge before t_2i+1 was added by an earlier step
                     continue
                 kind = _OPEN_BEFORE if cycle else _BEFORE
             else:
@@ -223,46 +227,46 @@ def _packed(r, segment, kind, t_2i2):
 
 @kernel(inline=True, borrow=True)
 def _take(search, level, rank):
-    """Write the path that follows from step `rank` of `level` to level + 1."""
+    """Write the path after step number `rank` of `level` to `up`, which is level + 1."""
     step = search.step[level, rank]
     r, segment, kind, end = step >> 35, (step >> 30) & 31, (step >> 28) & 3, step & 0xFFFFFFF
-    x, y, up = search.first, search.last, level + 1
+    first, last, up = search.first, search.last, level + 1
     segments, cycle = search.shape[level, 0], search.shape[level, 1]
     after = _AFTER <= kind <= _OPEN_AFTER
-    other = r + 1 if (x[level, segment] <= y[level, segment]) == after else r - 1  # the relative position of the new end
+    other = r + 1 if (first[level, segment] <= last[level, segment]) == after else r - 1  # the relative position of the new end
     m = 0
     if kind == _BEFORE:
-        x[up, 0], y[up, 0], m = other, x[level, segment], 1
+        first[up, 0], last[up, 0], m = other, first[level, segment], 1
         for j in range(segment - 1, -1, -1):
-            x[up, m], y[up, m] = y[level, j], x[level, j]
+            first[up, m], last[up, m] = last[level, j], first[level, j]
             m += 1
-        x[up, m], y[up, m] = r, y[level, segment]
-        kept = segment + 1
+        first[up, m], last[up, m] = r, last[level, segment]
+        untouched = segment + 1
     elif kind == _AFTER:
         for j in range(segment):
-            x[up, j], y[up, j] = x[level, j], y[level, j]
-        x[up, segment], y[up, segment] = x[level, segment], r
-        m, kept = segment + 1, segment + 1
-        x[up, m], y[up, m] = other, y[level, segment]
+            first[up, j], last[up, j] = first[level, j], last[level, j]
+        first[up, segment], last[up, segment] = first[level, segment], r
+        m, untouched = segment + 1, segment + 1
+        first[up, m], last[up, m] = other, last[level, segment]
     elif kind == _OPEN_AFTER:
-        x[up, 0], y[up, 0], m = other, y[level, segment], 1
+        first[up, 0], last[up, 0], m = other, last[level, segment], 1
         for q in range(1, cycle):
             j = segment + q if segment + q < cycle else segment + q - cycle
-            x[up, m], y[up, m] = x[level, j], y[level, j]
+            first[up, m], last[up, m] = first[level, j], last[level, j]
             m += 1
-        x[up, m], y[up, m] = x[level, segment], r
-        kept = cycle
+        first[up, m], last[up, m] = first[level, segment], r
+        untouched = cycle
     else:
-        x[up, 0], y[up, 0], m = other, x[level, segment], 1
+        first[up, 0], last[up, 0], m = other, first[level, segment], 1
         for q in range(1, cycle):
             j = segment - q if segment >= q else segment - q + cycle
-            x[up, m], y[up, m] = y[level, j], x[level, j]
+            first[up, m], last[up, m] = last[level, j], first[level, j]
             m += 1
-        x[up, m], y[up, m] = y[level, segment], r
-        kept = cycle
+        first[up, m], last[up, m] = last[level, segment], r
+        untouched = cycle
     m += 1
-    for j in range(kept, segments):
-        x[up, m], y[up, m] = x[level, j], y[level, j]
+    for j in range(untouched, segments):
+        first[up, m], last[up, m] = first[level, j], last[level, j]
         m += 1
     search.shape[up, 0], search.shape[up, 1], search.shape[up, 2] = m, (segment + 1 if kind == _AFTER else 0), end
     search.gain[up] = search.step_gain[level, rank]
@@ -270,39 +274,39 @@ def _take(search, level, rank):
 
 @kernel(borrow=True)
 def _carry_out(search, level, zero, backwards, most):
-    """Write the closed path of `level` to the tour in place: its longest segment stays, the others are rearranged.
+    """Write the closed path of `level` to the tour, in place: the longest segment stays, the other segments are rearranged.
 
-    Returns False, and changes nothing, if the other segments hold more than `most` cities.
+    If the other segments have more than `most` cities together, changes nothing and returns False.
     """
     tour, m = search.tour, search.shape[level, 0]
-    x, y = search.first[level], search.last[level]
+    first, last = search.first[level], search.last[level]
     n = len(tour.order)
     longest, size = 0, 0
     for i in range(m):
-        if abs(y[i] - x[i]) + 1 > size:
-            longest, size = i, abs(y[i] - x[i]) + 1
+        if abs(last[i] - first[i]) + 1 > size:
+            longest, size = i, abs(last[i] - first[i]) + 1
     if n - size > most:
         return False
     for i in range(m):
-        enqueue(search.queue, _at(tour.order, zero, backwards, x[i]))
-        enqueue(search.queue, _at(tour.order, zero, backwards, y[i]))
-    # Read the cyclic sequence so that the longest segment runs in the array's own direction.
-    ahead = x[longest] <= y[longest]  # in relative positions
+        enqueue(search.queue, _at(tour.order, zero, backwards, first[i]))
+        enqueue(search.queue, _at(tour.order, zero, backwards, last[i]))
+    # Read the segments in the cyclic direction in which the longest one has the direction of the array.
+    ahead = first[longest] <= last[longest]  # in relative positions
     along = ahead != backwards
-    low, high = min(x[longest], y[longest]), max(x[longest], y[longest])
-    start = zero - low + 1 if backwards else zero + high + 1  # the array position after its end
+    low, high = min(first[longest], last[longest]), max(first[longest], last[longest])
+    start = zero - low + 1 if backwards else zero + high + 1  # the array position after the longest segment
     start = start - n if start >= n else (start + n if start < 0 else start)
     for q in range(1, m):
         i = longest + q if along else longest - q
         i = i - m if i >= m else (i + m if i < 0 else i)
-        low = max(x[i], y[i]) if backwards else min(x[i], y[i])  # its lowest array position, relative
+        low = max(first[i], last[i]) if backwards else min(first[i], last[i])  # its first position in the array, relative
         at = zero - low if backwards else zero + low
         offset = at - start
         while offset < 0:
             offset += n
         while offset >= n:
             offset -= n
-        tour.pieces[q - 1, 0], tour.pieces[q - 1, 1] = offset, abs(y[i] - x[i]) + 1
-        tour.pieces[q - 1, 2] = (x[i] <= y[i]) != ahead
+        tour.pieces[q - 1, 0], tour.pieces[q - 1, 1] = offset, abs(last[i] - first[i]) + 1
+        tour.pieces[q - 1, 2] = (first[i] <= last[i]) != ahead
     rearrange(tour, start, m - 1)
     return True

@@ -22,26 +22,29 @@ if TYPE_CHECKING:
 __all__ = ["Ils"]
 
 _DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
-_MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 cut at the same)
-_SETUP = 8e-6  # seconds per city for neighbour lists and the greedy tour on a slow machine
-_LARGE = 20_000  # cities from which a first tour is reported before there are neighbour lists
-_MANY = 50_000  # cities beyond which there are fewer candidates, the nearest if cities are spread evenly (tuned)
-_REGIONS = 20_000  # cities beyond which regions follow the kicks
-_PER_ROOT_MICROSECOND = 1.2  # tours of a region's population, per root of the microseconds available for a city
-_REGION = 200  # cities of a region for each tour of its population
-_KICKS = 0.2  # share of the run with kicks, if regions follow ...
-_KICK_SECONDS, _KICK_SECONDS_BEYOND = 8e-5, 2.5e-5  # ... and at least this many seconds per city up to `_CACHED`, and beyond
-_CACHED = 200_000  # cities beyond which kicks are slower, as the processor's cache is too small (tuned at a million)
-_BOUND_SHARE = 0.1  # of the time limit that the bound may take
-_BOUND_SECONDS = 4e-5  # seconds per city below which no bound is computed; it takes about 1e-4 if allowed
-_BOUND_MOST = 200_000  # cities up to which a run counted in iterations has a bound
+_MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 have the same limit)
+_SETUP_SECONDS = 8e-6  # per city, for neighbour lists and the greedy tour on a slow machine
+_CURVE_FIRST_CITIES = 20_000  # from this size on the tour along a space-filling curve is reported before the greedy tour is made
+_FEWER_CANDIDATES = 50_000  # beyond this size there are fewer candidates, only the nearest if cities are spread evenly (tuned)
+_REGIONS_CITIES = 20_000  # beyond this size regions follow the kicks
+_TOURS_PER_ROOT = 1.2  # tours of a region's population = this times the square root of the microseconds available per city
+_CITIES_PER_TOUR = 200  # cities of a region for each tour of its population
+# If regions follow, kicks take this share of the run, but at least so many seconds per city, up to _CACHED cities and beyond.
+_KICK_SHARE = 0.2
+_KICK_SECONDS, _KICK_SECONDS_BEYOND = 8e-5, 2.5e-5
+_CACHED = 200_000  # cities; kicks are slower beyond, as the processor's cache is too small (tuned at a million)
+_BOUND_SHARE = 0.1  # the share of the time limit that the bound may take
+_BOUND_SECONDS = 4e-5  # with less time than this per city no bound is computed; the computation takes up to about 1e-4
+_BOUND_MOST = 200_000  # cities; a run that is limited in iterations computes no bound beyond
 
 
 @dataclass(frozen=True)
 class Ils(Solver):
-    """Lin-Kernighan local search, then local double-bridge kicks with undo: any size, any metric, symmetric or not.
+    """Iterated Lin-Kernighan local search, for instances of any size and any distances, symmetric or asymmetric.
 
-    An asymmetric instance is searched by `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
+    A kick is a random double bridge; if the local search cannot make up for its length, it is undone. On large instances with
+    coordinates, parts of the tour (regions) are then improved by edge assembly crossover. An asymmetric instance is searched by
+    `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
     """
 
     candidates: int = option(
@@ -53,29 +56,29 @@ class Ils(Solver):
     )
     per_quadrant: int = option(
         2,
-        "How many of them come from each quadrant around the city, in the plane, which clustered cities need; 0: the nearest "
-        "ones only, as always beyond 50,000 cities that are spread evenly.",
+        "How many of these neighbours come from each quadrant around the city, in the plane, which clustered cities need; 0: "
+        "only the nearest, as always for more than 50,000 cities that are spread evenly.",
         low=0,
     )
     breadth: tuple[int, ...] = option(
-        (5, 3, 2, 1), "Steps tried at each level of the Lin-Kernighan search; their count, 2 to 20, is the depth.", low=1
+        (5, 3, 2, 1), "Steps tried at each level of the Lin-Kernighan search; the number of levels, 2 to 20, is its depth.", low=1
     )
     stretch: int = option(50, "Most cities in each of the three stretches that a kick exchanges.", low=1, scale="log")
     heat: float = option(
         0.02,
-        "How much longer a kick may make the tour at first, in mean edge lengths; falls to 0 in the course of the run.",
+        "How much longer a kick may make the tour on average, in mean edge lengths, at first; falls to 0 during the kicks.",
         low=0,
     )
     kicks: float = option(
         0.0,
-        "Share of the run spent on kicks; then regions of the tour are improved by edge assembly crossover. 1: all of it; "
-        "0: by size and time, all of it up to 20,000 cities and for GEO and matrix distances.",
+        "Share of the run spent on kicks; then regions of the tour are improved by edge assembly crossover. 1: the whole run; "
+        "0: by size and time limit, the whole run up to 20,000 cities and for GEO and matrix distances.",
         low=0,
         high=1,
     )
     population: int = option(0, "Tours in the population of a region; 0: by the time per city.", low=2, special=0, scale="log")
-    region: int = option(0, "Most cities of a region; 0: 200 per tour of its population.", low=100, special=0, scale="log")
-    bound: bool = option(True, "Whether to prove a Held-Karp bound if a tenth of the time suffices for it.")
+    region: int = option(0, "Most cities of a region; 0: 200 for each tour of its population.", low=100, special=0, scale="log")
+    bound: bool = option(True, "Whether to prove a Held-Karp bound if a tenth of the time limit suffices.")
 
     preparation_size: ClassVar[int] = 24
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
@@ -105,7 +108,7 @@ class Ils(Solver):
         self.solve(tiny, Run(Tsp(), tiny, iterations=40))
         if (kicks := self._share_of_kicks(instance)) < 1.0:
             replace(self, kicks=kicks, population=4, region=100).solve(tiny, Run(Tsp(), tiny, iterations=60))
-        if instance.n < tiny.n:  # the bound of few cities, and dynamic programming, use other kernels
+        if instance.n < tiny.n:  # bounds of few cities, and dynamic programming, use other kernels
             self.solve(instance, Run(Tsp(), instance, iterations=1))
 
     def solve(self, instance: TspInstance, run: Run) -> None:
@@ -134,15 +137,15 @@ class Ils(Solver):
         from corl.solvers.tsp.ils.kicks import begin, chained_search, iterate
 
         space = _Space(instance)
-        if instance.n >= _LARGE:
+        if instance.n >= _CURVE_FIRST_CITIES:
             run.report(space.cities)
-        if run.remaining < _SETUP * instance.n:
+        if run.remaining < _SETUP_SECONDS * instance.n:
             if run.objective is None:
                 run.report(space.cities)
             return
-        even = instance.n > _MANY and not space.clustered
-        usual = 7 if even else 8 if instance.n > _MANY else 10
-        neighbours, lengths = space.neighbours(self.candidates or usual, 0 if even else self.per_quadrant)
+        evenly_spread = instance.n > _FEWER_CANDIDATES and not space.clustered
+        default_candidates = 7 if evenly_spread else 8 if instance.n > _FEWER_CANDIDATES else 10
+        neighbours, lengths = space.neighbours(self.candidates or default_candidates, 0 if evenly_spread else self.per_quadrant)
         tour = space.start(neighbours, lengths, run)
         if run.should_stop:
             return
@@ -150,52 +153,56 @@ class Ils(Solver):
         begin(search, tour, space.length(tour))
         longest = space.longest(tour, lengths)
         search.cooling[:] = self.heat * space.length(tour) / instance.n, float("inf")
-        bound_due, reported, reporting = self.bound and run.proves, float("inf"), 0.0
-        counted, every = run.iterations is not None, max(100, instance.n // 10)
-        kicks = self._share_of_kicks(instance, run.time_limit, run.workers)
-        while run.remaining >= 1.5 * reporting and (kicks == 1.0 or run.fraction < kicks or search.local.queue.ring[1] > 0):
-            if not (units := run.budget(every - int(search.done[0]) % every if counted else None)):
+        bound_due, reported, reporting = self.bound and run.proves, float("inf"), 0.0  # reporting: seconds of a report
+        counts_iterations, every = run.iterations is not None, max(100, instance.n // 10)
+        share = self._share_of_kicks(instance, run.time_limit, run.workers)
+        while run.remaining >= 1.5 * reporting and (share == 1.0 or run.fraction < share or search.local.queue.ring[1] > 0):
+            if not (units := run.budget(every - int(search.done[0]) % every if counts_iterations else None)):
                 break
-            _cool(search, run, kicks)
+            _cool(search, run, share)
             iterate(space.metric, neighbours, lengths, search, 1e-12 * longest, _MOST_SHIFTED, self.stretch, units)
             if bound_due and search.local.queue.ring[1] == 0:
                 bound_due = False
                 space.report_bound(neighbours, lengths, run)
-            due = search.done[0] % every == 0 if counted else run.report_due  # the clock must not choose what is kept
-            if search.length[0] < reported and due:
+            # if iterations are counted, the result must not depend on the clock
+            is_due = search.done[0] % every == 0 if counts_iterations else run.report_due
+            if search.length[0] < reported and is_due:
                 began = time.perf_counter()
                 reported = search.length[0]
                 run.report(space.cities[search.local.tour.order])
                 reporting = time.perf_counter() - began
         run.report(space.cities[search.local.tour.order])
-        if kicks < 1.0:
+        if share < 1.0:
             population = self.population or _population(run, instance.n)
-            size = self.region or _REGION * population
+            size = self.region or _CITIES_PER_TOUR * population
             space.improve_regions(search.local.tour.order.copy(), run, size, population, reporting)
-        elif not run.should_stop:  # the time left does not suffice for another report
+        elif not run.should_stop:  # the remaining time does not suffice for another report
             run.stop("time_limit")
 
     def _share_of_kicks(self, instance: TspInstance, time_limit: float | None = None, workers: int = 1) -> float:
-        """Return the share of the run for kicks. It grows with `workers`, since one thread kicks and several breed regions."""
+        """Return the share of the run for kicks. It grows with `workers`: one thread does all kicks, several improve regions."""
         n = instance.n
         if not instance.symmetric or instance.edge_weight_type in ("GEO", "EXPLICIT"):
             return 1.0
-        if self.kicks or n <= _REGIONS:
+        if self.kicks or n <= _REGIONS_CITIES:
             return self.kicks or 1.0
         least = 0.0 if time_limit is None else n * (_KICK_SECONDS if n <= _CACHED else _KICK_SECONDS_BEYOND) / time_limit
-        return min(1.0, max(workers * _KICKS / (1.0 + (workers - 1) * _KICKS), least))
+        return min(1.0, max(workers * _KICK_SHARE / (1.0 + (workers - 1) * _KICK_SHARE), least))
 
 
 def _population(run: Run, n: int) -> int:
-    """Return how many tours can converge within the limit (tuned at 31,623 to a million cities); 30 if iterations are limited."""
+    """Return how many tours of each region can converge within the time limit (tuned for 31,623 to a million cities).
+
+    Without a time limit: 30.
+    """
     if run.time_limit is None:
         return 30
-    tours: int = round(min(max(_PER_ROOT_MICROSECOND * (1e6 * run.workers * run.time_limit / n) ** 0.5, 8), 100))
+    tours: int = round(min(max(_TOURS_PER_ROOT * (1e6 * run.workers * run.time_limit / n) ** 0.5, 8), 100))
     return tours
 
 
 def _cool(search: ChainedSearch, run: Run, share: float) -> None:
-    """Set the cooling so that the temperature is 0 after `share` of the run's iterations, or of its time at the current speed."""
+    """Set the cooling so that the temperature is 0 after `share` of the run, by iterations or by time at the current speed."""
     if run.iterations is not None:
         search.cooling[1] = share * run.iterations
     elif run.fraction > 0.0:
@@ -213,7 +220,7 @@ class _Space:
         self.clustered = is_clustered(self.metric)
 
     def neighbours(self, k: int, per_quadrant: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return the candidate neighbours and their distances, in this numbering."""
+        """Return k candidate neighbours of each city and their distances, in the renumbered cities."""
         from corl.solvers.tsp.neighbours.candidates import neighbours
 
         found: tuple[NDArray[np.int32], NDArray[np.float64]] = neighbours(self.instance, self.metric, k, per_quadrant)
@@ -230,13 +237,13 @@ class _Space:
         return tour
 
     def length(self, tour: NDArray[np.int32]) -> float:
-        """Return the length of a tour, the constant added to every distance included."""
+        """Return the length of a tour, including the constant that may have been added to every distance."""
         from corl.solvers.tsp.construction.kernels import length_of
 
         return float(length_of(self.metric, tour))
 
     def longest(self, tour: NDArray[np.int32], lengths: NDArray[np.float64]) -> float:
-        """Return the longest distance that the search is likely to add up: the scale of its rounding errors."""
+        """Return an estimate of the longest distance that the search adds up; rounding errors are proportional to it."""
         import numpy as np
 
         if len(self.metric.points):
@@ -244,21 +251,21 @@ class _Space:
             return float(max(lengths.max(), np.abs(self.metric.points).max(), span.max()))
         return float(np.abs(self.metric.matrix[tour, np.roll(tour, -1)]).max() + lengths.max())
 
-    def improve_regions(self, tour: NDArray[np.int32], run: Run, size: int, population: int, reporting: float) -> None:
-        """Breed regions of the tour until the run ends, and report better tours; a report takes `reporting` seconds."""
+    def improve_regions(self, tour: NDArray[np.int32], run: Run, size: int, population: int, report_seconds: float) -> None:
+        """Improve regions of the tour until the run ends, and report better tours; a report takes about `report_seconds`."""
         from corl.solvers.tsp.ils.regions import improve_regions
 
         best, reported = tour, True
 
         def report(found: NDArray[np.int32]) -> None:
-            nonlocal best, reporting, reported
+            nonlocal best, report_seconds, reported
             best, reported = found, False
-            if run.iterations is not None or (run.report_due and run.remaining > 3.0 * reporting):
+            if run.iterations is not None or (run.report_due and run.remaining > 3.0 * report_seconds):
                 began = time.perf_counter()
                 run.report(self.cities[best])
-                reporting, reported = time.perf_counter() - began, True
+                report_seconds, reported = time.perf_counter() - began, True
 
-        breeding = run.sub_run(1.5 * reporting) if run.iterations is None else run  # the last report is within the limit, too
+        breeding = run.sub_run(1.5 * report_seconds) if run.iterations is None else run  # leaves time for the last report
         improve_regions(self.metric, tour, breeding, size, population, 2 if self.clustered else 0, report)
         if not reported:
             run.report(self.cities[best])
@@ -266,7 +273,7 @@ class _Space:
             run.stop("time_limit")
 
     def report_bound(self, neighbours: NDArray, lengths: NDArray, run: Run) -> None:
-        """Report a Held-Karp bound, if the limits allow the time for one."""
+        """Report a Held-Karp bound, if the run's limits leave enough time for its computation."""
         n, seconds = self.instance.n, None
         if run.iterations is None and run.time_limit is not None:
             seconds = min(_BOUND_SHARE * run.time_limit, 0.5 * run.remaining)

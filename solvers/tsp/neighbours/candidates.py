@@ -13,8 +13,8 @@ from corl.solvers.tsp.neighbours.spatial import LiveTree, hilbert_order, live_tr
 
 __all__ = ["near_points", "nearest_among", "neighbours"]
 
-_CHUNK = 1 << 16  # cities per KD-tree query: bounds the temporaries of scipy (int64 and float64) to some tens of MB
-_WIDER = 5  # the nearest of a quadrant are sought among this many times k neighbours
+_CITIES_PER_QUERY = 1 << 16  # of the KD-tree: limits the temporary arrays of scipy (int64 and float64) to some tens of MB
+_WIDER = 5  # the nearest cities of each quadrant are chosen among this many times k nearest cities
 
 
 def neighbours(
@@ -22,16 +22,17 @@ def neighbours(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return candidate neighbours of every city, in O(n k) memory.
 
-    If more than k / 2 cities lie at one point, a city lists only k / 2 of them, as a ring, and then cities elsewhere, so that the
-    candidate edges connect them with each other and with the rest.
+    If more than k / 2 + 1 cities lie at one point, each of them lists only k / 2 of the others, and then cities elsewhere. Thus
+    candidate edges connect these cities with each other (in a ring) and with the cities elsewhere.
 
     Args:
         instance: The instance.
         metric: Its metric, perhaps with renumbered cities.
         k: The number of neighbours; K = min(k, n - 1).
-        per_quadrant: For coordinates in the plane: this many nearest cities of each of the four quadrants around a city come
-            first (among its 5 k nearest cities, or the nearest one of a quadrant in which none of these lies), then the nearest
-            others. This is better for clustered cities, whose nearest cities are all in their own cluster.
+        per_quadrant: For coordinates in the plane: from each of the four quadrants around a city, this many of its cities are
+            taken, the nearest of them; then the nearest others. Quadrants are filled from the 5 k nearest cities; only if none of
+            these lies in a quadrant, the nearest city of the quadrant is searched. This is better for clustered cities, whose
+            nearest cities are all in their own cluster.
 
     Returns (neighbours int32 [n, K], lengths float64 [n, K]), rows sorted by distance.
     """
@@ -49,7 +50,10 @@ def near_points(metric: Metric, k: int, per_quadrant: int) -> tuple[NDArray[np.i
 
 
 def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the nearest others of int32 `cities` [m] for each of them: (neighbours int32 [m, K], lengths float64 [m, K])."""
+    """Return, for each of the int32 `cities` [m], its nearest neighbours among the others of them.
+
+    Returns (neighbours int32 [m, K], lengths float64 [m, K]), with K = min(k, m - 1) and rows sorted by distance.
+    """
     if metric.kind == EXPLICIT:
         found = _nearest_in_matrix(metric.matrix, cities, k)
     else:
@@ -63,9 +67,9 @@ def _nearest_in_matrix(matrix: NDArray[np.float64], cities: NDArray, k: int) -> 
     m = len(cities)
     k = min(k, m - 1)
     found = np.empty((m, k), np.int32)
-    everyone = m == len(matrix)
+    all_cities = m == len(matrix)
     for i in range(m):
-        row = matrix[cities[i]].copy() if everyone else matrix[cities[i], cities]
+        row = matrix[cities[i]].copy() if all_cities else matrix[cities[i], cities]
         row[i] = np.inf
         near = np.argpartition(row, k - 1)[:k] if k else np.empty(0, np.int64)
         found[i] = near[np.lexsort((near, row[near]))]
@@ -88,9 +92,9 @@ def _nearest_points(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int
 
 
 def _heaps(points: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return the cities grouped by equal points (heaps), if some heap has more than `most` + 1 cities; otherwise None.
+    """Return the cities grouped by equal points (a group is a heap) if some heap has more than `most` + 1 cities, else None.
 
-    Heap g is order[starts[g]:starts[g + 1]], of (order int64 [n], starts int64 [m + 1]).
+    Returns (order int64 [n], starts int64 [m + 1]): heap g consists of the cities order[starts[g]:starts[g + 1]].
     """
     x = np.sort(points[:, 0])
     if len(x) <= most + 1 or not (x[most + 1 :] == x[: -most - 1]).any():
@@ -102,7 +106,7 @@ def _heaps(points: NDArray[np.float64], most: int) -> tuple[NDArray[np.int64], N
 
 
 def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
-    """Return what `_nearest_points` does, for points of which only a few are equal."""
+    """Return candidate neighbours as `_nearest_points` does, for points of which no more than a few are equal."""
     from scipy.spatial import cKDTree
 
     n = len(metric.points)
@@ -110,16 +114,16 @@ def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
         return np.empty((n, 0), np.int32)
     flat = not metric.points[:, 2].any()
     points = np.ascontiguousarray(metric.points[:, :2]) if flat else metric.points
-    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # rounded distances have the same order
+    norm = {MANHATTAN: 1.0, MAXIMUM: np.inf}.get(metric.kind, 2.0)  # rounding distances does not change their order
     quadrants = per_quadrant > 0 and flat
-    wide = min(_WIDER * k if quadrants else k, n - 1)
+    searched = min(_WIDER * k if quadrants else k, n - 1)
     tree = cKDTree(points)
     boxes = live_tree(metric.points, hilbert_order(metric)) if quadrants else None
     found = np.empty((n, k), np.int32)
     by_leaf = tree.indices  # queries in the tree's own order stay in the processor's cache
-    for first in range(0, n, _CHUNK):
-        cities = by_leaf[first : first + _CHUNK]
-        near = tree.query(points[cities], wide + 1, p=norm, workers=1)[1].reshape(len(cities), wide + 1)
+    for first in range(0, n, _CITIES_PER_QUERY):
+        cities = by_leaf[first : first + _CITIES_PER_QUERY]
+        near = tree.query(points[cities], searched + 1, p=norm, workers=1)[1].reshape(len(cities), searched + 1)
         others = _without_self(cities, near)
         found[cities] = others if boxes is None else _pick_quadrants(metric, boxes, cities, others, k, per_quadrant)
     return found
@@ -127,7 +131,7 @@ def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
 
 @kernel
 def _without_self(cities: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return each row i of `near` [m, w] without cities[i], or without its last entry if that is not in it: int32 [m, w - 1]."""
+    """Return `near` [m, w] without cities[i] in row i, int32 [m, w - 1]; a row without cities[i] loses its last entry."""
     m, w = near.shape
     out = np.empty((m, w - 1), np.int32)
     for i in range(m):
@@ -143,11 +147,11 @@ def _without_self(cities: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray
 def _pick_quadrants(
     metric: Metric, boxes: LiveTree, cities: NDArray[np.int64], near: NDArray[np.int32], k: int, per_quadrant: int
 ) -> NDArray[np.int32]:
-    """Return, from each row of `near`, the first ones of each quadrant around the city, then the others: int32 [m, k], unsorted.
+    """Choose k cities from each row of `near`, first the nearest of each quadrant; return them, int32 [m, k], unsorted.
 
     Args:
         metric: Metric of n cities in the plane.
-        boxes: Finds the nearest city of a quadrant in which none of `near` lies.
+        boxes: LiveTree of the cities, to find the nearest city of a quadrant in which no city of `near` lies.
         cities: int64 [m], the cities.
         near: int32 [m, w], nearest cities of each, sorted by distance.
         k: The number of neighbours to return.
@@ -187,31 +191,33 @@ def _pick_quadrants(
 
 @kernel
 def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-    """Return neighbours of all cities, int32 [n, k], unsorted: k / 2 cities of the same heap, then cities of near heaps.
+    """Return neighbours of all cities, int32 [n, k], unsorted: up to k / 2 cities of the same heap, then cities of near heaps.
+
+    A heap is a group of cities at one point (`_heaps`).
 
     Args:
-        order: int64 [n], cities by heap.
-        starts: int64 [m + 1], the beginning of each heap in `order`.
+        order: int64 [n], the cities, grouped by heap.
+        starts: int64 [m + 1], the index in `order` at which each heap begins.
         near: int32 [m, K], the nearest heaps of each heap.
         k: The number of neighbours.
     """
-    n, abroad = len(order), near.shape[1]
+    n, near_heaps = len(order), near.shape[1]
     out = np.empty((n, k), np.int32)
     for g in range(len(starts) - 1):
         size = starts[g + 1] - starts[g]
         for rank in range(size):
             city = order[starts[g] + rank]
             own = min(size - 1, k // 2)
-            c, lap, before = own, 0, -1
-            while c < k and c > before:  # one city of each near heap, then a second one, ...
-                before = c
-                for q in range(abroad):
+            c, lap, last_count = own, 0, -1
+            while c < k and c > last_count:  # one city of each near heap, then a second one, ...
+                last_count = c
+                for q in range(near_heaps):
                     other = starts[near[g, q] + 1] - starts[near[g, q]]
                     if c < k and lap < other:
                         out[city, c] = order[starts[near[g, q]] + (rank + lap) % other]
                         c += 1
                 lap += 1
-            own += k - c  # if there are few cities elsewhere, more of the same heap
+            own += k - c  # if there are too few cities elsewhere, more of the same heap
             for j in range(own):  # a ring: +1, -1, +2, -2, ...
                 step = j // 2 + 1 if j % 2 == 0 else size - (j // 2 + 1)
                 out[city, j if j < own - (k - c) else c + j - (own - (k - c))] = order[starts[g] + (rank + step) % size]
@@ -220,7 +226,7 @@ def _spread(order: NDArray[np.int64], starts: NDArray[np.int64], near: NDArray[n
 
 @kernel(nogil=True)
 def _sorted_lengths(metric: Metric, cities: NDArray[np.integer], found: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the distances from cities[i] to found[i], float64 [m, K], sorted; sorts the rows of int32 `found` too, in place."""
+    """Sort each row of int32 `found` [m, K] by the distance from cities[i], in place; return the distances, float64 [m, K]."""
     out = np.empty(found.shape)
     for i in range(found.shape[0]):
         near, lengths = found[i], out[i]

@@ -13,7 +13,7 @@ from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 
 __all__ = ["LiveTree", "hilbert_order", "live_tree", "nearest_in_quadrant", "nearest_live", "remove"]
 
-_BITS = 20  # per coordinate: three of them fit into an int64
+_BITS = 20  # bits of each coordinate in a key; the bits of three coordinates fit into an int64
 
 
 def hilbert_order(metric: Metric) -> NDArray[np.int32]:
@@ -25,7 +25,7 @@ def hilbert_order(metric: Metric) -> NDArray[np.int32]:
 
 @kernel
 def _hilbert_keys(points):
-    """Return the position of each point on the curve, int64 [n].
+    """Return a key for each point of float64 `points` [n, 3] that sorts the points along the Hilbert curve, int64 [n].
 
     After Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707 (2004).
     """
@@ -79,18 +79,20 @@ def _to_transpose(x, dims):
         x[a] ^= t
 
 
-# ---------------------------------------------------------------- nearest neighbour among the points that are left
-# A complete binary tree over runs of _LEAF points in Hilbert order, which are compact. Each node has the bounding box of its
-# points and the number of them that are left. Nodes are numbered as in a heap: the root is 1, leaves are m..2m-1.
+# ---------------------------------------------------------------- nearest neighbour among the points not yet removed
+# A complete binary tree whose leaves hold _LEAF consecutive points in Hilbert order, which are near each other. Each node has the
+# bounding box of its points and the number of points not yet removed. The root is node 1, the children of node q are 2q and
+# 2q + 1, and the leaves are m..2m-1.
 _LEAF = 8
 LiveTree = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]
-"""A tree returned by `live_tree`."""
+"""The tree that `live_tree` returns: (order, place, boxes, left)."""
 
 
 def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree:
-    """Return the tree over float64 points [n, 3] in the Hilbert order int32 `order` [n], for `nearest_live` and `remove`.
+    """Return the tree over float64 `points` [n, 3] in the Hilbert order int32 `order` [n], for `nearest_live` and `remove`.
 
-    Returns (order, place int32 [n]: its inverse, boxes float64 [2 m, 2, 3]: low and high corners, left int32 [2 m]: points left).
+    Returns (order, place, boxes, left): the argument; its inverse, int32 [n]; the low and high corners of each node's box,
+    float64 [2 m, 2, 3]; the number of points not yet removed below each node, int32 [2 m].
     """
     leaves = 1
     while leaves * _LEAF < len(order):
@@ -100,7 +102,7 @@ def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree
 
 @kernel
 def _build(points: NDArray[np.float64], order: NDArray[np.int32], leaves: int) -> LiveTree:
-    """Return the tree of `live_tree` with this number of leaves, a power of 2."""
+    """Build the tree of `live_tree` with `leaves` leaves, a power of 2."""
     n = len(order)
     place = np.empty(n, np.int32)
     boxes = np.empty((2 * leaves, 2, 3))
@@ -124,7 +126,7 @@ def _build(points: NDArray[np.float64], order: NDArray[np.int32], leaves: int) -
 
 @kernel
 def remove(tree, city):
-    """Remove a city from the tree, in place; it must still be in it."""
+    """Remove a city from the tree, in place. The city must not have been removed before."""
     _order, place, _boxes, left = tree
     node = len(left) // 2 + place[city] // _LEAF
     while node > 0:
@@ -134,9 +136,9 @@ def remove(tree, city):
 
 @kernel
 def nearest_live(metric, tree, gone, city, stack):
-    """Return the nearest point to `city` whose bool gone[point] is False, by unrounded distance; -1 if there is none.
+    """Return the nearest city to `city` among those not removed, by unrounded distance; -1 if there is none.
 
-    `stack` is scratch, int64 [128].
+    bool `gone` [n] marks the removed cities; `stack`, int64 [128], is a work array.
     """
     order, _place, boxes, left = tree
     leaves = len(left) // 2
@@ -167,8 +169,8 @@ def nearest_live(metric, tree, gone, city, stack):
 def nearest_in_quadrant(metric, tree, city, quadrant, stack):
     """Return the nearest other point in a quadrant around `city` in the plane; -1 if there is none.
 
-    Quadrant 2 a + b holds the points whose x is at least (a = 1) or less than (a = 0) the city's; b is the same for y. `stack` is
-    scratch, int64 [128].
+    Quadrant 2 a + b holds the points whose x is at least (a = 1) or less than (a = 0) the city's x; b says the same of y.
+    `stack`, int64 [128], is a work array.
     """
     order, _place, boxes, left = tree
     leaves = len(left) // 2
@@ -214,7 +216,7 @@ def _box_distance(metric, boxes, node, city):
 
 @kernel
 def _norm_of(metric, i, j):
-    """Return a number that grows with the distance between two cities: its square for Euclidean distances."""
+    """Return a number that grows with the distance between two cities, unrounded; for Euclidean distances it is the square."""
     total = 0.0
     for a in range(3):
         total = _add(metric.kind, total, abs(metric.points[i, a] - metric.points[j, a]))

@@ -1,7 +1,8 @@
-"""A tour as an array whose changes can be undone: paths are reversed, or pieces of a stretch rearranged.
+"""A tour as an array whose changes can be undone. A change reverses a path, or rearranges the pieces of a stretch.
 
-The array representation of Johnson & McGeoch (The traveling salesman problem: a case study in local optimization, 1997): reading
-a neighbour costs O(1), a change O(number of cities moved). Positions are cyclic throughout.
+A stretch is a run of consecutive cities, and a piece is a part of it. This is the array representation of Johnson & McGeoch (The
+traveling salesman problem: a case study in local optimization, 1997): reading a neighbour takes O(1) time, a change O(number of
+cities moved). The array is closed: position 0 follows position n - 1.
 """
 
 # mypy: allow-untyped-defs
@@ -18,36 +19,37 @@ from corl.jit import kernel
 
 __all__ = ["ArrayTour", "array_tour", "city_after", "forget", "log_is_full", "rearrange", "reverse_path", "set_order", "undo"]
 
-_LOG = 1 << 16  # integers of log: thousands of changes, whereas a kick and its repair make some tens
+_ROOM = 1 << 16  # integers: room for thousands of changes, whereas a kick and its repair make some tens
 
 
 class ArrayTour(NamedTuple):
-    """The cities in order, the position of each, and a log of the changes since `forget`."""
+    """The cities in order, the position of each, and a log of the changes since the last call of `forget`."""
 
     order: NDArray[np.int32]
-    """[n] cities; the tour is closed."""
+    """[n] the cities in visiting order."""
     position: NDArray[np.int32]
     """[n] the position of each city in `order`."""
     pieces: NDArray[np.int64]
-    """[P, 3] argument of `rearrange`, by new rank: where the piece begins, counted from the start of the stretch, its cities,
-    and whether it is reversed."""
+    """[P, 3] the argument of `rearrange`: the pieces in their new order. Columns: the offset of the piece from the start of the
+    stretch before the change, its number of cities, and whether it is reversed (1) or not (0)."""
     buffer: NDArray[np.int32]
-    """[n] scratch."""
+    """[n] work array, overwritten by `rearrange` and `undo`."""
     log: NDArray[np.int64]
-    """Per change: `pieces` as given (of a reversal the cities alone), then the start and the number of pieces."""
+    """[65,536] for each change: the rows of `pieces` (for a reversal only the number of cities), then the position at which the
+    stretch starts, then the number of pieces."""
     logged: NDArray[np.int64]
-    """[1] the length of `log` in use."""
+    """[1] how many integers of `log` are in use."""
 
 
 def array_tour(n: int, pieces: int = 1) -> ArrayTour:
     """Return the tour 0, 1, ..., n - 1, with memory for changes of up to `pieces` pieces."""
     order, position, buffer = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32), np.empty(n, np.int32)
-    return ArrayTour(order, position, np.zeros((pieces, 3), np.int64), buffer, np.zeros(_LOG, np.int64), np.zeros(1, np.int64))
+    return ArrayTour(order, position, np.zeros((pieces, 3), np.int64), buffer, np.zeros(_ROOM, np.int64), np.zeros(1, np.int64))
 
 
 @kernel
 def set_order(tour, order):
-    """Start from a copy of `order`, with an empty log."""
+    """Make a copy of int32 `order` [n] the tour, and empty the log."""
     for i in range(len(order)):
         tour.order[i] = order[i]
         tour.position[order[i]] = i
@@ -56,7 +58,7 @@ def set_order(tour, order):
 
 @kernel(inline=True, borrow=True)
 def city_after(tour, city, forward):
-    """Return the next city in the given direction."""
+    """Return the city after `city` in the array, or before it if not `forward`."""
     n, i = len(tour.order), tour.position[city]
     if forward:
         return tour.order[i + 1 if i + 1 < n else 0]
@@ -71,16 +73,16 @@ def forget(tour):
 
 @kernel(inline=True, borrow=True)
 def log_is_full(tour, reversals):
-    """Return whether the log may lack room for one more rearrangement and `reversals` reversals."""
+    """Return whether the log may be too short for one more rearrangement and `reversals` more reversals."""
     return tour.logged[0] + 3 * len(tour.pieces) + 2 + 3 * reversals > len(tour.log)
 
 
 @kernel(borrow=True)
 def reverse_path(tour, first, last, forward):
-    """Reverse the path from city `first` to city `last` in the direction of the tour that `forward` names.
+    """Reverse the path from city `first` to city `last`, in place. `forward` says whether the path runs in the array's direction.
 
-    The shorter side is reversed in place; if that is the rest of the tour, the array now runs in the other direction. Returns the
-    value of `forward` that names the same direction of the tour as before.
+    To move fewer cities, the remainder of the tour may be reversed instead, which gives the same tour in the other direction.
+    Returns the value of `forward` with which `city_after` continues in the same direction along the tour as before.
     """
     n = len(tour.order)
     i, j = tour.position[first], tour.position[last]
@@ -101,7 +103,10 @@ def reverse_path(tour, first, last, forward):
 
 @kernel(borrow=True)
 def rearrange(tour, start, pieces):
-    """Rearrange the stretch from position `start` on as tour.pieces[:pieces] says, in place; a single piece is reversed."""
+    """Rearrange the stretch that starts at position `start` as tour.pieces[:pieces] describes, in place, and log the change.
+
+    A single piece is reversed.
+    """
     at, log = tour.logged[0], tour.log
     if pieces == 1:
         _reverse(tour, start, tour.pieces[0, 1])
@@ -118,7 +123,7 @@ def rearrange(tour, start, pieces):
 
 @kernel(borrow=True)
 def undo(tour, mark):
-    """Undo every change after the first `mark` integers of the log, in place; the array is restored exactly."""
+    """Undo, in place and the last one first, every change logged after the first `mark` integers of the log."""
     log = tour.log
     while tour.logged[0] > mark:
         at = tour.logged[0] - 2
@@ -129,22 +134,22 @@ def undo(tour, mark):
             continue
         at -= 3 * pieces
         tour.logged[0] = at
-        end = 0
-        for rank in range(pieces):  # the pieces by their old offsets: the one that begins where the last ended
-            new = 0
+        old_offset = 0
+        for rank in range(pieces):  # find the piece with this old offset
+            new_offset = 0
             for k in range(pieces):
                 offset, size, turned = log[at + 3 * k], log[at + 3 * k + 1], log[at + 3 * k + 2]
-                if offset == end:
-                    tour.pieces[rank, 0], tour.pieces[rank, 1], tour.pieces[rank, 2] = new, size, turned
+                if offset == old_offset:
+                    tour.pieces[rank, 0], tour.pieces[rank, 1], tour.pieces[rank, 2] = new_offset, size, turned
                     break
-                new += size
-            end += tour.pieces[rank, 1]
+                new_offset += size
+            old_offset += tour.pieces[rank, 1]
         _write(tour, start, pieces)
 
 
 @kernel(borrow=True)
 def _reverse(tour, first, size):
-    """Reverse the `size` cities from position `first` on."""
+    """Reverse the `size` cities from position `first` on, in place, without a log entry."""
     order, position = tour.order, tour.position
     n = len(order)
     i, j = first, first + size - 1
@@ -160,32 +165,32 @@ def _reverse(tour, first, size):
 
 @kernel(borrow=True)
 def _write(tour, start, pieces):
-    """Rearrange a stretch without a log. Pieces that keep their place cost nothing."""
+    """Rearrange a stretch as tour.pieces[:pieces] describes, in place, without a log entry. Only pieces that move are written."""
     order, position, buffer = tour.order, tour.position, tour.buffer
     n = len(order)
-    new = held = 0
+    new_offset = buffered = 0
     for k in range(pieces):
         offset, size = tour.pieces[k, 0], tour.pieces[k, 1]
-        if offset != new or (tour.pieces[k, 2] and size > 1):
+        if offset != new_offset or (tour.pieces[k, 2] and size > 1):
             at = start + offset
             for _ in range(size):
                 if at >= n:
                     at -= n
-                buffer[held] = order[at]
-                held += 1
+                buffer[buffered] = order[at]
+                buffered += 1
                 at += 1
-        new += size
-    new = held = 0
+        new_offset += size
+    new_offset = buffered = 0
     for k in range(pieces):
         offset, size, turned = tour.pieces[k, 0], tour.pieces[k, 1], tour.pieces[k, 2]
-        if offset != new or (turned and size > 1):
-            at = start + new
+        if offset != new_offset or (turned and size > 1):
+            at = start + new_offset
             for i in range(size):
                 if at >= n:
                     at -= n
-                city = buffer[held + size - 1 - i] if turned else buffer[held + i]
+                city = buffer[buffered + size - 1 - i] if turned else buffer[buffered + i]
                 order[at] = city
                 position[city] = at
                 at += 1
-            held += size
-        new += size
+            buffered += size
+        new_offset += size

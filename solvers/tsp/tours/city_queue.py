@@ -17,15 +17,15 @@ class CityQueue(NamedTuple):
     """A first-in, first-out queue over n cities."""
 
     cities: NDArray[np.int32]
-    """[n] a ring."""
+    """[n] the queued cities, in a ring buffer."""
     queued: NDArray[np.bool_]
     """[n] whether each city is in the queue."""
     ring: NDArray[np.int64]
-    """[2] the index of the head, and the number of queued cities."""
+    """[2] the index of the first queued city in `cities`, and the number of queued cities."""
 
 
 def city_queue(n: int) -> CityQueue:
-    """Return an empty queue."""
+    """Return an empty queue for n cities."""
     return CityQueue(np.empty(n, np.int32), np.zeros(n, np.bool_), np.zeros(2, np.int64))
 
 

@@ -1,9 +1,9 @@
 """The local double bridge: four consecutive stretches A B C D of a tour become A D C B.
 
-Martin, Otto & Felten (Large-step Markov chains for the traveling salesman problem, Complex Systems 5, 1991); B, C and D are
-short (Applegate, Cook & Rohe, Chained Lin-Kernighan for large traveling salesman problems, INFORMS J. Computing 15, 2003), so
-that kick, repair and undoing cost the same on a tour of any size. No stretch is reversed, so it is a move of directed tours as
-well, and no sequential 3-exchange undoes it.
+The double bridge is from Martin, Otto & Felten (Large-step Markov chains for the traveling salesman problem, Complex Systems 5,
+1991). Here B, C and D are short (Applegate, Cook & Rohe, Chained Lin-Kernighan for large traveling salesman problems, INFORMS J.
+Computing 15, 2003), so that making, repairing and undoing it take the same time on a tour of any size. No stretch is reversed, so
+that it is a move of directed tours as well. No sequential 3-exchange undoes it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def bridge_ends(order: NDArray[np.int32], start: int, b: int, c: int, d: int, en
 
 @kernel(borrow=True)
 def bridge_cost(metric: Metric, ends: NDArray[np.int32]) -> float:
-    """Return the length that the exchange adds to the tour."""
+    """Return by how much the double bridge lengthens the tour; `ends` is that of `bridge_ends`."""
     before, b1, b2, c1, c2, d1, d2, after = ends[0], ends[1], ends[2], ends[3], ends[4], ends[5], ends[6], ends[7]
     cost: float = distance(metric, before, d1) + distance(metric, d2, c1) + distance(metric, c2, b1) + distance(metric, b2, after)
     cost -= distance(metric, before, b1) + distance(metric, b2, c1) + distance(metric, c2, d1) + distance(metric, d2, after)
@@ -52,7 +52,10 @@ def bridge_cost(metric: Metric, ends: NDArray[np.int32]) -> float:
 
 @kernel(borrow=True)
 def exchange(tour: ArrayTour, start: int, b: int, c: int, d: int) -> None:
-    """Replace the stretches B C D, which begin at position `start`, by D C B in place; the tour needs room for three pieces."""
+    """Replace the stretches B C D, which begin at position `start` and have b, c and d cities, by D C B, in place.
+
+    The tour must have been made with memory for three pieces (`array_tour`).
+    """
     pieces = tour.pieces
     pieces[0, 0], pieces[0, 1], pieces[0, 2] = b + c, d, 0
     pieces[1, 0], pieces[1, 1], pieces[1, 2] = b, c, 0

@@ -1,4 +1,4 @@
-"""Cities renumbered along a Hilbert curve: cities near in space are near in memory, which makes better use of the cache."""
+"""Cities renumbered along a Hilbert curve: cities near in space are then near in memory, which makes better use of the cache."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from corl.solvers.tsp.neighbours.spatial import hilbert_order
 
 __all__ = ["Renumbered", "along_curve", "inverse", "is_clustered"]
 
-_EVEN = 0.7  # uniform cities have 0.86 to 0.88, the challenge's clustered ones 0.31, drilling problems 0.1 to 0.5
+# The median step along the curve, in units of sqrt(area / n), below which cities count as clustered. Uniform cities have 0.86 to
+# 0.88, the clustered cities of the DIMACS challenge 0.31, TSPLIB's drilling problems 0.1 to 0.5.
+_CLUSTERED_BELOW = 0.7
 
 
 class Renumbered:
     """An instance in a search's own numbering of the cities, and the mapping back.
 
-    Distances, if any is negative and they are `raised`, are raised by a constant: no comparison of tours changes, and gains
-    of single edges are positive.
+    If a matrix has negative distances and the argument `raised` is true, a constant is added to all distances, so that none is
+    negative. This lengthens all tours equally.
     """
 
     def __init__(self, instance: TspInstance, raised: bool = True) -> None:
@@ -38,7 +40,7 @@ class Renumbered:
 
 
 def along_curve(metric: Metric) -> tuple[NDArray[np.int32], Metric]:
-    """Return the cities in the order of the curve, int32 [n], and the metric in which city i is the i-th of them.
+    """Return the cities in the order of the curve, int32 [n], and the metric in which city i is the i-th city on the curve.
 
     The cities of a matrix, which have no coordinates, keep their numbers.
     """
@@ -47,16 +49,19 @@ def along_curve(metric: Metric) -> tuple[NDArray[np.int32], Metric]:
 
 
 def is_clustered(metric: Metric) -> bool:
-    """Return whether consecutive cities of the curve are mostly nearer to each other than if they were spread evenly."""
+    """Return whether consecutive cities on the curve are mostly nearer to each other than uniformly distributed cities are.
+
+    The cities must be numbered along the curve.
+    """
     if len(metric.points) < 2:
         return False
     steps = np.linalg.norm(np.diff(metric.points, axis=0), axis=1)
     width, height = np.ptp(metric.points[:, :2], axis=0)
-    return float(np.median(steps)) < _EVEN * float(np.sqrt(width * height / len(metric.points)))
+    return float(np.median(steps)) < _CLUSTERED_BELOW * float(np.sqrt(width * height / len(metric.points)))
 
 
 def inverse(order: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the inverse of a permutation."""
+    """Return the inverse of the permutation `order`, int32 [n]."""
     place = np.empty_like(order)
     place[order] = np.arange(len(order), dtype=order.dtype)
     return place

@@ -63,7 +63,7 @@ def test_every_tour_of_the_population_stays_a_tour_of_its_length(n, kind, side, 
     breeding = Breeding(instance, run, 6, 2, 5, 0.3)
     breeding.first_tour()
     breeding.start_population(8)
-    breeding.places = 2
+    breeding.most_accepted = 2
     order, position = np.empty(n, np.int32), np.empty(n, np.int32)
     for _ in range(4):
         breeding.generation(stage)

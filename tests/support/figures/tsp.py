@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from .cells import Row, bold_least, interval, mean, number, percent, recorded, row, rows, significant, table
+from .cells import Row, bold_least, interval, mean, number, percent, recorded, recorded_table, row, rows, significant, table
 
 __all__ = [
-    "atsp_classes", "classics", "equal_time", "heatmaps", "large_gap", "large_tours", "one_second", "symmetric_gap", "tsplib",
+    "atsp_classes", "classics", "equal_time", "heatmaps", "kick_shares", "large_gap", "large_tours", "one_second", "recall",
+    "symmetric_gap", "tsplib", "tsplib_worse", "workers",
 ]  # fmt: skip
 
 _LARGE = {
@@ -24,16 +25,34 @@ def large_gap(name: str, instance: str) -> str:
 
 def large_tours() -> str:
     """Gaps after one and ten minutes, the time to some gaps, and peak memory."""
-    times = recorded("tsp", "seconds to a gap")
+    times, gaps = recorded("tsp", "seconds to a gap"), ("5 %", "3 %", "2 %", "1 %", "0.5 %")
     lines = []
     for label, group in _LARGE.items():
         short, long = row("tsp/huge", group=group), rows("tsp/huge-long", group=group)
         ten = f"{large_gap('huge-long', group)} %" if long else ""
-        if long and float(long[0]["peak_megabytes"]) > float(short["peak_megabytes"]):
-            ten += f" ({_gigabytes(long[0])})"
-        to = ", ".join(seconds for (name, _), seconds in times.items() if name == group)
-        lines.append([label, f"{large_gap('huge', group)} %", ten, to, _gigabytes(short)])
-    return table(["", "gap in 60 s", "in 600 s", "seconds to 5, 3, 2, 1, 0.5 %", "peak memory"], lines)
+        memory = _gigabytes(max([short, *long], key=lambda run: float(run["peak_megabytes"])))
+        lines.append([label, f"{large_gap('huge', group)} %", ten, *(times.get((group, gap), "") for gap in gaps), memory])
+    return table(["", "gap in 60 s", "gap in 600 s", *(f"seconds to {gap}" for gap in gaps), "peak memory of these runs"], lines)
+
+
+def kick_shares() -> str:
+    """Gaps of `ils` on E100k.0 by the share of the time that kicks take."""
+    return recorded_table("tsp", "kick shares", "share of kicks")
+
+
+def workers() -> str:
+    """Gaps of `ils` on E100k.0 with one and with two workers."""
+    return recorded_table("tsp", "workers", "gap in % after")
+
+
+def tsplib_worse() -> str:
+    """Files of TSPLIB on which `eax` is worse than fast-tsp after six seconds."""
+    return recorded_table("tsp", "eax worse than fast-tsp")
+
+
+def recall() -> str:
+    """Edges of good tours among five candidates a city, by their source."""
+    return recorded_table("tsp", "recall of candidates", "candidates")
 
 
 def _gigabytes(run: Row) -> str:
@@ -65,16 +84,19 @@ def one_second() -> str:
 def tsplib() -> str:
     """Gaps of `eax` and fast-tsp on TSPLIB's files of 1,000 to 6,000 cities."""
     counts = recorded("tsp", "tsplib")
-    lines: list[list[str]] = [[], [], [], []]
+    lines: list[list[str]] = [[] for _ in range(6)]
     for solver, below in (("eax", 4), ("fast-tsp", 3)):
         gaps = {g: row("tsp/tsplib", solver=solver, group=g) for g in ("all", "1,000 to 2,000", "2,000 to 6,000")}
-        lines[0].append(percent(gaps["all"]["mean_gap_percent"], 3))
-        small, large = (gaps[group]["mean_gap_percent"] for group in ("1,000 to 2,000", "2,000 to 6,000"))
-        lines[1].append(f"{number(small, below)}; {percent(large, 3)}")
-        lines[2].append(gaps["all"]["reached"])
-        lines[3].append(f"{counts[solver, 'better']}; {counts[solver, 'worse']}")
+        whole, small, large = (gap["mean_gap_percent"] for gap in gaps.values())
+        cells = (
+            percent(whole, 3), percent(small, below), percent(large, 3), gaps["all"]["reached"], counts[solver, "better"],
+            counts[solver, "worse"],
+        )  # fmt: skip
+        for line, cell in zip(lines, cells, strict=True):
+            line.append(cell)
     heads = [
-        "mean gap to the optimum, 26 files", "17 files below 2,000 cities; 9 above", "optimal", "better; worse (level on 7)",
+        "mean gap to the optimum, 26 files", "mean gap, 17 files below 2,000 cities", "mean gap, 9 larger files",
+        "files solved to optimality", "files on which it is better (7 are equal)", "files on which it is worse",
     ]  # fmt: skip
     return table(["", "`eax`", "fast-tsp 0.2.2"], [[head, *line] for head, line in zip(heads, lines, strict=True)])
 
@@ -119,21 +141,19 @@ def equal_time() -> str:
         found = Decimal(each(method)["instances_per_second"])
         return number(found, digits - found.adjusted() - 1)
 
-    starts = [f"insertion and 2-opt, {count}" for count in (1, 4, 16)]
+    starts = {
+        "nearest insertion and 2-opt" + (f", best of {count} starts" if count > 1 else ""): f"insertion and 2-opt, {count}"
+        for count in (1, 4, 16)
+    }
     lines = [
         ["`ils`, 1 iteration", gap("ils bound=False, 1", 3), rate("ils bound=False, 1")],
-        [
-            "`ils`, 10; `eax`, 10", "; ".join(number(each(m)["mean_gap"], 3) for m in ("ils bound=False, 10", "eax, 10")),
-            f"{rate('ils bound=False, 10')}; {rate('eax, 10')}",
-        ],
-        [
-            "nearest insertion and 2-opt, best of 1, 4, 16 starts", ", ".join(number(each(m)["mean_gap"], 2) for m in starts),
-            ", ".join(about(method, 2) for method in starts),
-        ],
+        ["`ils`, 10 iterations", number(each("ils bound=False, 10")["mean_gap"], 3), rate("ils bound=False, 10")],
+        ["`eax`, 10 iterations", number(each("eax, 10")["mean_gap"], 3), rate("eax, 10")],
+        *([name, number(each(m)["mean_gap"], 2), about(m, 2)] for name, m in starts.items()),
         ["perceptron, greedy", gap("perceptron, 1"), about("perceptron, 1", 2)],
         ["perceptron, best of 4 samples", gap("perceptron, 4"), about("perceptron, 4", 3)],
         ["perceptron, best of 16 samples", gap("perceptron, 16"), rate("perceptron, 16")],
-        ["`tsp-bq` greedy (512 tours, together)", gap("tsp-bq, greedy"), rate("tsp-bq, greedy")],
+        ["`tsp-bq`, greedy, 512 tours at once", gap("tsp-bq, greedy"), rate("tsp-bq, greedy")],
         ["greedy edge", number(each("greedy-edge")["mean_gap"], 1), rate("greedy-edge")],
     ]  # fmt: skip
     return table(["", "gap %", "tours a second"], lines)
@@ -142,8 +162,9 @@ def equal_time() -> str:
 def heatmaps() -> str:
     """Gaps of the sampled search with each heatmap after ten seconds."""
     labels = {
-        "none": "tuned, none", "softmax": "tuned, softmax of distance", "nearest": "tuned, k-nearest prior (default)",
-        "gnn": "tuned, graph network (`tsp-heatmap`)", "paper": "paper, k-nearest prior",
+        "none": "tuned; equal weights (no heatmap)", "softmax": "tuned; softmax of distances",
+        "nearest": "tuned; by rank among the nearest (default)", "gnn": "tuned; graph network (`tsp-heatmap`)",
+        "paper": "paper; by rank among the nearest",
     }  # fmt: skip
     lines = []
     for name, label in labels.items():
@@ -151,7 +172,7 @@ def heatmaps() -> str:
         cells = [interval(each, "mean_gap_percent") for each in (small, large)]
         value, low, high = (large[key] for key in ("paired_with_none", "paired_low", "paired_high"))
         lines.append([label, *cells, signed(value, low, high) if value else ""])
-    return table(["preset, heatmap", "500", "1000", "1000, paired with none"], lines)
+    return table(["preset; heatmap", "500 cities", "1000 cities", "1000 cities, minus no heatmap (paired)"], lines)
 
 
 def signed(value: str, low: str, high: str) -> str:

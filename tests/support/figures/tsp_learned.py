@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from .cells import bold, bold_least, interval, mean, number, recorded, row, rows, significant, table
+from .cells import bold, bold_least, interval, mean, number, recorded, recorded_table, row, rows, significant, table
 
-__all__ = ["attention", "atsp_judged", "atsp_policies", "decoders", "policies", "state_costs", "training_options", "zero"]
+__all__ = [
+    "attention", "atsp_features", "atsp_judged", "atsp_policies", "decoders", "decoders_now", "policies", "relaxations",
+    "state_costs", "training_options", "value_scales", "zero",
+]  # fmt: skip
 
 
 def policies() -> str:
     """Gaps of `tsp-bq` and the best rule by hand."""
     fresh = "uniform-100-128-greedy fresh"
     labels = {
-        (fresh, "tsp-bq"): "uniform 100, greedy, judged once on fresh seeds",
-        (fresh, "least-bound"): "the best rule by hand: the city after which the relaxation's bound is least",
-        (fresh, "tsp-bq of e283086 with plane-far"): "the earlier weights with the new features",
-        (fresh, "tsp-bq of e283086"): "the earlier weights with the features that they were trained on",
-        ("uniform-100-128-beam16 fresh", "tsp-bq"): "uniform 100, beam 16",
-        ("uniform-200-128-greedy", "tsp-bq"): "uniform 200, greedy",
-        ("uniform-500-32-greedy", "tsp-bq"): "uniform 500, greedy",
+        (fresh, "tsp-bq"): "100 uniform cities, shipped weights with `plane-far`, greedy",
+        (fresh, "least-bound"): "100, best rule with `plane-far`, greedy",
+        (fresh, "tsp-bq of e283086 with plane-far"): "100, earlier weights with `plane-far`, greedy",
+        (fresh, "tsp-bq of e283086"): "100, earlier weights with `plane`, greedy",
+        ("uniform-100-128-beam16 fresh", "tsp-bq"): "100, shipped weights, beam of 16",
+        ("uniform-200-128-greedy", "tsp-bq"): "200, shipped weights, greedy",
+        ("uniform-500-32-greedy", "tsp-bq"): "500, shipped weights, greedy",
     }
     lines = []
     for (name, policy), label in labels.items():
@@ -35,9 +38,24 @@ def attention() -> str:
         found = [rows("tsp/attention-layers", task=task, variant=variant) for variant in ("shared", "own-30", "pre-norm")]
         losses = [mean(each["cross_entropy"] for each in some) for some in found]
         gaps = [number(mean(each["gap"] for each in some), 2, 100) for some in found]
-        texts = bold_least(losses, [number(loss, 4) for loss in losses])
-        lines.append([label, *(f"{loss}, {gap}" for loss, gap in zip(texts, gaps, strict=True))])
-    return table(["", "one rate", "30 times the rate for factors", "layer norm and LayerScale"], lines)
+        lines.append([f"{label}: cross-entropy", *bold_least(losses, [number(loss, 4) for loss in losses])])
+        lines.append([f"{label}: gap %", *gaps])
+    return table(["", "one rate for all parameters", "30 times the rate for factors", "layer norm and LayerScale instead"], lines)
+
+
+def relaxations() -> str:
+    """Gaps of the earlier weights of `tsp-bq` by the size of the relaxation."""
+    return recorded_table("tsp", "relaxations of tsp-bq", "relaxation")
+
+
+def value_scales() -> str:
+    """Changes by Gumbel search with each scale of values."""
+    tasks, scales = {"tsp": "`tsp`, 16 instances", "atsp": "`atsp`, 24", "memory": "`memory`, 24"}, (0.01, 0.03, 0.1)
+    lines = [
+        [label, *(interval(row("tsp/value-scale", task=task, value_scale=scale), "above_greedy") for scale in scales)]
+        for task, label in tasks.items()
+    ]
+    return table(["", *(f"scale {scale}" for scale in scales)], lines)
 
 
 def state_costs() -> str:
@@ -64,12 +82,16 @@ def atsp_policies() -> str:
     nearest = [number(row("tsp/policies-atsp", instances=size, method="nearest city")["gap"], 1) for size in sizes]
     lines = [
         ["nearest city", *nearest, tsplib("nearest city")],
-        ["the assignment problem's arc", *(_atsp(s, "assignment's arc", of_limits=1) for s in sizes), tsplib("assignment's arc")],
-        ["least estimate (best rule by hand)", *(_atsp(s, "least estimate") for s in sizes), bold(tsplib("least estimate"))],
+        [
+            "the arc of the assignment problem",
+            *(_atsp(s, "assignment's arc", of_limits=1) for s in sizes),
+            tsplib("assignment's arc"),
+        ],
+        ["least estimate (best rule)", *(_atsp(s, "least estimate") for s in sizes), bold(tsplib("least estimate"))],
         ["`atsp-bq` greedy, earlier weights", *(_atsp(s, "atsp-bq greedy") for s in sizes), tsplib("atsp-bq greedy")],
-        ["beam 16, earlier weights", *(bold(_atsp(s, "atsp-bq beam 16")) for s in sizes[:2]), "", ""],
+        ["`atsp-bq` beam of 16, earlier weights", *(bold(_atsp(s, "atsp-bq beam 16")) for s in sizes[:2]), "", ""],
     ]
-    return table(["gap %", "N=50 (128)", "N=100 (128)", "N=200 (128)", "TSPLIB (17)"], lines)
+    return table(["gap % (instances)", "N=50 (128)", "N=100 (128)", "N=200 (128)", "TSPLIB (17)"], lines)
 
 
 def atsp_judged() -> str:
@@ -81,14 +103,34 @@ def atsp_judged() -> str:
 
     beam = both("earlier weights beam 16")
     lines = [
-        ["least estimate (best rule by hand)", *both("least estimate")],
+        ["least estimate (best rule)", *both("least estimate")],
         ["`atsp-bq` greedy, earlier weights", "", _atsp(large, "judged earlier weights greedy")],
         ["`atsp-bq` greedy, as shipped", *both("as shipped greedy")],
-        ["less the rule", *both("as shipped greedy less least estimate")],
-        ["`atsp-bq` beam 16, earlier weights", bold(beam[0]), beam[1]],
-        ["`atsp-bq` beam 16, as shipped", *map(bold, both("as shipped beam 16"))],
+        ["`atsp-bq` greedy, as shipped, minus the rule", *both("as shipped greedy less least estimate")],
+        ["`atsp-bq` beam of 16, earlier weights", bold(beam[0]), beam[1]],
+        ["`atsp-bq` beam of 16, as shipped", *map(bold, both("as shipped beam 16"))],
     ]
     return table(["gap %", "N=50", "N=100"], lines)
+
+
+def atsp_features() -> str:
+    """Gaps after short training with more and more features of the assignment problem."""
+    names = {
+        "raw costs": "costs",
+        "reduced costs": "reduced costs instead",
+        "+ assignment's arcs and cycles": "arcs and cycles of the assignment",
+        "+ what actions make of it": "how each action changes them",
+    }
+    lines = [
+        [label, interval(row("tsp/policies-atsp", instances="asymmetric 100", method=f"trained 300 steps: {name}"), "gap")]
+        for name, label in names.items()
+    ]
+    return table(["features", "gap %"], lines)
+
+
+def decoders_now() -> str:
+    """Gaps of decoders with the shipped weights and features."""
+    return recorded_table("tsp", "decoders with plane-far", "decoder")
 
 
 def decoders() -> str:
@@ -96,7 +138,7 @@ def decoders() -> str:
     labels = {
         "greedy": "greedy, once", "greedy from many starts": "greedy from many starts", "beam": "beam",
         "sampling": "sampling, temperature 0.5", "stochastic beam": "stochastic beam",
-        "without replacement": "without replacement", "Gumbel": "Gumbel", "PUCT": "PUCT",
+        "without replacement": "sampling without replacement", "Gumbel": "Gumbel tree search", "PUCT": "PUCT tree search",
     }  # fmt: skip
     kept = recorded("tsp", "intervals of decoders")
     lines = []
@@ -108,12 +150,12 @@ def decoders() -> str:
             cells += [f"{bold(gap, solver in ('beam', 'greedy from many starts'))} {limits}".strip()]
             cells += [kept.get((solver, f"{calls}, less beam"), "")]
         lines.append([label, *cells])
-    return table(["decoder", "17 times", "less beam", "65 times", "less beam"], lines)
+    return table(["decoder", "gap, 17 times the states", "minus beam", "gap, 65 times the states", "minus beam"], lines)
 
 
 def zero() -> str:
     """Gaps of MuZero and AlphaZero after 30 seconds of training, means and ranges over seeds."""
-    labels = {"tsp": "TSP10", "toy-knapsack": "knapsack of 12"}
+    labels = {"tsp": "TSP10", "toy-knapsack": "knapsack of 12 items"}
     lines = []
     for problem, label in labels.items():
         for recipe, name in (("alphazero", "AlphaZero"), ("muzero", "MuZero")):
@@ -123,7 +165,7 @@ def zero() -> str:
                 low, high = (number(pick(gaps, key=float), 2) for pick in (min, max)) if gaps else ("", "")
                 cells.append(f"{number(mean(gaps), 2)} ({low} to {high})" if gaps else "")
             lines.append([f"{label}, {name}", *cells])
-    return table(["", "greedy", "search in the simulator, 16 simulations", "search in the learned model, 16"], lines)
+    return table(["", "greedy", "search in the simulator, 16 simulations", "search in the learned model, 16 simulations"], lines)
 
 
 def training_options() -> str:
