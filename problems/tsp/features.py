@@ -1,7 +1,8 @@
-"""Features of a partial tour with symmetric distances: distances, ranks, and a relaxation of what remains.
+"""Features of a partial tour with symmetric distances: distances, ranks, and a relaxation of what remains (remaining_tree.py).
 
-Everything is a function of the distances between the cities shown, in units derived from them, so that the features do not
-change when the plane is rotated, mirrored, moved or scaled.
+What remains is a path from the origin (the last city of the partial tour) through the unvisited cities to the destination (its
+first city). All features are functions of distances between cities, in units derived from these distances. So they do not change
+when the plane is rotated, mirrored, moved or scaled.
 """
 
 from __future__ import annotations
@@ -20,60 +21,65 @@ from corl.tokens import Tokens
 __all__ = ["PAIRS", "SHOWN", "TOKENS", "Effort", "plane"]
 
 TOKENS = 26
-"""F: features of a token (see _describe and _look_ahead)."""
+"""The number of features of a token (see _describe and _look_ahead)."""
 (
     _FROM_ORIGIN, _TO_DESTINATION, _NEAREST, _SECOND, _THIRD, _ORIGIN_SHARE, _DESTINATION_SHARE, _ORIGIN_ALPHA,
     _DESTINATION_ALPHA, _PRICED_LENGTH, _PRICE, _DEGREE, _LARGEST_SHARE, _SECOND_SHARE, _OUTSIDE_SHARE, _OUTSIDE_LENGTH,
     _LINKED, _PLACE, _IS_ORIGIN, _IS_DESTINATION, _TOKENS_SHOWN, _NOT_SHOWN, _BRANCHED, _WORSE, _LIKELY, _GAIN,
 ) = range(TOKENS)  # fmt: skip
 PAIRS = 6
-"""P: features of a pair of tokens (see _describe_pairs)."""
+"""The number of features of a pair of tokens (see _describe_pairs)."""
 _LENGTH, _NEARNESS, _SQUARED_NEARNESS, _PAIR_SHARE, _PAIR_ALPHA, _SAME = range(PAIRS)
 SHOWN = 20
-"""The default window: the greatest number of slots that a network observes. In optimal tours, one next city in 10,000 is
-farther down the list.
+"""The default window: the greatest number of slots (listed cities) that a network observes. In optimal tours, one next city in
+10,000 is farther down the list.
 """
-_FIRST = 0.2  # the relaxation's first step (tuned, as `Effort.trees` is, by the share of correct next cities on 300 tours)
-_BEYOND = 1.0  # how far the cities not shown are assumed to be above their lower bound, in the same units (tuned)
-_CLOSE = 1.5  # slots that are worse than the best by at most this many mean edges are branched on
-_BRANCH_FIRST = 0.1  # the first step of a branch, in units of the mean nearest distance (tuned)
+# In units of the mean distance to the nearest city; all three are tuned.
+_FIRST_STEP = 0.2  # the first subgradient step; tuned, as `Effort.trees` is, by the share of correct next cities on 300 tours
+_BEYOND = 1.0  # how much farther than their lower bound the cities outside the relaxation are assumed to be
+_BRANCH_FIRST_STEP = 0.1  # the first subgradient step of a branch
+_CLOSE = 1.5  # slots are branched on if they seem worse than the best one by at most this many mean edges of the relaxation
 
 
 class Effort(NamedTuple):
-    """The size of the relaxation of what remains, and the number of spanning trees computed for it."""
+    """The size of the relaxation of what remains, and the number of spanning trees computed for it.
+
+    To branch on a slot is to compute the relaxation's bound for paths whose first step goes to the slot's city.
+    """
 
     around: int = 24
     """The greatest number of cities beyond the listed slots that the relaxation includes."""
     trees: int = 32
     """The number of spanning trees of the relaxation."""
     branches: int = 4
-    """The greatest number of slots branched on; of optimal next cities, 999 in 1000 are among the best four."""
+    """The greatest number of slots branched on; 999 in 1000 optimal next cities are among the best four slots."""
     branch_trees: int = 12
     """The number of spanning trees of each branch."""
     enough: float = math.inf
-    """A branch ends once its bound exceeds the least of the earlier ones by this many mean edges."""
+    """A branch ends once its bound exceeds the least bound of the earlier branches by this many mean edges."""
 
 
-_NEAR = Effort()
+_DEFAULT_EFFORT = Effort()
 
 
-def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = _NEAR) -> Tokens:
-    """Return the tokens of TspEnvironment's observations: K slots, the origin, the destination; K + 2 tokens.
+def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = _DEFAULT_EFFORT) -> Tokens:
+    """Return the tokens of TspEnvironment's observations: K + 2 for the K slots, the origin and the destination.
 
-    Distances are straight lines between "coordinates", or those of "distances" (the mean of both directions). The unit `scale`
-    is about the length of the remaining path.
+    Distances are straight lines between the array "coordinates", or for matrices the array "distances" (the mean of both
+    directions). `scale`, the unit of the values of states, is about the length of the remaining path.
 
     Args:
-        observation: Of TspEnvironment, R states.
-        window: Slots after the first `window` are masked, but they and "surroundings" are cities of the relaxation.
+        observation: The arrays that TspEnvironment observes, for R states.
+        window: The greatest number of slots shown. Later slots are masked, but their cities and those of the array
+            "surroundings" are part of the relaxation.
         effort: The size of the relaxation.
     """
     mask = np.ascontiguousarray(observation["mask"])
     rows, tokens = mask.shape
-    none = np.zeros((rows, 0, 0))
-    points = np.ascontiguousarray(observation.get("coordinates", none))
-    around = np.ascontiguousarray(observation.get("surroundings", none)[:, : effort.around])
-    matrix = np.ascontiguousarray(observation.get("distances", none))
+    no_array = np.zeros((rows, 0, 0))
+    points = np.ascontiguousarray(observation.get("coordinates", no_array))
+    around = np.ascontiguousarray(observation.get("surroundings", no_array)[:, : effort.around])
+    matrix = np.ascontiguousarray(observation.get("distances", no_array))
     shown = mask.copy()
     shown[:, min(window, tokens - 2) : tokens - 2] = False
     x = np.zeros((rows, tokens, TOKENS), np.float32)
@@ -98,23 +104,23 @@ def _features(
     pairs: Any,
     scale: Any,
 ) -> None:
-    """Write the features of R states of K slots to x, pairs and scale, in place. Rows without a taken slot remain unchanged.
+    """Write the features of R states of K slots to x, pairs and scale, in place. States without a listed city are left unchanged.
 
-    Nodes 0..c-1 of a row's relaxation are the taken slots and the surroundings; nodes c, c + 1 and c + 2 are the origin, the
-    destination and, if some cities are not among them, one node for all the others.
+    Nodes 0..m-1 of a state's relaxation are the cities of the slots, and nodes m..c-1 the surroundings. Node c is the origin,
+    node c + 1 the destination. If there are further unvisited cities, node c + 2 represents all of them.
 
     Args:
-        mask: bool [R, K + 2], taken slots.
+        mask: bool [R, K + 2], whether a slot contains a city.
         remaining: int32 [R], unvisited cities.
         points: float64 [R, K + 2, 3], coordinates; [R, 0, 0] if there are none.
-        around: float64 [R, A, 3], coordinates of the next nearest cities; [R, 0, 0] if there are none.
+        around: float64 [R, A, 3], coordinates of the surroundings; [R, 0, 0] if there are none.
         matrix: float64 [R, K + 2, K + 2], distances; [R, 0, 0] if there are none.
         window: The greatest number of slots shown.
         effort: Effort.
-        work: Relaxation of at least K + A + 3 nodes.
+        work: Relaxation of at least K + A + 3 nodes, overwritten.
         x: float32 [R, K + 2, TOKENS], receives the features of tokens.
         pairs: float32 [R, K + 2, K + 2, PAIRS], receives the features of pairs.
-        scale: float64 [R], receives the units.
+        scale: float64 [R], receives the unit of each state's values.
     """
     slots = mask.shape[1] - 2
     near = np.empty((slots + around.shape[1] + 2, 3))
@@ -137,24 +143,24 @@ def _features(
             _outside(work.cost, c, unit)
         nodes = c + 3 if outside else c + 2
         between = work.cost[c, c + 1]
-        work.cost[c, c + 1] = work.cost[c + 1, c] = work.cost[:nodes, :nodes].sum() + 1.0  # no edge of a path
-        apart = unit
-        bound = relax(work, nodes, c, outside, effort.trees, _FIRST * apart)
+        work.cost[c, c + 1] = work.cost[c + 1, c] = work.cost[:nodes, :nodes].sum() + 1.0  # a path never has this edge
+        nearest_mean = unit
+        bound = relax(work, nodes, c, outside, effort.trees, _FIRST_STEP * nearest_mean)
         barred, work.cost[c, c + 1], work.cost[c + 1, c] = work.cost[c, c + 1], between, between
         unit = bound / (nodes - 1)
-        if not unit > 0.0:  # all cities in one place
+        if not unit > 0.0:  # all cities are at one point
             unit = 1.0
         scale[row] = unit * (remaining[row] + 1)
         shown = min(m, window)
         _describe(work, near, shown, c, outside, remaining[row], unit, x[row])
         _describe_pairs(work, shown, c, unit, pairs[row])
         work.cost[c, c + 1] = work.cost[c + 1, c] = barred
-        _look_ahead(work, prices, shown, c, outside, bound, unit, apart, effort, x[row])
+        _look_ahead(work, prices, shown, c, outside, bound, unit, nearest_mean, effort, x[row])
 
 
 @kernel
 def _point(points: Any, around: Any, row: Any, m: Any, c: Any, node: Any) -> Any:
-    """Return the coordinates of a node, float64 [3]: of a slot, of a city around, of the origin or of the destination."""
+    """Return the coordinates of a node, float64 [3]; other arguments as in `_features`."""
     if node < m:
         return points[row, node]
     return around[row, node - m] if node < c else points[row, points.shape[1] - 2 + node - c]
@@ -162,7 +168,7 @@ def _point(points: Any, around: Any, row: Any, m: Any, c: Any, node: Any) -> Any
 
 @kernel
 def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost: Any) -> None:
-    """Write the distances among the first c + 2 nodes of a row to float64 cost [M, M]; m and c as in `_features`."""
+    """Write the distances among the first c + 2 nodes of a row to float64 `cost` [M, M]; other arguments as in `_features`."""
     ends = matrix.shape[1] - 2
     for i in range(c + 2):
         cost[i, i] = 0.0
@@ -171,7 +177,7 @@ def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost
             if points.shape[1]:
                 a, b = _point(points, around, row, m, c, i), _point(points, around, row, m, c, j)
                 length = math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
-            if matrix.shape[1] and c == m:  # zero where the row has coordinates; surroundings have no entry in it
+            if matrix.shape[1] and c == m:  # `matrix` is zero in rows with coordinates, and has no surroundings
                 p, q = (i if i < m else ends + i - c), (j if j < m else ends + j - c)
                 length += 0.5 * (matrix[row, p, q] + matrix[row, q, p])
             cost[i, j] = cost[j, i] = length
@@ -179,9 +185,10 @@ def _costs(points: Any, around: Any, matrix: Any, row: Any, m: Any, c: Any, cost
 
 @kernel
 def _nearest(cost: Any, m: Any, near: Any) -> None:
-    """Write to float64 near [m + 2, 3] the distances of each city, the origin m and the destination m + 1 to the nearest others.
+    """Write to float64 `near` [m + 2, 3] the distances of each node to its three nearest neighbours.
 
-    Others are cities and, except for the origin, the destination. If there are fewer than three, the farthest is repeated.
+    Nodes 0..m-1 are cities, m is the origin and m + 1 the destination. Neighbours of a node are the cities and the destination,
+    but the destination is no neighbour of the origin. If there are fewer than three, the largest distance is repeated.
     """
     for i in range(m + 2):
         a = b = c = np.inf
@@ -202,7 +209,11 @@ def _nearest(cost: Any, m: Any, near: Any) -> None:
 
 @kernel
 def _outside(cost: Any, m: Any, unit: Any) -> None:
-    """Add node m + 2 for the cities beyond the window: they are at least as far from the origin as its last city."""
+    """Add node m + 2, which represents all cities outside the relaxation, to `cost`; `unit` is the mean nearest distance.
+
+    These cities are at least as far from the origin as every city inside. The triangle inequality then bounds their distances to
+    the other nodes from below.
+    """
     radius = 0.0
     for i in range(m):
         radius = max(radius, cost[m, i])
@@ -213,15 +224,15 @@ def _outside(cost: Any, m: Any, unit: Any) -> None:
 
 @kernel
 def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining: Any, unit: Any, x: Any) -> None:
-    """Write the features of each token of a row to x [K + 2, TOKENS], lengths in units of the relaxation's mean edge.
+    """Write the features of each token of a row to `x`; lengths are in units of the relaxation's mean edge.
 
     Args:
         work: Relaxation, computed for this row.
-        near: float64 [c + 2, 3], distances to the three nearest others.
-        shown: Slots shown.
-        c: Cities of the relaxation.
+        near: float64 [c + 2, 3], the distances of each node to its three nearest neighbours.
+        shown: The number of slots shown.
+        c: The number of cities of the relaxation.
         outside: Whether node c + 2 represents further cities.
-        remaining: Unvisited cities.
+        remaining: The number of unvisited cities.
         unit: The relaxation's mean edge.
         x: float32 [K + 2, TOKENS], receives the features.
     """
@@ -262,10 +273,10 @@ def _describe(work: Any, near: Any, shown: Any, c: Any, outside: Any, remaining:
 
 @kernel
 def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> None:
-    """Write the features of each pair of tokens of a row to float32 pairs [K + 2, K + 2, PAIRS]; other arguments as `_describe`.
+    """Write the features of each pair of tokens of a row to float32 `pairs` [K + 2, K + 2, PAIRS].
 
-    They are the distance on three scales, the share of the spanning trees with the edge, the nearness by alpha, and whether both
-    are the same token.
+    The features are the distance on three scales, the share of the spanning trees that contain the edge, the edge's alpha as a
+    nearness (Relaxation.alpha), and whether both tokens are the same. Other arguments are those of `_describe`.
     """
     slots = len(pairs) - 2
     for first in range(shown + 2):
@@ -287,19 +298,19 @@ def _describe_pairs(work: Any, shown: Any, c: Any, unit: Any, pairs: Any) -> Non
 
 @kernel
 def _look_ahead(
-    work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, apart: Any, effort: Any, x: Any
+    work: Any, prices: Any, shown: Any, c: Any, outside: Any, bound: Any, unit: Any, nearest_mean: Any, effort: Any, x: Any
 ) -> None:
-    """Branch on the most promising slots, and write how much longer the relaxed path becomes if its first step goes there.
+    """Branch on the most promising slots, and write how much the relaxation's bound grows if the first step goes to their cities.
 
     Args:
         work: Relaxation, computed for this row; its prices and tree change.
-        prices: float64 [M], scratch.
-        shown: Slots shown.
-        c: Cities of the relaxation.
+        prices: float64 [M], work array, overwritten.
+        shown: The number of slots shown.
+        c: The number of cities of the relaxation.
         outside: Whether node c + 2 represents further cities.
-        bound: The bound of the relaxation.
+        bound: The bound of the relaxation before branching.
         unit: The relaxation's mean edge.
-        apart: The mean distance of a city to its nearest other.
+        nearest_mean: The mean distance of a city to its nearest neighbour.
         effort: Effort.
         x: float32 [K + 2, TOKENS], receives the features.
     """
@@ -315,10 +326,22 @@ def _look_ahead(
             break
         guess[slot] = np.inf
         bounds[slot] = branch(
-            work, nodes, c, outside, slot, effort.branch_trees, _BRANCH_FIRST * apart, prices, best + effort.enough * unit
+            work,
+            nodes,
+            c,
+            outside,
+            slot,
+            effort.branch_trees,
+            _BRANCH_FIRST_STEP * nearest_mean,
+            prices,
+            best + effort.enough * unit,
         )
         best = min(best, bounds[slot])
     for i in range(shown):
-        over = min(3.0, (bounds[i] - best) / unit)
-        x[i, _BRANCHED], x[i, _WORSE], x[i, _LIKELY] = 1.0 if bounds[i] < np.inf else 0.0, math.log1p(over), math.exp(-8.0 * over)
+        worse = min(3.0, (bounds[i] - best) / unit)
+        x[i, _BRANCHED], x[i, _WORSE], x[i, _LIKELY] = (
+            1.0 if bounds[i] < np.inf else 0.0,
+            math.log1p(worse),
+            math.exp(-8.0 * worse),
+        )
         x[i, _GAIN] = max(-1.0, min(1.0, (best - bound) / unit))
