@@ -104,7 +104,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     cities closed under shortest paths, 1 in 100 arcs of the best tours is not among the 32 shortest arcs out of its city; but all
     arcs of the best tours are among the 16 of least reduced cost.
     """
-    instance, t = state.instance[row], state.t[row]
+    instance, t = state.instance[row], state.visited[row]
     n, listed = state.graphs.size[instance], state.graphs.listed[instance]
     wanted = min(len(out), n - t)
     if wanted == 0:
