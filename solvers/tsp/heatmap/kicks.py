@@ -45,7 +45,7 @@ def kicks(metric: Metric, mcts: Mcts, parameters: ActionParameters, units: int) 
         old_length = mcts.length[CURRENT]
         _kick(metric, mcts, parameters.stretch)
         _settle(metric, mcts, parameters, n * n)
-        if mcts.length[CURRENT] >= old_length - parameters.least:
+        if mcts.length[CURRENT] >= old_length - parameters.tolerance:
             undo(mcts.tour, 0)
             mcts.length[CURRENT] = old_length
         forget(mcts.tour)
