@@ -19,7 +19,7 @@ from corl.jit import kernel
 
 __all__ = ["Relaxation", "branch", "new_relaxation", "relax"]
 
-_FAR = 1e300
+_FAR = 1e300  # longer than any priced length
 
 
 class Relaxation(NamedTuple):
@@ -59,14 +59,14 @@ def new_relaxation(nodes: int) -> Relaxation:
 
 
 @kernel
-def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -> Any:
+def relax(work: Any, nodes: Any, ends: Any, last_is_free: Any, steps: Any, first: Any) -> Any:
     """Do `steps` subgradient steps from small prices, in place; return a lower bound on the length of the remaining path.
 
     Args:
         work: Relaxation; `cost` is given, all other arrays are computed.
         nodes: The number of nodes.
         ends: The origin's node; the destination is node `ends` + 1.
-        free: Whether the last node represents farther cities, so that it may have any degree.
+        last_is_free: Whether the last node represents farther cities, so that it may have any degree.
         steps: The number of steps, each with one spanning tree.
         first: The first step length, in units of distance; it falls linearly to 0.
     """
@@ -85,18 +85,18 @@ def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -
             for i in range(1, nodes):
                 node = work.order[i]
                 share[node, work.parent[node]] += length
-        _raise(work, nodes, ends, free, length)
+        _raise_prices(work, nodes, ends, last_is_free, length)
     for i in range(nodes):
         for j in range(i):
             mean_share = (share[i, j] + share[j, i]) / max(total, 1e-300)
             share[i, j] = share[j, i] = mean_share
-    bound = _prim(work, nodes) - _paid(work, nodes, ends, free)
+    bound = _prim(work, nodes) - _path_prices(work, nodes, ends, last_is_free)
     _alphas(work, nodes)
     return bound
 
 
 @kernel
-def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, first: Any, prices: Any, enough: Any) -> Any:
+def branch(work: Any, nodes: Any, ends: Any, last_is_free: Any, to: Any, steps: Any, first: Any, prices: Any, enough: Any) -> Any:
     """Return the best lower bound on the length of a path whose first step goes to node `to`.
 
     During the call, all other edges of the origin are too costly to be used. Changes the prices and the current tree of `work`.
@@ -105,7 +105,7 @@ def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, fir
         work: Relaxation.
         nodes: The number of nodes.
         ends: The origin's node; the destination is node `ends` + 1.
-        free: Whether the last node represents farther cities, so that it may have any degree.
+        last_is_free: Whether the last node represents farther cities, so that it may have any degree.
         to: The node of the first step.
         steps: The greatest number of spanning trees.
         first: The first step length, in units of distance; it falls linearly to 0.
@@ -122,29 +122,29 @@ def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, fir
     work.before[:nodes] = 0
     best = -np.inf
     for k in range(steps):
-        best = max(best, _prim(work, nodes) - _paid(work, nodes, ends, free))
+        best = max(best, _prim(work, nodes) - _path_prices(work, nodes, ends, last_is_free))
         if best > enough:
             break
-        _raise(work, nodes, ends, free, first * (1.0 - k / steps))
+        _raise_prices(work, nodes, ends, last_is_free, first * (1.0 - k / steps))
     for i in range(nodes):
         cost[origin, i] = cost[i, origin] = origin_cost[i]
     return best
 
 
 @kernel
-def _raise(work: Any, nodes: Any, ends: Any, free: Any, length: Any) -> None:
+def _raise_prices(work: Any, nodes: Any, ends: Any, last_is_free: Any, length: Any) -> None:
     """Change the prices by one subgradient step of the given length, with the momentum of Volgenant & Jonker (EJOR 9, 1982)."""
-    for i in range(nodes - 1 if free else nodes):
+    for i in range(nodes - 1 if last_is_free else nodes):
         excess = work.degree[i] - (1 if ends <= i < ends + 2 else 2)
         work.price[i] += length * (0.7 * excess + 0.3 * work.before[i])
         work.before[i] = excess
 
 
 @kernel
-def _paid(work: Any, nodes: Any, ends: Any, free: Any) -> Any:
+def _path_prices(work: Any, nodes: Any, ends: Any, last_is_free: Any) -> Any:
     """Return the sum of prices in the priced length of every path; subtracting it from that of a tree gives the bound."""
     paid = 0.0
-    for i in range(nodes - 1 if free else nodes):
+    for i in range(nodes - 1 if last_is_free else nodes):
         paid += work.price[i] * (1 if ends <= i < ends + 2 else 2)
     return paid
 
