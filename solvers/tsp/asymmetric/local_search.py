@@ -234,7 +234,7 @@ def kick(metric, search, state, stretch):
 def iterate(metric, near, near_cost, search, best, state, stretch, tolerance, kicks):
     """Do `kicks` double bridges, each followed by a local search from the changed cities; return the total gain.
 
-    A kicked and repaired tour that is longer than before is restored. `best`, int32 [n], receives the tour only when it became
+    If the tour is longer after kick and repair, it is restored. `best`, int32 [n], receives the tour only when it became
     shorter: among tours of equal length it keeps the first, so that the result does not depend on where a call ends.
     """
     total = 0.0

@@ -106,7 +106,10 @@ class Breeding:
 
     # ---------------------------------------------------------------- sizes
     def fitting_size(self) -> int:
-        """Return how many tours can converge within the run's limits, estimated from the time that start tours take."""
+        """Return how many tours can converge within the run's limits.
+
+        Estimated from the time that start tours take, or from the iterations that a tour needs.
+        """
         run = self.run
         if run.iterations is not None:
             size = run.iterations / _ITERATIONS_PER_TOUR

@@ -1,4 +1,4 @@
-"""The tuned search: kick the current tour and repair it by actions from the changed cities; if it became longer, undo the kick.
+"""The tuned search: kick the current tour and repair it by actions from the changed cities; undo both unless it is shorter.
 
 The actions, their weights and visits are those of Fu, Qiu & Zha (2021). Three things differ. Actions begin only at cities whose
 edges have changed (they are queued), in both directions. An action ends once it cannot shorten the tour (gain criterion). A kick,

@@ -30,7 +30,7 @@ __all__ = ["Region", "Round", "cells", "improve_regions", "region_of", "segments
 
 _CANDIDATES = 10  # neighbours of a city that a tour of the region may link it to
 _LEAST_SEGMENT = 200_000  # least number of cities in a segment; the work for a region grows with the size of its segment
-_LEAST_REGION = 12  # smaller regions are skipped, as a population of their tours cannot differ
+_LEAST_REGION = 12  # cities; smaller regions are skipped, as there is little to improve
 
 
 class Region(NamedTuple):
@@ -122,7 +122,7 @@ class Round:
         self._randoms = random.spawn(len(paths))
         self._next, self._lock, self._swept = itertools.count(), threading.Lock(), 0
         self.bred = 0
-        """The number of regions that were improved or tried; smaller ones are not counted."""
+        """The number of regions so far with enough cities to be improved."""
 
     def tour(self) -> NDArray[np.int32]:
         """Return the current tour: all segments, one after another."""
