@@ -1,7 +1,7 @@
 """corl: good solutions to hard combinatorial problems, with learned policies, tree search and classical solvers.
 
-`corl.solve(...)` is the one call. Importing this package imports nothing of a third party: every name below is
-loaded when it is first used.
+`corl.solve(...)` is the main function. Importing this package imports no third-party package: each name below is loaded when it
+is first used.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ __all__ = [
     "train",
 ]
 
-# In a source checkout problems/, solvers/ and instances/ lie beside this folder, not inside it. A plain `import corl` from the
-# checkout's root would find this folder without them; with the root on the search path corl.problems resolves again.
+# In a source checkout, problems/, solvers/ and instances/ lie beside this folder, not inside it. Without the checkout's root in
+# __path__, `import corl.problems` from the root would fail.
 _root = Path(__file__).resolve().parent.parent
 if not (Path(__file__).parent / "problems").is_dir() and (_root / "problems").is_dir() and (_root / "pyproject.toml").is_file():
     __path__.append(str(_root))
 
 
-if not TYPE_CHECKING:  # to a type checker, a name that is not above is an error
+if not TYPE_CHECKING:  # a type checker must report names that are not imported above
 
     def __getattr__(name: str) -> Any:
         if name in _HOME:

@@ -1,4 +1,4 @@
-"""Problem: the adapter of a problem family, and the only judge of its solutions."""
+"""Problem: the base class of problem families; its `evaluate` is the only code that judges solutions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ __all__ = ["Problem"]
     }
 )
 class Problem(Files, Process, Pictures, abc.ABC):
-    """A problem family: its name, its sense and its judge; and three optional parts, `Files`, `Process` and `Pictures`.
+    """A problem family: its name, its sense, and the evaluation of solutions; and three optional parts (corl.parts).
 
-    Subclass it and declare it as an entry point, and `corl` solves and checks it; with the parts it reads, learns and draws it.
-    Only `evaluate` must be written. `Instance` below stands for the family's own frozen dataclass, `Solution` for its own
-    form of a solution (a NumPy array, a dict ...); both must pickle, for `workers`.
+    Declare a subclass as an entry point; corl then solves instances and checks solutions. The parts `Files`, `Process` and
+    `Pictures` add files, learning and drawings. Only `evaluate` must be written. `Instance` below stands for the family's own
+    frozen dataclass, `Solution` for its own form of a solution (a NumPy array, a dict ...). For `workers`, both must be
+    picklable.
     """
 
     name: ClassVar[str]
@@ -34,7 +35,9 @@ class Problem(Files, Process, Pictures, abc.ABC):
     title: ClassVar[str] = ""
     """One line for `corl list problems`."""
     sense: ClassVar[Literal["min", "max"]] = "min"
+    """Whether objective values are minimised or maximised."""
     instance_type: ClassVar[type]
+    """The class of the family's instances."""
     generators: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     """Name -> function(*, seed: int = 0, **parameters) -> Instance; the first is the default of `corl generate`."""
     size_option: ClassVar[str] = "size"
@@ -42,18 +45,18 @@ class Problem(Files, Process, Pictures, abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, instance: Any, solution: Any) -> float:
-        """Return the objective value of `solution` in the user's sense. Raises Infeasible with the first violated constraint."""
+        """Return the objective value of `solution`. Raises Infeasible, with a message on the first violated constraint."""
 
     def tolerance_note(self, instance: Any, solution: Any) -> str:
-        """Return what an accepted solution violates within the tolerances of `evaluate`, and by how much; "" if nothing."""
+        """Return a note on constraints that a solution violates within the tolerance of `evaluate`; "" if there are none."""
         return ""
 
     def infeasible(self, instance: Any) -> str:
-        """Return why an instance has no solution, in one line; "" if a quick check does not prove that it has none."""
+        """Return why an instance has no solution, in one line, if a quick check proves that it has none; otherwise ""."""
         return ""
 
     def with_sense_of(self, instance: Any) -> Problem:
-        """Return this problem with the sense of `instance`, if some are minimised and others maximised; otherwise itself."""
+        """Return this problem with the sense of `instance`. To be overridden if the sense differs between instances."""
         return self
 
     def describe(self, instance: Any) -> dict[str, Any]:
@@ -61,11 +64,11 @@ class Problem(Files, Process, Pictures, abc.ABC):
         return {}
 
     def explain(self, instance: Any, solution: Any) -> dict[str, str]:
-        """Return what a feasible solution leaves unserved, and why, for `corl info` and `Result.explain`: name -> one line."""
+        """Return what a feasible solution does not serve (for `corl info` and `Result.explain`): name -> reason in one line."""
         return {}
 
     def warm_up_instance(self, instance: Any) -> Any:
-        """Return a small instance of the same kind, whose solving compiles the same kernels; by default `instance` itself."""
+        """Return a small instance whose solution compiles the same kernels as that of `instance`; by default `instance`."""
         return instance
 
     def better(self, a: float, b: float) -> bool:
@@ -74,5 +77,5 @@ class Problem(Files, Process, Pictures, abc.ABC):
 
     @property
     def worst(self) -> float:
-        """The objective value that every other is better than: +inf when minimising."""
+        """The worst objective value: +inf when minimising, -inf when maximising."""
         return float("inf") if self.sense == "min" else float("-inf")

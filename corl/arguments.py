@@ -1,6 +1,6 @@
-"""Checks of the arguments of public functions. NumPy's numbers count as numbers; an error is a UsageError of one line.
+"""Checks of the arguments of public functions. Each function returns the checked value, or raises a UsageError of one line.
 
-In each function `of` is the name of the argument in messages (`client 'Ada': service`), and `value` is the argument.
+In each function, `value` is the argument, and `of` names it in messages (`client 'Ada': service`). NumPy's numbers are accepted.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def refusal(of: str, value: Any, accepted: str) -> UsageError:
 
 
 def python(value: Any) -> Any:
-    """Return a NumPy scalar, or an array of no dimension, as Python's own value; anything else unchanged."""
+    """Return a NumPy scalar, or an array without dimensions, as a Python value; any other value unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 and hasattr(value, "item") else value
 
 
 def number(of: str, value: Any, low: float = 0.0, high: float = LARGEST, infinite: bool = False) -> float:
-    """Return a number in low..high, or with `infinite` also infinity; an integer remains an integer."""
+    """Return a number in low..high; with `infinite`, infinity is accepted, too. An integer remains an int."""
     found = python(value)
     if isinstance(found, numbers.Real) and not isinstance(found, bool):
         try:
@@ -64,7 +64,7 @@ def integer(of: str, value: Any, low: int = 0, high: int = 10**9) -> int:
 
 
 def flag(of: str, value: Any) -> bool:
-    """Return a boolean; 1 and 0, as in tables, are accepted as well."""
+    """Return a boolean; 1 and 0, which tables hold, are accepted, too."""
     found = python(value)
     if isinstance(found, (bool, int, float)) and found in (0, 1):
         return bool(found)
@@ -79,7 +79,7 @@ def text(of: str, value: Any) -> str:
 
 
 def choice(of: str, value: Any, accepted: Iterable[str]) -> str:
-    """Return one of the accepted words."""
+    """Return one of the accepted texts."""
     words = list(accepted)
     if isinstance(value, str) and value in words:
         return str(value)
@@ -99,13 +99,13 @@ def name(of: str, value: Any) -> Hashable:
 
 
 def names(of: str, value: Any) -> list[Hashable]:
-    """Return a list of names; a text alone is one name."""
+    """Return a list of names; a single text is a list of one name."""
     given = [value] if isinstance(value, str) else entries(of, value, "names, such as a list or a set of texts")
     return [name(of, each) for each in given]
 
 
 def entries(of: str, value: Any, accepted: str, count: int | None = None) -> list[Any]:
-    """Return the entries of a list, a tuple, a set or an array as a list; `count` of them, if given."""
+    """Return the entries of a list, a tuple, a set or an array as a list; there must be `count` of them, if given."""
     found: list[Any] | None = None
     if hasattr(value, "tolist") and getattr(value, "ndim", None):
         found = value.tolist()
@@ -117,7 +117,7 @@ def entries(of: str, value: Any, accepted: str, count: int | None = None) -> lis
 
 
 def moment(of: str, value: Any, unit: str) -> float | str:
-    """Return a time: a number from 0, or if `unit` is "s", "min" or "h" a text such as "07:30"."""
+    """Return a time: a number from 0, or a text such as "07:30", which needs a `unit` of time ("s", "min" or "h")."""
     if isinstance(value, str):
         if not _CLOCK.fullmatch(value):
             raise refusal(of, value, 'a number from 0, or a time such as "07:30"')
@@ -128,7 +128,7 @@ def moment(of: str, value: Any, unit: str) -> float | str:
 
 
 def window(of: str, value: Any, unit: str) -> list[float | str | None]:
-    """Return (begin, end) as a list: each a time, or None for no limit."""
+    """Return (begin, end) as a list. Each is a time, as in `moment`, or None for no limit."""
     accepted = f"(begin, end), each a number from 0{', a time such as 07:30' if unit else ''} or None"
     ends = entries(of, value, accepted, count=2)
     if ends[1] is not None and python(ends[1]) == math.inf:

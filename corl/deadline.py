@@ -1,7 +1,7 @@
-"""Time limits for long computations within an action: integer programs, the evaluation of a thousand states.
+"""Time limits for computations within a single action of a policy, such as integer programs or the evaluation of many states.
 
-Policies and oracles are asked for actions and have no clock; their caller may set a limit for everything in a block:
-`time_limited`, or `in_time` with that of a run.
+Policies have no clock of their own. Their caller sets a limit for all code in a block: `time_limited`, or `in_time` with the
+limit of a run.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["OutOfTime", "in_time", "program_solved", "seconds_left", "time_limited"]
 
-_HERE = 0.3  # seconds that a program may take in this process
-_LARGE = 20_000  # entries from which a program may run for over a second without checking its limit
+_IN_PROCESS = 0.3  # seconds that a linear or integer program may take in this process
+_LARGE = 20_000  # matrix entries from which HiGHS may run for over a second without checking its time limit
 
 
 class OutOfTime(Exception):
-    """The time is over."""
+    """The time limit of the current block is over."""
 
 
 class _Deadline(ExitStack):
-    """The remaining seconds, and a process for programs that take long, created at its first use."""
+    """The limit of a block: a function that returns the remaining seconds, and a process for programs that take long."""
 
     def __init__(self, remaining: Callable[[], float]) -> None:
         super().__init__()
@@ -38,31 +38,32 @@ class _Deadline(ExitStack):
 
     @property
     def process(self) -> Workers:
-        """Ends with the block."""
+        """The process, which is started at the first use and ends with the block."""
         if self._process is None:
-            self._process = self.enter_context(Workers(1, _solving))
+            self._process = self.enter_context(Workers(1, _task_function))
         return self._process
 
 
-_present: ContextVar[_Deadline | None] = ContextVar("present", default=None)
+_deadline: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
 def time_limited(remaining: Callable[[], float]) -> Iterator[None]:
     """Run the block; code in it raises OutOfTime soon after `remaining()`, in seconds, has fallen to 0."""
     with _Deadline(remaining) as deadline:
-        token = _present.set(deadline)
+        token = _deadline.set(deadline)
         try:
             yield
         finally:
-            _present.reset(token)
+            _deadline.reset(token)
 
 
 @contextmanager
 def in_time(run: Run, share: float = 1.0) -> Iterator[None]:
-    """Run the block until a share of the time limit is over, or Ctrl-C; not until all iterations are done.
+    """Run the block until a share of the run's time limit is over, or Ctrl-C is pressed. A limit of iterations has no effect.
 
-    With the whole limit, work that is too long for the remaining time ends the run for that reason, some moments before its end.
+    With `share` = 1, the run is stopped for the reason "time_limit" when time runs out in the block. This may happen shortly
+    before the limit, if a computation needs more than the remaining time.
     """
 
     def remaining() -> float:
@@ -79,42 +80,48 @@ def in_time(run: Run, share: float = 1.0) -> Iterator[None]:
 
 
 def seconds_left() -> float:
-    """Return the remaining seconds, inf without a limit. Raises OutOfTime if there are none."""
-    deadline = _present.get()
-    left = math.inf if deadline is None else deadline.remaining()
-    if left <= 0.0:
+    """Return the remaining seconds, inf without a limit. Raises OutOfTime if the time is over."""
+    deadline = _deadline.get()
+    seconds = math.inf if deadline is None else deadline.remaining()
+    if seconds <= 0.0:
         raise OutOfTime
-    return left
+    return seconds
 
 
 def program_solved(entries: int, program: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    """Return the result of SciPy's `linprog` or `milp` with HiGHS, run to its end, for a program with this many entries.
+    """Return the result of `program(*arguments, **keywords)`, which is SciPy's `linprog` or `milp` with HiGHS.
 
-    Nothing interrupts such a call, which checks its own limit irregularly: a long one is made in a process, which can be killed.
-    Raises OutOfTime.
+    A running call cannot be interrupted, and HiGHS checks its time limit irregularly. So a long call is made in another process,
+    which can be killed. Raises OutOfTime if the time limit of the block ends first.
+
+    Args:
+        entries: The number of nonzero entries of the program's matrix.
+        program: `linprog` or `milp`.
+        *arguments: Its arguments.
+        **keywords: Its keyword arguments.
     """
-    deadline = _present.get()
+    deadline = _deadline.get()
     if deadline is None:
         return program(*arguments, **keywords)
-    found = None if entries > _LARGE else _within(min(seconds_left(), _HERE), program, arguments, keywords)
-    if found is None:
+    result = None if entries > _LARGE else _within(min(seconds_left(), _IN_PROCESS), program, arguments, keywords)
+    if result is None:
         deadline.process.submit((seconds_left(), program, arguments, keywords))
-        found = deadline.process.next(seconds_left)
-    if found is None:
+        result = deadline.process.next(seconds_left)
+    if result is None:
         raise OutOfTime
-    return found
+    return result
 
 
-def _solving() -> Callable[[tuple[Any, ...]], Any]:
-    """Return the function that the process of a deadline runs."""
+def _task_function() -> Callable[[tuple[Any, ...]], Any]:
+    """Return the function that the other process runs on each task."""
     return lambda task: _within(*task)
 
 
 def _within(seconds: float, program: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """Return the result of a program within this many seconds, None if it did not finish."""
-    begun = time.monotonic()
+    """Return the result of a program that is limited to this many seconds; None if it did not finish."""
+    started = time.monotonic()
     options = {**keywords.get("options", {}), "time_limit": seconds}
-    found = program(*arguments, **keywords | {"options": options})
-    if found.status == 1 or (found.x is None and time.monotonic() - begun > 0.5 * seconds):
-        return None  # a time limit reached during presolve has no separate status
-    return found
+    result = program(*arguments, **keywords | {"options": options})
+    if result.status == 1 or (result.x is None and time.monotonic() - started > 0.5 * seconds):
+        return None  # status 1: the time limit was reached; during presolve it does not show, hence the test of the time taken
+    return result

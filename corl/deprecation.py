@@ -1,4 +1,4 @@
-"""Deprecation: renamed public names work for one more version, with a warning that says the new name."""
+"""Deprecation: the old name of a renamed public object works for one more version, with a warning that says the new name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Class = TypeVar("_Class", bound=type[Any])
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a module's `__getattr__` that resolves old names, with a DeprecationWarning.
 
-        if not TYPE_CHECKING:  # to a type checker, an old name is an error
+        if not TYPE_CHECKING:  # a type checker must report old names as errors
             __getattr__ = renamed(__name__, {"Old": "New"})
 
     Args:
@@ -34,10 +34,10 @@ def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def renamed_members(names: Mapping[str, str]) -> Callable[[_Class], _Class]:
-    """Return a decorator of a class with renamed members, old name -> new name.
+    """Return a decorator for a class with renamed members; `names`: old name -> new name.
 
-    The old name of a member resolves to the new one, and a subclass that defines a member by its old name overrides the new one;
-    both with a DeprecationWarning.
+    An access by an old name returns the member of the new name. A subclass that defines a member under an old name overrides the
+    member of the new name. Both give a DeprecationWarning.
     """
 
     def decorate(cls: _Class) -> _Class:
@@ -71,6 +71,6 @@ class _Alias:
 
 
 def _warn(old: str, new: str) -> None:
-    """Warn, at the caller of this function's caller."""
+    """Give a DeprecationWarning whose position is the code that used the old name."""
     message = f"{old} is now called {new}; the old name will be removed in the next version"
     warnings.warn(message, DeprecationWarning, stacklevel=3)

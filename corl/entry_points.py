@@ -1,4 +1,4 @@
-"""Entry points: the names that distributions declare, ours and others in the same way."""
+"""Entry points: the names of problems, solvers and other plug-in classes that installed distributions (corl included) declare."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @cache
 def declared(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of a group by name; if two distributions declare one name, the first on the search path is used."""
+    """Return name -> entry point of a group. If two distributions declare one name, the first one on the search path is used."""
     found: dict[str, EntryPoint] = {}
     for entry in _entries(group):
         first = found.setdefault(entry.name, entry)
@@ -28,9 +28,9 @@ def declared(group: str) -> dict[str, EntryPoint]:
 
 
 def load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
-    """Return the object of an entry point (or, with `create`, an instance of that class), which must be a `kind`.
+    """Return the object that an entry point names or, with `create`, a new instance of the class that it names.
 
-    Raises UsageError.
+    Raises UsageError if it cannot be loaded, or if the object is not of the type `kind`.
     """
     try:
         loaded = entry.load()
@@ -44,7 +44,7 @@ def load(entry: EntryPoint, kind: type[_T], *, create: bool = False) -> _T:
 
 
 def _entries(group: str) -> list[EntryPoint]:
-    """Return the entry points of a group; those of a distribution with damaged metadata are skipped, with a warning."""
+    """Return the entry points of a group. A distribution with damaged metadata is skipped, with a warning."""
     with contextlib.suppress(Exception):
         return list(entry_points(group=group))
     found: list[EntryPoint] = []

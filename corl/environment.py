@@ -1,8 +1,8 @@
 """Environment: a problem as a Markov decision process over a pool of states.
 
-The pool is a NamedTuple of arrays: instance data flat with offsets, so that sizes mix, and row data with a leading row
-axis. Greedy decoding, sampling, beam search and tree search all work on its rows, from Python through the methods below
-and from kernels through `corl.hooks`.
+The pool is a NamedTuple of arrays. The data of all instances are concatenated and indexed by offsets, so that instances may
+differ in size; the data of states have a leading axis of rows, one row for each state. Greedy decoding, sampling, beam search and
+tree search all work on these rows: from Python through the methods below, from compiled kernels through `corl.hooks`.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = ["Environment", "View"]
 
 @renamed_members({"seen": "derived"})
 class View:
-    """R states in which a decision is made: created once per decision and shared by all that observe the states.
+    """R states in which a decision is made: created once per decision and shared by all policies that observe the states.
 
-    The states are observed at the first request, and once. A view is valid until its rows are stepped.
+    The observation is computed only once, at the first request. A view is valid until its rows are stepped.
     """
 
     rows: NDArray[np.int64]
-    """[R] rows of the environment's pool; when a policy is asked, none of their episodes is over."""
+    """[R] rows of the environment's pool. Policies only receive rows whose episodes are not over."""
     actions: NDArray[np.int32]
-    """[R, K] as the environment lists them, -1 after the last."""
+    """[R, K] the legal actions that the environment lists, -1 after the last. A column is called a slot."""
 
     def __init__(
         self, environment: Environment, rows: NDArray[np.int64], actions: NDArray[np.int32], observe: Callable[..., Any]
     ) -> None:
-        """Create a view; `observe` is the environment's function of rows and actions that returns the arrays."""
+        """Create a view; `observe` is the environment's function from rows and actions to the observation."""
         self.environment, self.rows, self.actions, self._observe = environment, rows, actions, observe
         self._arrays: Mapping[str, NDArray[Any]] | None = None
         self._derived: dict[Hashable, Mapping[str, NDArray[Any]]] = {}
@@ -50,13 +50,13 @@ class View:
         return self._arrays
 
     def derived(self, key: Hashable, compute: Callable[[View], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
-        """Return `compute` of this view, arrays with a leading axis R; computed once for each `key`."""
+        """Return `compute(self)`, arrays with a leading axis R, such as features; computed once for each `key`."""
         if key not in self._derived:
             self._derived[key] = compute(self)
         return self._derived[key]
 
     def part(self, chosen: slice) -> View:
-        """Return a view of some of the states; they are observed together with the others."""
+        """Return a view of some of the states. Its observation is a part of this view's, so all states are observed at once."""
         return _Part(self, chosen)
 
 
@@ -78,8 +78,8 @@ class _Part(View):
 class Environment(abc.ABC):
     """A pool of `rows` states over some instances of one problem.
 
-    For every legal episode, from `reset` until `actions` is empty: base + the sum of the rewards is the objective value of
-    `solution` (its negative when minimising), and every episode ends.
+    Every episode, from `reset` until no action is legal, ends after finitely many steps. Its base value plus the sum of its
+    rewards is the objective value of its `solution` (the negative when minimising).
     """
 
     instances: list[Any]
@@ -91,17 +91,17 @@ class Environment(abc.ABC):
     width: int
     """K, the greatest number of actions that `actions` lists."""
     kinds: ClassVar[int] = 0
-    """If actions are numbers below a constant with one meaning in every state of every instance, that constant; otherwise 0."""
+    """The number of different actions, if action a means the same in every state of every instance; otherwise 0."""
     compiled: ClassVar[bool] = True
-    """Whether kernels can step it through `corl.hooks`. If False (a step calls an engine), the class implements `actions` and
-    `_step` in Python, nothing is random, and only searches that step from Python work.
+    """Whether compiled kernels can step it through `corl.hooks`. If False (a step calls an engine), the class implements
+    `actions` and `_step` in Python, nothing is random, and only searches that step from Python work.
     """
 
     def __init__(self, instances: Sequence[Any], rows: int, width: int, fewest: int = 1) -> None:
-        """Set `instances`, `rows` and `width`, which is at least `fewest`.
+        """Set `instances`, `rows` and `width`. Raises UsageError if `width` is below `fewest`.
 
-        A subclass sets `state`, with every row an initial state of instance 0, and a smaller `width` if no state has so many
-        actions.
+        A subclass then sets `state`, in which every row is an initial state of instance 0, and reduces `width` if no state has
+        that many actions.
         """
         if not instances or rows < 1 or width < fewest:
             listed = "one listed action" if fewest == 1 else f"{fewest} listed actions"
@@ -114,14 +114,13 @@ class Environment(abc.ABC):
         Args:
             rows: Integers [R].
             which: Integers [R] or one for all, indices into `instances`.
-            keys: uint64 [R] or one for all; None: 0. The source of all randomness of a row: rows with equal keys have equal
-                draws.
+            keys: uint64 [R] or one for all; None: 0. All random numbers of a row depend on its key alone.
 
         Returns:
             The base values, float64 [R].
 
         Raises:
-            UsageError: Unknown rows or instances, or malformed keys; no row is changed.
+            UsageError: Unknown rows or instances, or malformed keys. No row is changed then.
         """
         at, instances = self._checked(rows), _indices(which, len(self.instances), "instances")
         given = np.asarray(0 if keys is None else keys)
@@ -136,7 +135,7 @@ class Environment(abc.ABC):
         """Implement `reset`, for checked arguments, all [R]."""
 
     def view(self, rows: ArrayLike, actions: NDArray[np.int32] | None = None) -> View:
-        """Return the states of `rows` [R] as policies receive them; `actions` [R, K] if they are listed already."""
+        """Return the view of the states of `rows` [R], for policies; `actions` [R, K], if given, are their listed actions."""
         at = self._checked(rows)
         return View(self, at, self.actions(at) if actions is None else actions, self._observe)
 
@@ -167,25 +166,25 @@ class Environment(abc.ABC):
         return out
 
     def step(self, src: ArrayLike, dst: ArrayLike, actions: ArrayLike) -> NDArray[np.float64]:
-        """Set rows to the successors of rows by actions.
+        """Take an action in each of R states, and write the successor states to other rows or to the same rows.
 
         Args:
-            src: Integers [R], the rows to step from.
-            dst: Integers [R], the rows to write; src[i] == dst[i] steps in place.
+            src: Integers [R], the rows of the states.
+            dst: Integers [R], the rows that the successors are written to; src[i] == dst[i] steps in place.
             actions: Integers [R].
 
         Returns:
             The rewards, float64 [R].
 
         Raises:
-            UsageError: A row is the dst of one step and takes part in another (the result would depend on their order), or is not
-                in the pool; no row is changed. Or an action is not legal; the other steps are made.
+            UsageError: A row is not in the pool, or is the dst of one step and takes part in another (so that the result would
+                depend on the order of the steps); no row is changed then. Or an action is not legal; the other steps are made.
         """
         sources, targets = self._checked(src), self._checked(dst)
         chosen = np.atleast_1d(np.asarray(actions, np.int64))
         if not len(sources) == len(targets) == len(chosen):
             raise UsageError(f"step takes as many src as dst and actions, not {len(sources)}, {len(targets)}, {len(chosen)}")
-        if (clash := _clash(sources, targets, self.rows)) >= 0:
+        if (clash := _first_clash(sources, targets, self.rows)) >= 0:
             raise UsageError(f"row {targets[clash]} is the dst of a step and takes part in another of the same call")
         rewards = np.empty(len(sources))
         self._step(sources, targets, chosen, rewards)
@@ -197,7 +196,7 @@ class Environment(abc.ABC):
     def _step(
         self, src: NDArray[np.int64], dst: NDArray[np.int64], actions: NDArray[np.int64], rewards: NDArray[np.float64]
     ) -> None:
-        """Make the steps in order and write their rewards, NaN for an action that is not legal; all [R], without clashes."""
+        """Make the R steps in order and write their rewards, NaN for an illegal action. No dst takes part in another step."""
         _step(self.state, src, dst, actions, rewards)
 
     def _checked(self, rows: ArrayLike) -> NDArray[np.int64]:
@@ -228,8 +227,8 @@ def _step(state: Any, src: Any, dst: Any, actions: Any, rewards: Any) -> None:
 
 
 @kernel
-def _clash(src: Any, dst: Any, rows: Any) -> Any:
-    """Return the first step whose dst is the dst of an earlier one or the src of another; -1 if there is none."""
+def _first_clash(src: Any, dst: Any, rows: Any) -> Any:
+    """Return the first step whose dst is the dst of an earlier step or the src of another step; -1 if there is none."""
     used = np.full(rows, -1, np.int64)
     for i in range(len(dst)):
         if used[dst[i]] >= 0:

@@ -10,17 +10,17 @@ __all__ = [
     "shortened", "shown", "unknown",
 ]  # fmt: skip
 
-_LONGEST = 700  # characters of a message on the command line
+_MAX_MESSAGE = 700  # characters of a message on the command line
 
 
 class CorlError(Exception):
-    """The base class of corl's errors; `exit_code` is that of the command line."""
+    """The base class of corl's errors; the command line exits with `exit_code`."""
 
     exit_code = 1
 
 
 class UsageError(CorlError):
-    """An unknown name, an option that does not exist, a value out of range: the call is at fault."""
+    """An error in the call: an unknown name, an option that does not exist, a value out of range."""
 
     exit_code = 2
 
@@ -28,8 +28,8 @@ class UsageError(CorlError):
 class InputError(CorlError):
     """A file or an object that cannot be read as an instance or a solution.
 
-    The message is one line: `FILE:LINE: FIELD: what is wrong; what is accepted`. Texts from a file may have any length: a field
-    of more than 60 characters and a reason of more than 240 lose their middle.
+    The message is one line: `FILE:LINE: FIELD: what is wrong; what is accepted`. As texts from a file may have any length, the
+    field is shortened to 60 characters, and the reason to 240.
     """
 
     exit_code = 3
@@ -45,13 +45,13 @@ class InputError(CorlError):
 
 
 def _cut(text: str, longest: int) -> str:
-    """Return a long text without a part near its end: the beginning is most informative."""
+    """Return a text of at most `longest` characters: the first three quarters and the last quarter of them."""
     end = longest // 4
     return text if len(text) <= longest else f"{text[: longest - end - 3]}...{text[-end:]}"
 
 
 def described(error: BaseException) -> str:
-    """Return an exception of foreign code as text for a message: its class and its own message."""
+    """Return an exception of another package's code as text for a message: its class and its own message."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
@@ -62,7 +62,7 @@ def kind_of(value: object) -> str:
 
 
 def unknown(what: str, name: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
-    """Return the message for an unknown name: the most similar name, also among `others`, and all known names."""
+    """Return the message for an unknown name: the most similar name among `names` and `others`, and a list of `names`."""
     names = list(names)
     return f"{what} {name!r}{hint(name, [*names, *others])}; there are: {', '.join(names) or 'none'}"
 
@@ -77,14 +77,14 @@ def hint(name: str, names: Iterable[str]) -> str:
 
 
 def missing_package(error: BaseException) -> str | None:
-    """Return the line for a third-party package that is not installed; None if the error is another one."""
+    """Return the message for a third-party package that is not installed; None if `error` has another cause."""
     if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.partition(".")[0] == "corl":
         return None
     package = error.name.partition(".")[0].replace("_", "-")
     return f"{package} is not installed; pip install {package} (corl doctor shows all)"
 
 
-def shortened(message: str, longest: int = _LONGEST) -> str:
+def shortened(message: str, longest: int = _MAX_MESSAGE) -> str:
     """Return a message of at most `longest` characters, without its middle if it is longer."""
     if len(message) <= longest:
         return message
@@ -95,7 +95,7 @@ def shown(value: object, longest: int = 60) -> str:
     """Return a value as text for a message: its repr on one line, cut if it is long."""
     try:
         words = " ".join(repr(value.item() if getattr(value, "ndim", None) == 0 else value).split())  # type: ignore[attr-defined]
-    except Exception:  # the repr of foreign code may raise anything
+    except Exception:  # the repr of an object of another package may raise anything
         words = f"<{kind_of(value)}>"
     return words if len(words) <= longest else f"{words[: longest - 3]}..."
 
@@ -111,6 +111,6 @@ class Infeasible(CorlError):
 
 
 class SolverError(CorlError):
-    """A solver reported a wrong cost or an infeasible solution, or failed."""
+    """A solver reported a wrong objective value or an infeasible solution, or failed."""
 
     exit_code = 1

@@ -1,11 +1,11 @@
-"""Kinds of values in JSON and TOML, each declared once: what is accepted, in words and as a JSON schema (2020-12).
+"""Kinds of values in JSON and TOML files. A kind checks values, and yields words for messages and a JSON schema.
 
     CLIENT = Object({"demand": Number(0, LARGEST)}, {"name": String(), "window": Array(Number(), 2, 2)})
     INSTANCE = Object({"clients": Array(CLIENT, 1)}, {"problem": Constant("vrp"), "name": String()})
 
-A reader receives a value with its kind (`corl.files.json_instances.Field`) and converts it: `number()`, `entries()`. Keys, ranges
-and lengths are checked by the kind, dependencies between fields by the reader itself. So a reader refuses everything that the
-schema refuses, and more.
+A reader of files receives a value with its kind (`corl.files.json_instances.Field`) and converts the value: `number()`,
+`entries()`. The kind checks keys, ranges and lengths; the reader checks dependencies between fields. So a reader refuses
+everything that the schema refuses, and more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 
 Schema: TypeAlias = dict[str, Any]
 LARGEST = 2**53
-"""Integers up to this size are exact as floats; bounds of at least this size are not mentioned in messages and schemas."""
+"""Integers up to this size are exact as floats. A bound of at least this size means no bound: messages and schemas omit it."""
 
 
 class Kind(abc.ABC):
@@ -37,7 +37,7 @@ class Kind(abc.ABC):
     @property
     @abc.abstractmethod
     def schema(self) -> Schema:
-        """The JSON schema of such values."""
+        """The JSON schema (2020-12) of such values."""
 
     @abc.abstractmethod
     def fits(self, value: Any) -> bool:
@@ -45,14 +45,14 @@ class Kind(abc.ABC):
 
     @cached_property
     def alternatives(self) -> tuple[Kind, ...]:
-        """The kinds that a value may have."""
+        """The kinds of which a value may have any: this one alone, except for Either."""
         return (self,)
 
     @cached_property
     def entries(self) -> Kind:
-        """The kind of a list's entries."""
-        inside = [kind.of for kind in self.alternatives if isinstance(kind, Array)]
-        return inside[0] if len(inside) == 1 else Either(*inside)
+        """The kind of the entries, if the value is a list."""
+        entry_kinds = [kind.of for kind in self.alternatives if isinstance(kind, Array)]
+        return entry_kinds[0] if len(entry_kinds) == 1 else Either(*entry_kinds)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -61,7 +61,7 @@ class Kind(abc.ABC):
 
     @cached_property
     def lengths(self) -> tuple[int | None, int]:
-        """The exact length of a list, None if it is free, and its least length; (None, 0) if there are several kinds of lists."""
+        """The exact length of a list (None: not fixed) and its least length; (None, 0) if several kinds of lists are accepted."""
         lists = [kind for kind in self.alternatives if isinstance(kind, (Array, Row))]
         if len(lists) != 1:
             return None, 0
@@ -88,7 +88,7 @@ class Number(Kind):
 
     @property
     def limits(self) -> str:
-        """The range, to follow the noun: " from 0 to 1", " above 0 and below 1"; "" if there is none."""
+        """The range in words that follow the noun: " from 0 to 1", " above 0 and below 1"; "" if there is no bound."""
         first = f" from {_bound(self.low)}" if self.low > -LARGEST else ""
         last = f" {'to' if first else 'up to'} {_bound(self.high)}" if self.high < LARGEST else ""
         if self.above > -LARGEST:
@@ -184,13 +184,13 @@ class Anything(Kind):
 
 @dataclass(frozen=True)
 class Choice(Kind):
-    """One of the given words."""
+    """One of the given texts."""
 
     of: Collection[str]
 
     @property
     def words(self) -> str:  # type: ignore[override]
-        """The words."""
+        """The texts."""
         return ", ".join(self.of)
 
     @property
@@ -203,7 +203,7 @@ class Choice(Kind):
 
 @dataclass(frozen=True)
 class Constant(Kind):
-    """This value alone."""
+    """A given value, and no other."""
 
     value: str | int
 
@@ -278,13 +278,14 @@ class Table(Kind):
 
 @dataclass(frozen=True)
 class Object(Kind):
-    """An object with these keys, and others only if it is `open`; an optional key that is null counts as absent."""
+    """An object with given keys. An optional key whose value is null counts as absent."""
 
     required: Mapping[str, Kind]
     optional: Mapping[str, Kind] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Keys of other programs' files -> what they stand for, which is not supported."""
+    """Key -> its meaning, for keys in other programs' files that are not supported; the reader's message names the meaning."""
     open: bool = False
+    """Whether other keys are accepted, too."""
 
     @cached_property
     def keys(self) -> dict[str, Kind]:
@@ -306,8 +307,8 @@ class Object(Kind):
     def fits(self, value: Any) -> bool:
         if not isinstance(value, dict) or (not self.open and not value.keys() <= self.keys.keys()):
             return False
-        given_keys = {key for key in self.optional if value.get(key) is not None} | self.required.keys()
-        return all(key in value and self.keys[key].fits(value[key]) for key in given_keys)
+        checked_keys = {key for key in self.optional if value.get(key) is not None} | self.required.keys()
+        return all(key in value and self.keys[key].fits(value[key]) for key in checked_keys)
 
 
 @dataclass(frozen=True, init=False)
@@ -339,7 +340,7 @@ class Either(Kind):
 
 @dataclass(frozen=True)
 class Worded(Kind):
-    """A kind with other words."""
+    """A kind with other `words` for messages."""
 
     of: Kind
     words: str
@@ -363,7 +364,10 @@ def document(title: str, kind: Kind) -> Schema:
 
 
 def generator_call(problem: str, generators: Collection[str]) -> Object:
-    """Return the kind of a generator call that replaces an instance (corl.files.json_instances.generated)."""
+    """Return the kind of a generator call: an object that names a generator and its parameters in place of an instance's data.
+
+    See `corl.files.json_instances.generated`.
+    """
     optional = {"problem": Constant(problem), "name": String(), "comment": String(), "parameters": Table(Anything())}
     return Object({"generator": Choice(tuple(generators))}, optional)
 

@@ -1,4 +1,4 @@
-"""Numbers for people, on the terminal as in reports."""
+"""Numbers as text, for the terminal and for reports."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _DIGITS = ((100, 0), (10, 1), (1, 2), (5e-4, 3))  # (least percentage, digits af
 
 
 def value(x: float | None) -> str:
-    """Return a value as text: integers in full, others to seven significant digits, unknown ones as a dash."""
+    """Return a value as text: an integer in full, another number to seven significant digits, None as a dash."""
     if x is None:
         return "-"
     return f"{x:.0f}" if float(x).is_integer() and abs(x) < 1e15 else f"{x:.7g}"
 
 
 def percent(gap: float | None) -> str:
-    """Return a relative gap as a percentage with the significant digits: 0.00003 %, 0.012 %, 3.40 %, 120 %."""
+    """Return a relative gap as a percentage with at most three decimals (3.40 %); below 0.0005 % with one significant digit."""
     if gap is None or math.isnan(gap):
         return "–"
     x = abs(100 * gap)
@@ -30,7 +30,7 @@ def percent(gap: float | None) -> str:
 
 
 def seconds(time: float | None) -> str:
-    """Return a time as text with three digits."""
+    """Return a time as text with three significant digits, from 100 s on without decimals."""
     if time is None:
         return "–"
     return f"{time:,.0f} s" if time >= 100 else f"{time:.3g} s"

@@ -1,10 +1,10 @@
-"""Every problem's environment as one of Gymnasium's, for agents from elsewhere (from a checkout: `pip install ".[gymnasium]"`).
+"""Gymnasium environments of all problems, for agents of other packages (in a checkout: `pip install ".[gymnasium]"`).
 
     env = corl.gymnasium.make("knapsack", instances)
     observation, info = env.reset(seed=0)
-    observation, reward, over, _, info = env.step(0)    # the first listed action; info["action_mask"] marks all
+    observation, reward, over, _, info = env.step(0)    # the first action; info["action_mask"] marks all legal ones
 
-An agent's policy solves instances as ours do: `corl.policy.RulePolicy` gives its logits to every solver and search.
+To solve instances with a trained agent, wrap its policy in a `corl.policy.RulePolicy`: all solvers and searches then accept it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Observation: TypeAlias = dict[str, NDArray[Any]]
 def make(
     problem: str | Problem, instances: Sequence[Any], *, features: str = "", environment: str = "", width: int | None = None
 ) -> Gym:
-    """Return an environment with the episodes of some instances, of which each reset draws one.
+    """Return an environment for some instances. Each reset draws one of them, and begins an episode of it.
 
     Args:
         problem: A name or a Problem.
@@ -41,7 +41,7 @@ def make(
         width: The greatest number of listed actions; None: the problem's choice.
 
     Raises:
-        UsageError: The problem has no environment or features, or not of that name, or an instance belongs to another problem.
+        UsageError: The problem has no environment or features, or none of the given name; or an instance is of another problem.
     """
     adapter = registry.problem(problem)
     if not adapter.takes_policies:
@@ -62,51 +62,53 @@ def make(
 class Gym(gymnasium.Env[_Observation, np.int64]):
     """An Environment with one row, observed through a problem's features.
 
-    An observation has the Tokens of the state: "x" float32 [T, F], "mask" int8 [T] and, if the features have them, "pairs"
-    float32 [T, T, P]. An action is a slot, 0 .. K - 1, of those that `Environment.actions` lists; info["action_mask"], int8 [K],
-    marks the valid ones, and an empty slot counts as slot modulo the number of actions, so that agents without support for
-    masks can play. Rewards are the environment's. The base in the info of the reset and the rewards add up to the objective value
-    of info["solution"], which the last step returns (its negative when minimising), for the `Problem.realised_instance` of the
-    "key" in the info of the reset.
+    An observation has the Tokens of the state (corl.tokens): "x" float32 [T, F], "mask" int8 [T] and, if the features have them,
+    "pairs" float32 [T, T, P]. An action is the index, 0 .. K - 1, of an action in the list of `Environment.actions`;
+    info["action_mask"], int8 [K], marks the valid indices. An invalid index is taken modulo the number of legal actions, so that
+    agents without support for masks can play.
+
+    The last step returns info["solution"]. Its objective value (the negative when minimising) is the sum of the rewards and
+    info["base"] of the reset. If the problem has random events, this is the objective value for the instance with these events,
+    `problem.realised_instance(instance, info["key"])`.
     """
 
     instances: list[Any]
-    """The instances with a decision to make."""
+    """The given instances, without those that have no decision to make."""
 
     def __init__(self, environment: Environment, features: Any) -> None:
         self._environment, self._features = environment, features
-        self._slots = np.zeros(0, np.int32)
-        self._numbers = [which for which in range(len(environment.instances)) if self._begun(which)]
-        if not self._numbers:
+        self._listed_actions = np.zeros(0, np.int32)
+        self._playable = [which for which in range(len(environment.instances)) if self._begin(which)]
+        if not self._playable:
             raise UsageError("no instance leaves a choice: there is nothing to play")
-        self.instances = [environment.instances[which] for which in self._numbers]
-        self._begun(self._numbers[0])
+        self.instances = [environment.instances[which] for which in self._playable]
+        self._begin(self._playable[0])
         tokens = features(environment.observe([0])).arrays()
         self.action_space = spaces.Discrete(environment.width)
         self._spaces = {name: _space(tokens[name]) for name in ("x", "mask", "pairs") if name in tokens}
         self.observation_space: spaces.Space[_Observation] = spaces.Dict(self._spaces)  # type: ignore[assignment]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Observation, dict[str, Any]]:
-        """Begin an episode of one of `instances`, drawn at random, or of number options["instance"]. Raises UsageError."""
+        """Begin an episode of one of `instances`: a random one, or the one with the index options["instance"]."""
         super().reset(seed=seed)
         drawn, key = int(self.np_random.integers(len(self.instances))), self.np_random.integers(0, 2**63, dtype=np.uint64)
         which = (options or {}).get("instance", drawn)
         if which not in range(len(self.instances)):
             raise UsageError(f"instance: {which!r} is not accepted; it takes a number below {len(self.instances)}")
-        base = self._environment.reset([0], [self._numbers[which]], [key])[0]
+        base = self._environment.reset([0], [self._playable[which]], [key])[0]
         return self._observe(), self._info() | {"base": float(base), "key": int(key)}
 
     def step(self, action: np.int64 | int) -> tuple[_Observation, float, bool, bool, dict[str, Any]]:
-        """Take the action in a slot. An episode without further decisions is over: another step raises UsageError."""
-        if not self._slots.size:
+        """Take the action with an index, see the class. Raises UsageError after the end of the episode."""
+        if not self._listed_actions.size:
             raise UsageError("the episode is over; call reset")
-        reward = self._environment.step([0], [0], [self._slots[int(action) % self._slots.size]])[0]
+        reward = self._environment.step([0], [0], [self._listed_actions[int(action) % self._listed_actions.size]])[0]
         observation = self._observe()
-        over = not self._slots.size
-        ended = {"solution": self._environment.solution(0)} if over else {}
-        return observation, float(reward), over, False, self._info() | ended
+        over = not self._listed_actions.size
+        outcome = {"solution": self._environment.solution(0)} if over else {}
+        return observation, float(reward), over, False, self._info() | outcome
 
-    def _begun(self, which: int) -> bool:
+    def _begin(self, which: int) -> bool:
         """Begin an episode of instance `which`; return whether it has a decision to make."""
         self._environment.reset([0], [which])
         return bool(self._environment.actions([0])[0, 0] >= 0)
@@ -114,12 +116,12 @@ class Gym(gymnasium.Env[_Observation, np.int64]):
     def _observe(self) -> _Observation:
         """Return the current observation, and store the listed actions."""
         listed = self._environment.actions([0])[0]
-        self._slots = listed[listed >= 0]
+        self._listed_actions = listed[listed >= 0]
         arrays = self._features(self._environment.observe([0])).arrays()
         return {name: arrays[name][0].astype(space.dtype) for name, space in self._spaces.items()}
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": (np.arange(self._environment.width) < self._slots.size).astype(np.int8)}
+        return {"action_mask": (np.arange(self._environment.width) < self._listed_actions.size).astype(np.int8)}
 
 
 def _space(array: NDArray[Any]) -> spaces.Space[NDArray[Any]]:

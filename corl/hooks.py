@@ -1,17 +1,17 @@
 """Hooks: the functions to which a problem attaches its environment's kernels, so that compiled searches can call them.
 
-A problem writes two scalar kernels over its pool of states (a NamedTuple of arrays, see corl.environment) and attaches
-them for its own class of state:
+A kernel is a function that numba compiles (corl.jit). A problem writes two kernels, `step` and `actions`, for single rows of its
+pool of states (a NamedTuple of arrays, see corl.environment) and attaches them for its own class of state:
 
     @attach(hooks.step, MyState)
     def _step(state, src, dst, action): ...
 
-A call of `hooks.step(...)` in a kernel is resolved by the type of `state`, at compile time and in a way that can
-be cached (functions passed as arguments or closed over cannot).
+A call of `hooks.step(...)` in a kernel is resolved by the type of `state` at compile time, so that the machine code can be cached
+on disk. (With functions as arguments or in closures, it could not.)
 
-A hook consists of two numba overloads, made once, and a table. An overload for each class would change the type that numba
-gives to the hook; if a module is imported in the middle of a compilation (reading a kernel from the disk cache imports the
-modules of the classes it names), numba would meet two types of one function and fail with "Cannot unify Function(step)".
+A hook consists of two numba overloads, made once, and a table. An overload for each class would change the type that numba gives
+to the hook. A compilation may import modules with further classes in the middle of its work, when it reads a kernel from the disk
+cache; numba would then meet two types of one function and fail with "Cannot unify Function(step)".
 
 A problem whose steps draw random numbers keeps the keys of its rows in a field `key` of its state, uint64 [R].
 """
@@ -31,7 +31,7 @@ _attached: dict[tuple[Any, bool], dict[tuple[type, ...], Callable[..., Any]]] = 
 
 
 def hook(stub: _F) -> _F:
-    """Turn a stub into a function that compiled code may call, once something is attached to it; Python never calls it."""
+    """Turn a stub into a function that compiled code may call, once something is attached to it. Python code cannot call it."""
     for borrow in (False, True):
         table = _attached[stub, borrow] = {}
         options: Any = {"error_model": "numpy"} | ({"_nrt": False} if borrow else {})
@@ -40,7 +40,7 @@ def hook(stub: _F) -> _F:
 
 
 def attach(stub: Callable[..., Any], *classes: type, borrow: bool = False) -> Callable[[_F], _F]:
-    """Return a decorator that attaches a function: compiled calls of `stub` whose first arguments are of these classes call it.
+    """Return a decorator that attaches a function to `stub`, for calls whose first arguments are of the given classes.
 
     Args:
         stub: A hook.
@@ -56,7 +56,7 @@ def attach(stub: Callable[..., Any], *classes: type, borrow: bool = False) -> Ca
 
 
 def _chooser(table: dict[tuple[type, ...], Callable[..., Any]]) -> Callable[..., Any]:
-    """Return the function that numba calls with the types of a call's arguments; it returns the function to compile, or None."""
+    """Return the function that numba calls with the types of a call's arguments, and which returns the function to compile."""
 
     def choose(*types: Any) -> Callable[..., Any] | None:
         given = [getattr(each, "instance_class", None) for each in types]
@@ -79,7 +79,7 @@ def step(state: Any, src: int, dst: int, action: int) -> float:
 def actions(state: Any, row: int, out: Any) -> int:
     """Write the legal actions of a row into `out` (int32 [K]), at most K, the most promising first; return their number.
 
-    0 means that the episode is over. The rest of `out` is not changed.
+    0 means that the episode is over. Entries of `out` after the last action are not changed.
     """
     raise NotImplementedError("only compiled code can call a hook")
 
@@ -87,7 +87,7 @@ def actions(state: Any, row: int, out: Any) -> int:
 def rekey(state: Any, row: int, key: int) -> int:
     """Replace the key (uint64) from which a row draws its random numbers; return the previous one.
 
-    If the state has no field `key`, nothing is random: nothing happens, and the result is 0.
+    A state without a field `key` has no random events; it is not changed, and the result is 0.
     """
     raise NotImplementedError("only compiled code can call a hook")
 

@@ -1,4 +1,4 @@
-"""Interruption: Ctrl-C asks a run to end, and its results are kept."""
+"""Interruption: Ctrl-C asks a run to end, so that its results are kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Interruptible(Protocol):
 
 
 def interrupt_count() -> int:
-    """Return how often Ctrl-C was pressed in blocks of `interruptible`, including too late to end anything."""
+    """Return how often Ctrl-C was pressed in blocks of `interruptible`, even if the run was about to end anyway."""
     return _count
 
 
@@ -35,7 +35,10 @@ def has_results() -> bool:
 
 @contextlib.contextmanager
 def interruptible(run: Interruptible) -> Iterator[None]:
-    """Run the block: Ctrl-C asks `run` to stop, and a second one raises KeyboardInterrupt. In the main thread only."""
+    """Run the block; in it Ctrl-C asks `run` to end, and pressed again it raises KeyboardInterrupt.
+
+    In other threads than the main one this has no effect, as they cannot handle signals.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""`kernel`: numba's njit with a trusted disk cache (corl.compilation.cache) and uninterrupted compilations."""
+"""`kernel`: numba's njit with a disk cache that refuses files of other users (corl.compilation.cache), safe against signals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["kernel"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 event.register("numba:compile", announcing.Watch())  # type: ignore[no-untyped-call]
-_OBJECTS = 100_000  # created between two garbage collections while a kernel is compiled; Python's default is 700
+_GC_THRESHOLD = 100_000  # new objects between two garbage collections while a kernel is compiled; Python's default is 700
 
 
 @overload
@@ -38,17 +38,21 @@ def kernel(
 ) -> Callable[_P, _R] | Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Compile `function` with numba at its first call and keep the machine code on disk.
 
-    `inline` asks LLVM to inline it at every call (small helpers); `fastmath` lets it reorder floating-point sums. `borrow` is for
-    helpers that take a NamedTuple of many arrays and run for less than a microsecond: they and what they call count no references
-    to arrays, which costs 10 ns an array and call, and can therefore neither make arrays nor assign to slices.
-    `nogil` lets other threads of Python run meanwhile.
+    A kernel may lack annotations, as numba infers the types of its arguments from its calls. A file with such kernels begins with
+    `# mypy: allow-untyped-defs`; mypy then checks only the number and the names of a call's arguments.
 
-    A kernel may have no annotations, as numba infers the types of its arguments from its calls. A file with such kernels begins
-    with `# mypy: allow-untyped-defs`, and a call of one is checked as far as the number and the names of its arguments.
+    Args:
+        function: The function.
+        inline: Ask LLVM to inline every call; for small helpers.
+        fastmath: Let LLVM reorder floating-point sums.
+        borrow: Count no references to arrays. Counting takes 10 ns per array and call, so this is for helpers that take a
+            NamedTuple of many arrays and run for less than a microsecond. Such a helper, and the kernels that it calls, can
+            neither create arrays nor assign to slices.
+        nogil: Let other threads of Python run at the same time.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        # The address of a kernel is never taken: numba's wrapper for callers from C is not needed.
+        # C code never calls a kernel, so numba's wrapper for callers from C is not needed.
         options: dict[str, Any] = {"fastmath": fastmath, "error_model": "numpy", "no_cfunc_wrapper": True}
         if inline:
             options["forceinline"] = True
@@ -57,38 +61,38 @@ def kernel(
         if nogil:
             options["nogil"] = True
         compiled: Any = numba.njit(**options)(function)
-        if (kept := cache.kernel_cache(function)) is not None:
-            compiled._cache = kept
+        if (disk_cache := cache.kernel_cache(function)) is not None:
+            compiled._cache = disk_cache
         bitcode_only.install(compiled)
-        compiled.compile = _unbroken(compiled.compile)
+        compiled.compile = _uninterrupted(compiled.compile)
         return cast(Callable[_P, _R], compiled)
 
     return decorate if function is None else decorate(function)
 
 
-def _unbroken(compile: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a dispatcher's `compile` (which also loads from the cache) that delays signals and collects garbage rarely.
+def _uninterrupted(compile: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a version of a dispatcher's `compile` (which also loads from the cache) that delays signals and garbage collection.
 
-    LLVM calls back into Python while it compiles. An exception of a signal handler there, above all Ctrl-C's KeyboardInterrupt,
-    is swallowed together with LLVM's result, and the kernel then fails in this process with "no compiled object yet".
+    LLVM calls back into Python while it compiles. If a signal handler raises an exception there (Ctrl-C: KeyboardInterrupt),
+    both the exception and LLVM's result are lost, and the kernel then fails in this process with "no compiled object yet".
     """
 
     @functools.wraps(compile)
     def compiled(*arguments: Any) -> Any:
-        with signals.held(), locks.released(), _garbage_kept():
+        with signals.held(), locks.released(), _rare_garbage_collection():
             return compile(*arguments)
 
     return compiled
 
 
 @contextlib.contextmanager
-def _garbage_kept() -> Iterator[None]:
-    """Search for cycles of garbage a hundred times less often: the objects of a compilation live as long as it does.
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect garbage a hundred times less often in the block, as most objects of a compilation live until its end.
 
-    It takes a tenth less time and some 50 MB more memory.
+    A compilation then takes a tenth less time, and some 50 MB more memory.
     """
     before = gc.get_threshold()
-    gc.set_threshold(_OBJECTS, *before[1:])
+    gc.set_threshold(_GC_THRESHOLD, *before[1:])
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Judging: the objective value of a solution, by a Problem that must not modify it."""
+"""Judging: the objective value of a solution, with a check that the Problem does not modify the solution."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["judged"]
 
 
 def judged(problem: Problem, instance: Any, solution: Any) -> float:
-    """Return the objective value by the problem's `evaluate`.
+    """Return the objective value that `problem.evaluate` computes.
 
-    Raises SolverError if it modifies the solution's arrays, lists or dicts.
+    Raises SolverError if `evaluate` modifies the solution's arrays, lists or dicts.
     """
     before = _contents(solution)
     value = float(problem.evaluate(instance, solution))
@@ -31,5 +31,5 @@ def _contents(part: Any) -> Any:
     if hasattr(part, "tobytes"):
         return part.dtype, part.shape, part.tobytes()
     if isinstance(part, float):
-        return part.hex()  # NaN is equal to itself
+        return part.hex()  # so that NaN equals NaN
     return part if isinstance(part, (int, str)) else None

@@ -1,4 +1,4 @@
-"""Instances: read from files or by a shipped name, generated, or adapted from the user's data."""
+"""Instances: read from a file or by the name of a shipped one, generated, or converted from the user's data."""
 
 from __future__ import annotations
 
@@ -16,10 +16,16 @@ __all__ = ["generate", "load", "name_of", "read"]
 
 
 def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, Any]:
-    """Return the problem, in the instance's sense, and the Instance for `instance`.
+    """Return the problem, with the sense (min or max) of the instance, and the Instance.
 
-    `instance` is a path, the name of a shipped instance, an Instance, the object of a JSON file with a key "problem", or raw
-    data with `problem`, a name or a Problem, which need not be installed.
+    Args:
+        instance: A path, the name of a shipped instance, an Instance, the content of a JSON file with a key "problem", or, if
+            `problem` is given, data that the problem converts (`Problem.adapt`).
+        problem: A name or a Problem, installed or not; None: recognised by the content.
+
+    Raises:
+        UsageError: The problem is not known, or cannot be determined.
+        InputError: A bad file, or data that the problem cannot convert.
     """
     adapter = None if problem is None else registry.problem(problem)
     if isinstance(instance, (str, os.PathLike)):
@@ -46,7 +52,7 @@ def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, 
 
 
 def read(path: str | os.PathLike[str], problem: str | Problem | None = None) -> Any:
-    """Return the Instance in a file, or the shipped one of that name ("tsp/uniform-500").
+    """Return the Instance in a file, or the shipped instance of that name ("tsp/uniform-500").
 
     Args:
         path: The file, or the name of a shipped instance.
@@ -63,7 +69,7 @@ def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **para
 
     Args:
         problem: A name, or a Problem.
-        kind: One of the problem's generators (`corl list problems`); "" for its first.
+        kind: One of the problem's generators (`corl list problems`); "": the first one.
         seed: The seed of the random numbers, from 0.
         **parameters: The parameters of the generator.
 
@@ -85,17 +91,17 @@ def name_of(instance: Any) -> str:
 
 
 def _read(adapter: Problem, path: Path) -> Any:
-    """Return the Instance in a file; an error that the adapter should not raise names the file and the problem."""
+    """Return the Instance in a file. An unexpected exception of the adapter becomes an InputError with file and problem."""
     try:
         return adapter.read(path)
-    except (CorlError, OSError, ValueError):  # `reading` reports those of the last two kinds
+    except (CorlError, OSError, ValueError):  # the caller's `reading` converts the last two
         raise
     except (Exception, SystemExit) as error:
         raise InputError(f"problem {adapter.name} fails to read it: {described(error)}", file=str(path)) from error
 
 
 def _file(path: Path, problem: str | None) -> Path:
-    """Return the path itself or, if there is no such file, the shipped instance of that name. Raises InputError for neither."""
+    """Return the path itself or, if there is no such file, the file of the shipped instance of that name. Raises InputError."""
     if os.path.lexists(path):
         return path
     found = shipped.find(path.as_posix(), problem)

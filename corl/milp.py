@@ -1,11 +1,11 @@
-"""Branching in SCIP, stepped: episodes for reinforcement and imitation learning.
+"""Branching decisions in SCIP, one by one, as episodes for reinforcement learning and imitation learning.
 
     env = corl.milp.Branching(features="candidates", reward="nodes")
     total = env.reset(corl.generate("milp", "auctions", items=50, bids=250))
     while not env.done:
         total += env.act(env.observe()[:, corl.milp.Feature.GAINS].argmax())
 
-`Branching` is the environment, `BranchingGym` the same for Gymnasium, `Feature` names the numbers of a candidate.
+`Branching` is the environment, and `BranchingGym` wraps it for Gymnasium. `Feature` names the features of a candidate variable.
 """
 
 from __future__ import annotations

@@ -47,13 +47,13 @@ _NOUNS = {
 }  # fmt: skip
 _PLAIN = (str, int, float, bool, tuple, list, dict, type(None))
 _ANY = Number()
-_LONGEST = 80  # characters of a value in a message
+_MAX_SHOWN = 80  # characters of a value in a message
 _hints = functools.lru_cache(maxsize=512)(typing.get_type_hints)
 
 
 @dataclass(frozen=True)
 class OptionSpec:
-    """The declaration of an option, besides its type and default; without entries for a plain field."""
+    """The declaration of an option, besides its type and default: the arguments of `option`, where they are explained."""
 
     help: str = ""
     range: Number = _ANY
@@ -64,11 +64,11 @@ class OptionSpec:
 
     @property
     def texts(self) -> list[str]:
-        """The choices."""
+        """The accepted texts; empty if the option has no `choices`."""
         return list(self.choices() if callable(self.choices) else self.choices)
 
     def holds(self, value: Any) -> bool:
-        """Return whether the range and the choices admit a value of the option's type."""
+        """Return whether a value of the option's type is in the range or among the choices."""
         if value is None or (self.special is not None and value == self.special):
             return True
         if isinstance(value, tuple):
@@ -92,55 +92,62 @@ def option(
     accepted: str = "",
     also: object = None,
 ) -> _T:
-    """Return the default of a dataclass field that is an option; its annotation is the option's type.
+    """Declare an option: return the default of a dataclass field, whose annotation is the option's type.
 
     Args:
         default: The option's default.
-        help: The effect; runs of blanks and line ends in it are one space.
-        low: The least value. Every bound applies to each item of a tuple; with any bound the number must be finite.
+        help: The effect of the option. Blanks and line ends in a row count as one space.
+        low: The least value. Bounds apply to each item of a tuple; a number with any bound must be finite.
         high: The greatest value.
         above: An exclusive lower bound.
         below: An exclusive upper bound.
         special: A value accepted outside the range, such as 0 if it means "automatic".
-        choices: The accepted texts, or a function that returns them; a Literal as annotation needs none.
-        scale: "log" if results change with the factor, not the difference, of values: tuning then draws on a logarithmic scale.
-        accepted: The accepted values in words, if the type and the range do not suffice.
+        choices: The accepted texts, or a function that returns them; not needed if the annotation is a Literal.
+        scale: "log" if equal factors of the value, not equal differences, have similar effects: tuning then draws values on a
+            logarithmic scale.
+        accepted: The accepted values in words, for messages, if the words made from the type and the range do not suffice.
         also: The old name of `special`; deprecated.
     """
     if also is not None:
         warnings.warn("option(also=...) is now called special; also will be removed", DeprecationWarning, stacklevel=2)
         special = also
     bounds = {"low": low, "high": high, "above": above, "below": below}
-    known = OptionSpec(
+    spec = OptionSpec(
         " ".join(help.split()), Number(**{name: bound for name, bound in bounds.items() if bound is not None}),
         special, choices, scale, accepted,
     )  # fmt: skip
-    field: Any = dataclasses.field(default=default, metadata={"option": known})
+    field: Any = dataclasses.field(default=default, metadata={"option": spec})
     return field  # type: ignore[no-any-return]
 
 
 def with_default(kind: type[Any], name: str, default: _T) -> _T:
-    """Return the default of a field that is an option of a base class, with another default."""
+    """Declare a base class's option again, with another default: return the default of the dataclass field.
+
+    Args:
+        kind: The base class.
+        name: The option.
+        default: The new default.
+    """
     field: Any = dataclasses.field(default=default, metadata=kind.__dataclass_fields__[name].metadata)
     return field  # type: ignore[no-any-return]
 
 
 class Options:
-    """A frozen dataclass whose fields are options: those declared by `option` are checked on construction (UsageError)."""
+    """The base class of a frozen dataclass whose fields are options: the constructor checks those declared by `option`."""
 
     def __post_init__(self) -> None:
-        for name, (hint, known) in declarations(type(self)).items():
-            if known is not None:
+        for name, (hint, spec) in declarations(type(self)).items():
+            if spec is not None:
                 value = getattr(self, name)
-                found = _converted(name, hint, known, value)
-                if not _equal(found, value):  # a text, such as "10" for a number
-                    raise _refusal(name, hint, known, value)
-                if hasattr(value, "dtype") or isinstance(value, tuple):  # NumPy's numbers as Python's
-                    object.__setattr__(self, name, found)
+                converted = _converted(name, hint, spec, value)
+                if not _equal(converted, value):  # a text, such as "10" for a number
+                    raise _refusal(name, hint, spec, value)
+                if hasattr(value, "dtype") or isinstance(value, tuple):  # NumPy's numbers become Python's
+                    object.__setattr__(self, name, converted)
 
 
 def declarations(cls: type) -> dict[str, tuple[Any, OptionSpec | None]]:
-    """Return for every option of a class by name its type and its declaration (None for a plain field)."""
+    """Return option name -> (type, declaration) of a class; the declaration is None for a field without `option`."""
     if not dataclasses.is_dataclass(cls):
         return {}
     hints = _hints(cls)
@@ -167,35 +174,35 @@ def parse_pairs(pairs: list[str]) -> dict[str, str]:
 def build(cls: type[_T], options: Mapping[str, Any], others: Iterable[str] = ()) -> _T:
     """Return `cls(**options)`, with texts converted to the fields' types.
 
-    Raises UsageError for an unknown name, listing the known ones and suggesting a similar one, also among `others`, the caller's
-    own arguments.
+    Raises UsageError for an unknown name, listing the options and suggesting a similar name. Suggestions may also come from
+    `others`, the names of the caller's own arguments.
     """
     needed = [row.name for row in option_table(cls) if row.default == "required"]
     return cls(**_arguments(cls.__name__, declarations(cls), needed, options, others))
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
-    """Return `function(**options)` with the same conversions and errors (for generators); a `seed` is an integer from 0."""
+    """Return `function(**options)`, with the conversions and errors of `build`. For generators: a `seed` is an integer from 0."""
     parameters = inspect.signature(function).parameters
     needed = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
     return function(**arguments(function, options, needed))
 
 
 def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
-    """Return `options` as values of the types of a function's parameters, with the errors of `build`; `needed` are required."""
+    """Return `options`, converted to the types of a function's parameters. Raises as `build`, also if a `needed` one lacks."""
     hints = typing.get_type_hints(function)
     names = inspect.signature(function).parameters
-    known = {name: (hints.get(name, object), OptionSpec(range=Number(0)) if name == "seed" else None) for name in names}
-    return _arguments(getattr(function, "__name__", "function"), known, needed, options)
+    specs = {name: (hints.get(name, object), OptionSpec(range=Number(0)) if name == "seed" else None) for name in names}
+    return _arguments(getattr(function, "__name__", "function"), specs, needed, options)
 
 
-def values(made: Any) -> dict[str, Any]:
-    """Return the options of a solver or a recipe as JSON values; for an object, such as a policy, its class."""
-    return {name: _plain(getattr(made, name)) for name in declarations(type(made))}
+def values(owner: Any) -> dict[str, Any]:
+    """Return the options of a solver or a recipe as JSON values; an object, such as a policy, is replaced by its class's name."""
+    return {name: _plain(getattr(owner, name)) for name in declarations(type(owner))}
 
 
 def defaults(cls: type) -> dict[str, Any]:
-    """Return the defaults of the options of a class that have one, in the form of `values`."""
+    """Return option name -> default, in the form of `values`, for the options of a class that have a default."""
     fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
     return {field.name: _plain(field.default) for field in fields if field.default is not dataclasses.MISSING}
 
@@ -220,8 +227,8 @@ def option_table(cls: type) -> list[Row]:
     """Return a row for every option of a solver or a recipe."""
     fields = {field.name: field for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
     return [
-        Row(name, _name(hint), _default(fields[name]), _accepted(hint, known or OptionSpec()), known.help if known else "")
-        for name, (hint, known) in declarations(cls).items()
+        Row(name, _name(hint), _default(fields[name]), _accepted(hint, spec or OptionSpec()), spec.help if spec else "")
+        for name, (hint, spec) in declarations(cls).items()
     ]
 
 
@@ -235,53 +242,53 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 def _arguments(
     owner: str,
-    known: Mapping[str, tuple[Any, OptionSpec | None]],
+    specs: Mapping[str, tuple[Any, OptionSpec | None]],
     needed: Iterable[str],
     options: Mapping[str, Any],
     others: Iterable[str] = (),
 ) -> dict[str, Any]:
     """Return the options as values of their types. Raises UsageError for unknown names, wrong values and missing options."""
     for name in options:
-        if name not in known:
-            raise UsageError(unknown(f"{owner} has no option", name, known, others))
-    values = {name: _converted(name, *known[name], value) for name, value in options.items()}
+        if name not in specs:
+            raise UsageError(unknown(f"{owner} has no option", name, specs, others))
+    values = {name: _converted(name, *specs[name], value) for name, value in options.items()}
     for name in needed:
         if name not in values:
             raise UsageError(f"{owner} needs the option {name!r}")
     return values
 
 
-def _converted(name: str, hint: Any, known: OptionSpec | None, given: Any) -> Any:
-    """Return `given`, a text or a value, as a value of the option's type and in its range."""
-    known = known or OptionSpec()
-    shown = given
+def _converted(name: str, hint: Any, spec: OptionSpec | None, given: Any) -> Any:
+    """Return `given`, a text or a value, as a value of the option's type and in its range. Raises UsageError."""
+    spec = spec or OptionSpec()
+    value = given
     with contextlib.suppress(TypeError, ValueError, OverflowError):
-        if known.holds(shown := _read(hint, given)):
-            return shown
-    raise _refusal(name, hint, known, shown)
+        if spec.holds(value := _read(hint, given)):
+            return value
+    raise _refusal(name, hint, spec, value)
 
 
-def _equal(found: Any, value: Any) -> bool:
+def _equal(converted: Any, value: Any) -> bool:
     """Return whether two values are equal; False for arrays, which have no truth value."""
     try:
-        return bool(found == value)
+        return bool(converted == value)
     except (TypeError, ValueError):
         return False
 
 
-def _refusal(name: str, hint: Any, known: OptionSpec, given: Any) -> UsageError:
+def _refusal(name: str, hint: Any, spec: OptionSpec, given: Any) -> UsageError:
     if isinstance(given, numbers.Number):
         shown = str(given)
     else:
         shown = repr(given) if isinstance(given, _PLAIN) else f"of type {type(given).__name__}"  # its repr may have many lines
-    shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."
-    return UsageError(f"option {name} is {shown}; accepted: {_accepted(hint, known)}")
+    shown = shown if len(shown) <= _MAX_SHOWN else shown[: _MAX_SHOWN - 3] + "..."
+    return UsageError(f"option {name} is {shown}; accepted: {_accepted(hint, spec)}")
 
 
 def _read(hint: Any, given: Any) -> Any:
-    """Return `given` as the type `hint`: a bool, int, float, str, Literal, tuple, or one of these or None.
+    """Return `given` as a value of the type `hint`: bool, int, float, str, Literal, tuple, or one of these or None.
 
-    Raises ValueError if it is not.
+    Raises ValueError if this is not possible.
     """
     hints, text = _parts(hint), str(given)
     if type(None) in hints and (given is None or text.lower() == "none"):
@@ -310,23 +317,23 @@ def _read(hint: Any, given: Any) -> Any:
     raise ValueError
 
 
-def _accepted(hint: Any, known: OptionSpec) -> str:
+def _accepted(hint: Any, spec: OptionSpec) -> str:
     """Return the values that an option accepts, in words."""
-    if known.accepted:
-        return known.accepted
+    if spec.accepted:
+        return spec.accepted
     hints = _parts(hint)
     hint = next(part for part in hints if part is not type(None))
     many = typing.get_origin(hint) is tuple
     item = typing.get_args(hint)[0] if many else hint
     if typing.get_origin(item) is Literal:
         words = ", ".join(map(str, typing.get_args(item)))
-    elif texts := known.texts:
+    elif texts := spec.texts:
         words = ", ".join(texts)
     else:
         one, several = _NOUNS.get(item, (_name(item), _name(item)))
-        words = (several if many else one) + known.range.limits
+        words = (several if many else one) + spec.range.limits
     words += "".join(f" or a {_name(kind)}" for kind in hints if _is_object(kind) and kind is not hint)
-    extra = [text for text, there in (("none", type(None) in hints), (str(known.special), known.special is not None)) if there]
+    extra = [text for text, there in (("none", type(None) in hints), (str(spec.special), spec.special is not None)) if there]
     return ", ".join([*extra, f"or {words}" if extra else words]) + (", separated by commas" if many else "")
 
 
@@ -336,6 +343,7 @@ def _is_object(kind: Any) -> bool:
 
 
 def _parts(hint: Any) -> tuple[Any, ...]:
+    """Return the types of a union, or the type itself."""
     return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
 
 

@@ -1,7 +1,7 @@
 """The three optional parts of a problem: files, decision process, pictures.
 
-`Problem` inherits from all three. A method that a family does not override raises an error of one line. A large part may be a
-class of the family's own: `class Tsp(TspFiles, Problem)`.
+`Problem` inherits from all three. A required method that a problem family does not override raises an error of one line. A family
+may put a large part into a class of its own: `class Tsp(TspFiles, Problem)`. "Own form" means the family's form of a solution.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Files:
     suffixes: ClassVar[Sequence[str]] = ()
     """File name endings of the family's own solution files, for `--output` (".tour")."""
     instance_suffixes: ClassVar[Sequence[str]] = ()
-    """File name endings of instances of this problem alone (".tsp"): they decide if the content does not."""
+    """File name endings that only instances of this problem have (".tsp"), used if the content fits several problems."""
 
     def recognises(self, head: str) -> bool:
         """Return whether a file whose first 4096 characters are `head` looks like an instance of this problem."""
         return False
 
     def read(self, path: Path) -> Any:
-        """Return the Instance in a file. Raises InputError with file, line and field, or OSError, and nothing else."""
+        """Return the Instance in a file. Raises only InputError, with file, line and field, and OSError."""
         raise UsageError(f"{self.name} has no instance files")
 
     def write(self, instance: Any, path: Path) -> None:
@@ -48,11 +48,14 @@ class Files:
         raise UsageError(f"{self.name} has no instance files")
 
     def adapts(self, data: Any) -> bool:
-        """Return whether `data` can only be an instance of this problem; `corl.solve(data)` relies on it. Imports nothing."""
+        """Return whether `adapt` can convert `data`, and no other problem's can, so that `corl.solve(data)` needs no `problem`.
+
+        It must import nothing.
+        """
         return False
 
     def adapt(self, data: Any) -> Any:
-        """Return an Instance from arrays, graphs or models. Raises InputError with what is accepted."""
+        """Return an Instance from the user's data, such as arrays or graphs. Raises InputError, naming what is accepted."""
         accepted = f"a path or a {self.instance_type.__name__}"
         raise InputError(f"{kind_of(data)} cannot be read as an instance of {self.name}; accepted: {accepted}")
 
@@ -65,15 +68,15 @@ class Files:
         raise UsageError(f"{self.name} has no own format of solution files; use JSON")
 
     def write_solution(self, instance: Any, solution: Any, path: Path) -> None:
-        """Write a Solution in the family's own format, in the instance file's own ids."""
+        """Write a Solution in the family's own format, with the ids of the instance's file."""
         raise UsageError(f"{self.name} has no own format of solution files; use a .json name")
 
     def to_json(self, instance: Any, solution: Any) -> Any:
-        """Return the solution as JSON values, in the instance file's own ids."""
+        """Return the solution as JSON values, with the ids of the instance's file."""
         return solution.tolist() if hasattr(solution, "tolist") else solution
 
     def from_json(self, instance: Any, value: Any) -> Any:
-        """Return the solution for JSON values, as the inverse of `to_json`. Raises InputError for malformed values.
+        """Return the solution from the JSON values that `to_json` returned. Raises InputError for malformed values.
 
         By default a list becomes a NumPy array.
         """
@@ -87,7 +90,7 @@ class Files:
             raise InputError(f"not an array: {error}") from error
 
     def schemas(self) -> Mapping[str, dict[str, Any]]:
-        """Return JSON schemas (2020-12): "instance", if its files can be JSON, and "solution", of what `to_json` returns."""
+        """Return JSON schemas (2020-12): "instance" of JSON files, if the family has them; "solution" of `to_json`'s values."""
         return {}
 
 
@@ -100,7 +103,7 @@ class Process:
     environments: ClassVar[Sequence[str]] = ()
     """Names of its environments, if there are several; the first is the default."""
     solutions_are_policies: ClassVar[bool] = False
-    """Whether a solution is a policy, which the judge simulates, not the outcome of an episode; see `policy_solution`."""
+    """Whether a solution is a policy, which `evaluate` simulates, and not the outcome of one episode; see `policy_solution`."""
 
     def environment(self, instances: Sequence[Any], rows: int, width: int | None = None, name: str = "") -> Environment:
         """Return an environment: a pool of `rows` states of `instances`.
@@ -109,7 +112,7 @@ class Process:
             instances: At least one.
             rows: The number of states.
             width: The greatest number of actions that are listed; None: the environment's choice.
-            name: One of `environments`; "": the first. Raises UsageError for another.
+            name: One of `environments`; "": the first. Raises UsageError for an unknown name.
         """
         raise UsageError(f"{self.name} has no environment")
 
@@ -120,17 +123,21 @@ class Process:
         return name or next(iter(self.environments), "")
 
     def realised_instance(self, instance: Any, key: int) -> Any:
-        """Return the instance, with its random events, for the solution of a row that was reset to `instance` with this key.
+        """Return the instance with the random events of an episode, for the evaluation of the episode's solution.
 
-        Its `evaluate` returns the base value plus the rewards (their negative when minimising). By default `instance` itself:
-        other problems have no random events.
+        The objective value of that solution is the base value plus the rewards (the negative when minimising). The default,
+        `instance` itself, is for problems without random events.
+
+        Args:
+            instance: The instance that a row was reset to.
+            key: The key of that reset.
         """
         return instance
 
     def decisions(self, instance: Any, solution: Any, key: int = 0, name: str = "") -> NDArray[np.integer]:
-        """Return the actions, int [T], that lead an environment from `reset` to `solution`, or to one of equal objective value.
+        """Return the actions, int [T], that lead from `reset` to `solution`, or to a solution of equal objective value.
 
-        Imitation learns from them. Raises UsageError if the problem has no environment or no such order.
+        Imitation learns from these actions. Raises UsageError if the problem has no environment or cannot determine them.
 
         Args:
             instance: The instance.
@@ -141,7 +148,7 @@ class Process:
         raise UsageError(f"{self.name} does not determine the decisions that lead to a solution")
 
     def policy_solution(self, instance: Any, policy: NamedPolicy) -> Any:
-        """Return this policy as a solution, if solutions are policies. Raises InputError for a policy that does not fit."""
+        """Return a policy as a solution, if solutions are policies. Raises InputError for a policy that does not fit."""
         raise UsageError(f"a solution of {self.name} is no policy")
 
     def default_policy(self, instance: Any) -> str:
@@ -153,7 +160,7 @@ class Process:
         return [instance]
 
     def start_count(self, instance: Any) -> int:
-        """Return the number of keys, 0, 1, ..., with which `Environment.reset` begins in different states."""
+        """Return the number n of start states: `Environment.reset` with the keys 0, ..., n - 1 begins in different states."""
         return 1
 
     @property
@@ -186,5 +193,5 @@ class Pictures:
         return []
 
     def view(self, instance: Any, solution: Any) -> Scene | None:
-        """Return the picture of a solution or, with None, of the instance for `corl view`; None if there is none."""
+        """Return the picture for `corl view` of a solution or, if it is None, of the instance; None if the family has none."""
         return None

@@ -1,10 +1,9 @@
 """Policy and Evaluator: the interface through which search, decoding and self-play use a learned policy.
 
-    evaluator = policy.on(environment)               # encodes once per instance what does not change in an episode
+    evaluator = policy.on(environment)               # encodes each instance once
     logits, values = evaluator.evaluate(environment.view(rows))
 
-This module does not import torch: `corl.networks.policy` has the base class of networks, and a compiled policy reads the pool
-itself.
+This module does not import torch; the base class of networks is in `corl.networks.policy`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Evaluator(Protocol):
     """A policy on the pool of one environment."""
 
     def evaluate(self, view: View, /) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the logits of the listed actions and the values of R states of that environment, none of whose episodes is over.
+        """Return the logits of the listed actions and the values of R states of the environment, whose episodes are not over.
 
         Returns:
             Logits float32 [R, K] of `view.actions`, -inf in empty slots; and values float64 [R], the expected sums of the
@@ -50,15 +49,15 @@ class Player(Evaluator, Protocol):
         most: int = 2**31,
         stop: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Play `rows`, all different, in place to the ends of their episodes, each by at most `most` actions.
+        """Play the episodes of rows, in place, to their ends or for at most `most` actions each.
 
         Args:
-            rows: int64 [R].
-            temperature: [R] or one for all; at 0 the likeliest action is taken, the first of equals; above 0 one drawn from the
-                softmax of logits / temperature.
+            rows: int64 [R], all different.
+            temperature: [R] or one for all. At 0 the likeliest action is taken (the first one of equal actions). Above 0 an
+                action is drawn from the softmax of logits / temperature.
             random: uint64 [R, 1], states of corl.rng, advanced in place; required if any temperature is above 0.
             most: The greatest number of actions for each row.
-            stop: Called about every 10 ms; once it returns True, the rows remain in their current states.
+            stop: Called about every 10 ms; when it returns True, playing ends, and the rows remain in their current states.
 
         Returns:
             The sums of the rewards, float64 [R], and the actions, int32 [R, T], -1 after the end.
@@ -74,7 +73,7 @@ class ModelEvaluator(Evaluator, Protocol):
     """The number of actions of the model."""
 
     def root(self, view: View, /) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.int32]]:
-        """Return the argument of `initial` for R states, and the model's ids of their listed actions, int32 [R, K], then -1."""
+        """Return the argument of `initial` for R states, and the model's ids of their listed actions, int32 [R, K]."""
         ...
 
     def initial(self, observed: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
@@ -87,20 +86,20 @@ class ModelEvaluator(Evaluator, Protocol):
 
 
 class NamedPolicy(NamedTuple):
-    """A policy by the name of its checkpoint, and how it plays: the content of a solution that is a policy."""
+    """A policy by the name of its checkpoint, and how it chooses actions: the content of a solution that is a policy."""
 
     checkpoint: str
-    """A shipped policy's name or a file."""
+    """The name of a shipped policy, or a file."""
     digest: str
-    """The digest of the checkpoint; with another one the solution is refused."""
+    """The digest of the checkpoint; the solution is refused if the checkpoint's digest differs."""
     search: str = ""
-    """"": the likeliest actions; "gumbel" or "puct": those of a tree search (corl.search)."""
+    """How actions are chosen: "" takes the likeliest one, "gumbel" and "puct" the result of a tree search (corl.search)."""
     simulations: int = 0
     """The number of simulations of each search."""
     imagined: bool = False
-    """Whether searches are in the network's own model (MuZero) instead of the environment."""
+    """Whether searches use the network's learned model (MuZero) instead of the environment."""
     value_scale: float = 0.0
-    """The weight of values beside the network's logits in a Gumbel search."""
+    """The weight of a Gumbel search's values relative to the network's logits."""
 
 
 @runtime_checkable
@@ -108,21 +107,21 @@ class Policy(Protocol):
     """A policy for one environment of one problem."""
 
     problem: str
-    """The registered name."""
+    """The registered name of the problem."""
     environment: str
-    """The name of its environment, as `Problem.environment` takes it; "" for the first."""
+    """The name of the environment, one of `Problem.environments`; "" for the first."""
     has_value: bool
-    """Whether its values are meaningful; otherwise they are 0."""
+    """Whether the policy's values are meaningful; otherwise they are 0."""
 
     def on(self, environment: Environment, /) -> Evaluator:
-        """Return the policy on the pool of an environment. Raises UsageError for an environment that it does not fit."""
+        """Return the evaluator for the pool of an environment. Raises UsageError if the policy does not fit the environment."""
         ...
 
 
 class RulePolicy(abc.ABC):
-    """A policy written by hand, a function of the environment's observation.
+    """The base class of policies written by hand: a function of the environment's observation.
 
-    Every solver and search accepts it in place of a network: `corl.solve(..., solver="tree-search", policy=MyRule())`.
+    Every solver and search accepts one in place of a network: `corl.solve(..., solver="tree-search", policy=MyRule())`.
     """
 
     problem: str = ""
@@ -131,7 +130,7 @@ class RulePolicy(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, observation: Mapping[str, NDArray[Any]], /) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return logits [R, K] and values [R], as defined in corl.policy.Evaluator, of the rows of an `Environment.observe`."""
+        """Return logits [R, K] and values [R], as `Evaluator.evaluate` does, for an observation (`Environment.observe`)."""
 
     def on(self, environment: Environment, /) -> Evaluator:
         return _Observing(self)

@@ -1,6 +1,7 @@
-"""Preparation of a solver for an instance: several processes compile its kernels, then it prepares by itself.
+"""Preparation of a solver for an instance: several processes compile its kernels; then `Solver.prepare` is called.
 
-A process that solves hundreds of small instances does so once for all equivalent ones (`Solver.preparation_size`).
+A process that solves hundreds of small instances prepares only once for all instances that need the same preparation
+(`Solver.preparation_size`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _done: set[tuple[Any, ...]] = set()
 
 
 def prepare(solver: Solver, instance: Any) -> None:
-    """Compile a solver's kernels for an instance and call its `prepare`, unless done in this process for an equivalent one."""
+    """Compile a solver's kernels for an instance and call its `prepare`, unless this process has done so for a similar one."""
     key = _key(solver, instance)
     if key is None or key not in _done:
         compile_for(solver, instance)
@@ -32,7 +33,7 @@ def prepare(solver: Solver, instance: Any) -> None:
 
 
 def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
-    """Return a key that is equal for two calls with the same effect; None if that is unknown."""
+    """Return a key that is equal for calls of `prepare` with the same effect; None if their effect cannot be compared."""
     given = tuple(getattr(solver, name) for name in options.declarations(type(solver)))
     if not solver.preparation_size or not all(isinstance(each, _PLAIN) for each in given):
         return None
@@ -41,7 +42,7 @@ def _key(solver: Solver, instance: Any) -> tuple[Any, ...] | None:
 
 
 def _content(word: str) -> tuple[int, int] | None:
-    """Return (time of the last change, size) of the file, such as a policy's, that an option may name; None if there is none."""
+    """Return (time of the last change, size) of the file that an option names, such as a policy's; None if it names none."""
     try:
         found = os.stat(word)
     except (OSError, ValueError):
@@ -50,7 +51,10 @@ def _content(word: str) -> tuple[int, int] | None:
 
 
 def _shape(value: Any, most: int) -> Any:
-    """Return the types of a dataclass's fields, words, booleans, and sizes and integers up to `most`."""
+    """Return what a preparation may depend on: the types, sizes, strings, booleans and integers of a dataclass's fields.
+
+    Sizes and integers above `most` are replaced by `most`.
+    """
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value) if field.name not in _IGNORED]
         return type(value), *(_shape(getattr(value, name), most) for name in names)

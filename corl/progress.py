@@ -1,4 +1,4 @@
-"""Progress: the output of a command on stderr while it works."""
+"""Progress: the display of a command's progress on stderr."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Progress"]
 
 
 class Progress:
-    """One live line on a terminal, otherwise lines that remain; a context manager."""
+    """A context manager: on a terminal one line that is updated, otherwise lines that are printed one after the other."""
 
     def __init__(
         self,
@@ -29,11 +29,11 @@ class Progress:
         """Create a progress display.
 
         Args:
-            line: Returns the text; on a terminal a thread calls it four times a second.
-            shown: False: only the lines of `say` appear.
-            every: Seconds between two lines if it is no terminal.
-            ending: Whether a last line is printed at the end, if there were others.
-            fraction: Returns the share that is done, 0..1, shown as a bar on a terminal.
+            line: Returns the text of the line; on a terminal a thread calls it four times a second.
+            shown: Whether the line is shown; if not, only the texts of `say` appear.
+            every: Seconds between two lines if stderr is not a terminal.
+            ending: Whether to print a last line at the end, if stderr is not a terminal and lines were printed before.
+            fraction: Returns the share of the work that is done, 0..1, shown as a bar on a terminal.
         """
         self._line, self._shown, self._every, self._ending, self._fraction = line, shown, every, ending, fraction
         self._live: Any = None
@@ -41,7 +41,7 @@ class Progress:
 
     @property
     def live(self) -> bool:
-        """Whether it is a line on a terminal."""
+        """Whether the line is shown on a terminal, where it is updated."""
         return self._live is not None
 
     def __enter__(self) -> Progress:
@@ -60,13 +60,13 @@ class Progress:
             self._print()
 
     def update(self) -> None:
-        """If it is no terminal, print the line when it is due; cheap."""
+        """Print the next line if stderr is not a terminal and the line is due. May be called often."""
         if self._shown and self._live is None and time.monotonic() >= self._next_line:
             self._print()
             self._next_line = time.monotonic() + self._every
 
     def say(self, text: str) -> None:
-        """Print a line that remains, above the live one."""
+        """Print a line that remains, above the updated one."""
         text = "".join(c if c.isprintable() else " " for c in text)
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -77,9 +77,10 @@ class Progress:
         print(self._line(), file=sys.stderr, flush=True)
 
     def _drawn(self) -> Text | Table:
+        """Return the updated line, with a bar if there is a `fraction`, for rich."""
         from rich.text import Text
 
-        line = Text(self._line(), no_wrap=True, overflow="ellipsis")  # not a str: a name may look like rich's markup
+        line = Text(self._line(), no_wrap=True, overflow="ellipsis")  # in a str, rich would take a name such as "[b]" as markup
         if self._fraction is None:
             return line
         from rich.progress_bar import ProgressBar

@@ -1,4 +1,4 @@
-"""Record: one finished run of a benchmark, as the store keeps it and reports show it."""
+"""Record: one finished run of a benchmark, as the store (corl.store) keeps it."""
 
 from __future__ import annotations
 
@@ -12,29 +12,35 @@ __all__ = ["Record", "check_types"]
 
 @dataclass(frozen=True)
 class Record:
-    """One run: the request, the outcome, and the circumstances. JSON values throughout."""
+    """One run: the request, the outcome, and the circumstances. All fields are JSON values.
+
+    A benchmark runs each solver in a child process; the parent process measures it and evaluates its solution.
+    """
 
     suite: str
     problem: str
     instance: str
-    """The instance's label within the suite; unique there."""
+    """The instance's label, unique in the suite."""
     solver: str
-    """The line-up's label of a solver with its options; unique in the suite."""
+    """The label of a solver with its options, unique in the suite."""
     seed: int
     time_limit: float | None
-    """The requested seconds; None if `iterations` are given."""
+    """The requested limit in seconds; None if `iterations` are given."""
     iterations: int | None
+    """The requested limit in the solver's iterations; None if there is none."""
     outcome: str
-    """ok, nothing (no solution in time), refused (the solver does not take the instance), crash, timeout, wrong or lost."""
+    """"ok", "nothing" (no solution in time), "refused" (the solver does not accept the instance), "crash", "timeout", "wrong"
+    (a false report) or "lost"."""
     reason: str = ""
-    """Why the outcome is not ok: one line."""
+    """Why the outcome is not "ok", in one line."""
     objective: float | None = None
-    """As evaluated by the parent, not as claimed by the child."""
+    """The objective value of the solution, as evaluated by the parent process."""
     bound: float | None = None
     sense: str = "min"
     reference: float | None = None
+    """The value that gaps are measured from."""
     reference_status: str = ""
-    """proven or best known."""
+    """"proven" or "best known"."""
     reference_source: str = ""
     limit: str = ""
     """The reason that ended the run (Result.limit)."""
@@ -44,25 +50,27 @@ class Record:
     wall_seconds: float | None = None
     """From the child's start to its end, including imports and compilation."""
     cpu_seconds: float | None = None
+    """Processor seconds of the child."""
     peak_bytes: int | None = None
+    """The largest memory of the child."""
     trace: tuple[tuple[float, float | None, float | None], ...] = ()
     """(seconds, objective, bound) at each improvement."""
     solution: Any = None
-    """In the problem's JSON form; None if it was not kept."""
+    """The solution in the problem's JSON form; None if it was not kept."""
     solver_name: str = ""
-    """The registered name of the solver that ran (auto's choice)."""
+    """The registered name of the solver that ran; for "auto", the one that was chosen."""
     options: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Additional values of the solver or the instance: size, nodes, ..."""
     cores: tuple[int, ...] = ()
     """The processor numbers to which the child was pinned."""
     started: str = ""
-    """UTC, ISO 8601."""
+    """The time of the start, in UTC, as ISO 8601."""
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, Any] = field(default_factory=dict)
     """Processor, cores, memory, operating system."""
     commit: str = ""
-    """git commit of the sources, with "+" appended if they were changed; "" outside a checkout."""
+    """The git commit of the sources, followed by "+" if they were changed; "" outside a checkout."""
 
 
 _TYPES: dict[str, set[type]] = {
@@ -73,7 +81,7 @@ _FROM_ZERO = ("iterations", "runtime", "setup_seconds", "wall_seconds", "cpu_sec
 
 
 def check_types(records: Sequence[Record]) -> None:
-    """Raise ValueError if a field has an invalid value, as a file that another program has written may have."""
+    """Raise ValueError if a field of some record has an invalid value, as may happen if another program wrote the file."""
     for each in fields(Record):
         if each.type in _TYPES and (wrong := {type(getattr(record, each.name)) for record in records} - _TYPES[each.type]):
             raise ValueError(f"{each.name} holds a {wrong.pop().__name__}")

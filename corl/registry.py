@@ -1,10 +1,13 @@
-"""Problems, solvers and recipes by name, found through entry points, which corl declares in the same way as other packages.
+"""Problems, solvers and recipes by name, found through entry points, which corl declares in the same way as plug-ins do.
 
-Groups in pyproject.toml: `corl.problems` (NAME = "module:ProblemClass"); `corl.solvers` (PROBLEM.NAME =
-"module:SolverClass", or any.NAME for a solver of every problem with an environment and features; PROBLEM.auto = "module:function"
-chooses among them); `corl.recipes` (PROBLEM.NAME or any.NAME = "module:RecipeClass"); `corl.defaults` (PROBLEM.NAME = a subclass
-of the recipe any.NAME with other defaults). The group `corl.policies`, of the kinds of policies that are solutions, is read by
-corl.problems.bandits.policy.
+Groups of entry points in pyproject.toml:
+
+    corl.problems   NAME = "module:ProblemClass"
+    corl.solvers    PROBLEM.NAME = "module:SolverClass", or any.NAME for every problem with an environment and features;
+                    PROBLEM.auto = "module:function", which chooses a solver for an instance
+    corl.recipes    PROBLEM.NAME or any.NAME = "module:RecipeClass"
+    corl.defaults   PROBLEM.NAME = "module:RecipeClass", a subclass of the recipe any.NAME with other defaults
+    corl.policies   the kinds of policies that are solutions, read by corl.problems.bandits.policy
 """
 
 from __future__ import annotations
@@ -52,10 +55,10 @@ def problems() -> list[str]:
 
 
 def problem(named: str | Problem) -> Problem:
-    """Return the problem of that name; or register a Problem itself, which need not be installed, for its name in this process.
+    """Return the problem of that name; or register a Problem itself, installed or not, under its name in this process.
 
-    Raises UsageError for an unknown name, listing the known ones, and for a Problem with the name or instance type of another
-    one.
+    Raises UsageError for an unknown name, listing the known names, and for a Problem whose name or instance type another problem
+    has.
     """
     if isinstance(named, str):
         return _uninstalled[named] if named in _uninstalled else _installed(named)
@@ -82,7 +85,7 @@ def is_uninstalled(name: str) -> bool:
 
 
 def working_problems() -> Iterator[Problem]:
-    """Yield all problems that can be loaded; for a broken one (of a plug-in) the log has a warning."""
+    """Yield all problems that can be loaded; a problem that cannot (of a plug-in) is logged as a warning."""
     for name in problems():
         try:
             yield problem(name)
@@ -92,6 +95,7 @@ def working_problems() -> Iterator[Problem]:
 
 @cache
 def _installed(name: str) -> Problem:
+    """Return the problem that an entry point declares. Raises UsageError."""
     entry = declared("corl.problems").get(name)
     if entry is None:
         raise UsageError(unknown("no problem is called", name, problems()))
@@ -107,10 +111,10 @@ def solvers(problem_name: str) -> list[str]:
 
 
 def choose(problem_name: str, name: str, instance: Any, time_limit: float | None, iterations: int | None) -> str:
-    """Return `name` itself, or for "auto" the choice of the problem's entry point PROBLEM.auto.
+    """Return `name` itself, or for "auto" the solver that the problem's entry point PROBLEM.auto chooses.
 
-    That is a function of the last three arguments. If the problem has no such entry point, and a single solver declared for it,
-    "auto" is that solver.
+    This entry point is a function of `instance`, `time_limit` and `iterations`. If a problem has no such entry point, but exactly
+    one solver of its own, "auto" is this solver.
     """
     if name != "auto":
         return name
@@ -122,14 +126,14 @@ def choose(problem_name: str, name: str, instance: Any, time_limit: float | None
 
 
 def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str] | None:
-    """Return the function that implements "auto", or None if the problem has none; its docstring says how it chooses."""
+    """Return the function that implements "auto", whose docstring says how it chooses; None if the problem has none."""
     entry = declared("corl.solvers").get(f"{problem_name}.auto")
     return None if entry is None else load(entry, Callable)  # type: ignore[arg-type]
 
 
 @cache
 def solver(problem_name: str, name: str) -> type[Solver]:
-    """Return the solver class of that short name. Raises UsageError, listing the known names, and as `entry_of`."""
+    """Return the solver class of that short name. Raises UsageError, listing the known names, and like `entry_of`."""
     entry = entry_of("corl.solvers", problem_name, name)
     if entry is None:
         raise UsageError(unknown(f"no solver for {problem_name} is called", name, solvers(problem_name)))
@@ -139,8 +143,8 @@ def solver(problem_name: str, name: str) -> type[Solver]:
 def recognise(path: Path) -> Problem:
     """Return the problem of a file (gzipped or not), recognised by its content, then by the ending of its name.
 
-    If several problems recognise it, the one that can read it is returned, with a warning in the log. Raises InputError if there
-    is none or more than one, OSError if the file cannot be read.
+    If several problems recognise the file, the one that can read it is returned, and a warning is logged. Raises InputError if
+    no problem or more than one is left, OSError if the file cannot be opened.
     """
     with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
         head = text.read(_HEAD)
@@ -149,10 +153,10 @@ def recognise(path: Path) -> Problem:
     found = [problem for problem in working_problems() if _recognises(problem, head)]
     suffix = plain_name(path).suffix.lower()
     owners = [problem for problem in working_problems() if suffix in problem.instance_suffixes]
-    if owners and found and not (both := [problem for problem in owners if problem in found]):
-        found = owners if not _LETTER.search(head) else found  # numbers alone say less than a name
+    if owners and found and not (agreed := [problem for problem in owners if problem in found]):
+        found = owners if not _LETTER.search(head) else found  # a file of numbers alone: its name says more than its content
     elif owners:
-        found = both if found else owners
+        found = agreed if found else owners
     if not found:
         message = f"not recognised as an instance of any problem; name it (--problem): {', '.join(problems())}"
         raise InputError(message, file=str(path))
@@ -162,7 +166,7 @@ def recognise(path: Path) -> Problem:
 def _only_reader(path: Path, found: list[Problem]) -> Problem:
     """Return the only one of several problems that can read a file.
 
-    Raises InputError: that there are several, or the fault in the one that read the furthest.
+    Raises InputError if several can read it, and if none can; it then reports the fault of the problem that read furthest.
     """
     faults: dict[str, InputError] = {}
     for problem in found:
@@ -194,14 +198,14 @@ def problem_of(instance: Any) -> Problem | None:
 
 
 def adapter_of(data: Any) -> Problem | None:
-    """Return the problem that alone can adapt an object that is no Instance (`Problem.adapts`), or None."""
+    """Return the first problem that can convert an object that is no Instance (`Problem.adapts`), or None."""
     return next((problem for problem in working_problems() if problem.adapts(data)), None)
 
 
 def entry_of(group: str, problem_name: str, name: str) -> EntryPoint | None:
     """Return the entry point PROBLEM.NAME, or any.NAME, of that short name; None if there is neither.
 
-    Raises UsageError if one hides the other: a name has one meaning.
+    Raises UsageError if both exist, as a name must have one meaning.
     """
     own, generic = (declared(group).get(f"{owner}.{name}") for owner in (problem_name, "any"))
     if own is not None and generic is not None and _takes_policies(problem_name):

@@ -25,33 +25,39 @@ __all__ = ["Result", "relative_gap"]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The outcome of a solve. `solution` is in the problem's own form (for TSP an int array of city indices, 0-based)."""
+    """The outcome of a solve."""
 
     problem: str
+    """The problem's name."""
     instance: str
     """The instance's name."""
     status: Status
-    """The knowledge of the solution; `STATUSES` explains each word."""
+    """What is known of the solution, such as "optimal" or "feasible"; `corl.termination.STATUSES` explains each word."""
     limit: Limit
-    """The reason that ended the run; `LIMITS` explains each word."""
+    """What ended the run, such as "time_limit"; `corl.termination.LIMITS` explains each word."""
     sense: Literal["min", "max"]
+    """Whether the objective value is minimised or maximised."""
     objective: float | None
-    """In the user's sense; None without a solution."""
+    """The objective value of the solution; None if there is no solution."""
     bound: float | None
-    """The best proven bound; None if there is none."""
+    """The best proven bound of the objective value; None if none was proven."""
     runtime: float
-    """Seconds on the clock; without `setup_seconds` (imports, weights, compilation) and the reading of the file."""
+    """Seconds of search, without `setup_seconds` and the time for reading the file."""
     setup_seconds: float
+    """Seconds for imports, loading of weights, and compilation."""
     solution: Any = field(repr=False)
+    """The solution in the problem's own form (for TSP an int array of city indices, 0-based); None if there is none."""
     trace: tuple[tuple[float, float | None, float | None], ...] = field(repr=False)
-    """(seconds, objective, bound) at each improvement."""
+    """(seconds, objective, bound) at each improvement of objective value or bound."""
     solver: str
     """The solver that ran; for solver="auto" the chosen one."""
     options: Mapping[str, Any]
+    """The solver's options."""
     seed: int
     versions: Mapping[str, str]
+    """Program -> its version: Python, corl and the engines."""
     verified: bool
-    """Whether the problem's own evaluation of the returned solution gave `objective` again at the end."""
+    """Whether `Problem.evaluate` of the returned solution gave `objective` again at the end."""
     data: Any = field(default=None, repr=False)
     """The Instance, for `plot` and `write`; None after `from_json` without one."""
     reason: str = ""
@@ -60,11 +66,11 @@ class Result:
     """
 
     tolerated: str = ""
-    """The constraints that the solution violates, and by how much, if it is feasible only within the judge's tolerance (milp:
-    1e-6); otherwise "".
+    """The constraints that the solution violates within the tolerance of `Problem.evaluate` (milp: 1e-6), and by how much; "" if
+    there are none.
     """
     discarded: int = 0
-    """The number of false reports (solutions that the judge refused, false claims and bounds) and failures of the solver. Above 0
+    """The number of the solver's failures and false reports (infeasible solutions, false objective values and bounds). Above 0
     the solver has a fault; verified solutions are kept.
     """
 
@@ -75,13 +81,16 @@ class Result:
 
     @property
     def policy(self) -> Any:
-        """The solution, of a problem whose solutions are policies (bandits): `result.policy.act(state)`. Raises UsageError."""
+        """The solution of a problem whose solutions are policies (bandits): `result.policy.act(state)`.
+
+        Raises UsageError for other problems, and if there is no solution.
+        """
         if not callable(getattr(self.solution, "act", None)):
             raise UsageError(f"a solution of {self.problem} is no policy" if self.solution is not None else "there is no policy")
         return self.solution
 
     def to_json(self) -> str:
-        """Return one JSON object; the solution in the input file's own ids; unknown values are null, never NaN."""
+        """Return the Result as a JSON object. The solution has the ids of the input file; unknown values are null, never NaN."""
         values = {key: getattr(self, key) for key in _ACCEPTED}
         if self.solution is not None and self.data is not None:
             values["solution"] = self._problem().to_json(self.data, self.solution)
@@ -89,15 +98,15 @@ class Result:
 
     @classmethod
     def from_json(cls, text: str, instance: Any = None) -> Result:
-        """Return the Result of a text by `to_json`.
+        """Return the Result from a text that `to_json` returned. Raises InputError for other texts.
 
-        Without the Instance, `solution` stays in its JSON form. Raises InputError.
+        Without the Instance, `solution` stays in its JSON form.
         """
         values = json_values.from_json(text, field="result")
         if not isinstance(values, dict):
             raise InputError("accepted: a JSON object as written by Result.to_json", field="result")
-        lacking: dict[str, Any] = {"reason": "", "tolerated": "", "discarded": 0}  # missing in files of older versions
-        values = lacking | values
+        defaults: dict[str, Any] = {"reason": "", "tolerated": "", "discarded": 0}  # of keys that files of older versions lack
+        values = defaults | values
         for key, kind in _ACCEPTED.items():
             if key not in values:
                 raise InputError(f"the key {key!r} is missing", field="result")
@@ -113,7 +122,7 @@ class Result:
     def json_schema() -> dict[str, Any]:
         """Return the JSON schema (2020-12) of what `to_json` writes and `from_json` reads."""
         properties = {key: {"description": kind.words, **kind.schema} for key, kind in _ACCEPTED.items()}
-        optional = ("reason", "tolerated", "discarded")  # missing in files of older versions
+        optional = ("reason", "tolerated", "discarded")  # keys that files of older versions lack
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "corl Result",
@@ -140,7 +149,7 @@ class Result:
             problem.write_solution(self.data, self.solution, partial)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes | None:
-        """Draw the solution into an image file (.png, .svg, .pdf), or on `ax`; without either on new axes, shown by a notebook.
+        """Draw the solution into an image file (.png, .svg, .pdf), on the axes `ax`, or on new axes if neither is given.
 
         Returns the axes, or None if a file was written. Raises UsageError.
         """
@@ -166,14 +175,14 @@ class Result:
         return page(self._problem(), self.data, self.solution, self.facts(), self.trace)
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return how the run went, as names and values to show; unknown values are omitted."""
+        """Return names and values of the run for display, such as ("status", "optimal"); unknown values are omitted."""
         rows = [("status", self.status), ("objective", value(self.objective)), ("bound", value(self.bound))]
         rows += [("gap", "" if self.gap is None else f"{100 * self.gap:.3g} %"), ("solver", self.solver)]
         rows += [("ended by", self.limit.replace("_", " ")), ("seconds", f"{self.runtime:.3g}"), ("seed", str(self.seed))]
         return [(key, each) for key, each in [*rows, ("reason", self.reason)] if each not in ("", "-")]
 
     def show(self, path: str | os.PathLike[str] | None = None) -> None:
-        """Write `page` to a file, or without a path open it in the browser."""
+        """Write the HTML page (`page`) to a file; without a path, open it in the browser."""
         from corl.view.page import in_browser
 
         if path is None:
@@ -189,10 +198,10 @@ class Result:
         return None if self.data is None else in_notebook(self.page())
 
     def table(self, *, steps: bool = False) -> list[dict[str, Any]]:
-        """Return a row for each route, job, tensor, ... as `corl view` shows them: `pandas.DataFrame(result.table())`.
+        """Return the rows of the table that `corl view` shows, one for each route, job or tensor: `pandas.DataFrame(rows)`.
 
-        With `steps` there is one row for each stop (arrival, load) or operation (machine, start, end). Empty if the problem has
-        none.
+        With `steps` there is one row for each stop (arrival, load) or operation (machine, start, end). The list is empty if the
+        problem has no such table.
         """
         self._need("table")
         scene = self._problem().view(self.data, self.solution)
@@ -204,11 +213,12 @@ class Result:
         return [dict(zip(head, (group.cells[0], *step))) for group in scene.groups for step in group.steps]
 
     def explain(self) -> dict[str, str]:
-        """Return what the solution leaves unserved, and why: name -> one line (vehicle routing: clients without a route)."""
+        """Return what the solution does not serve (vehicle routing: clients without a route): name -> the reason in one line."""
         self._need("explain")
         return dict(self._problem().explain(self.data, self.solution))
 
     def _need(self, verb: str) -> None:
+        """Raise UsageError if there is no instance or no solution; `verb` names the attempt in the message."""
         if self.data is None:
             raise UsageError(f"to {verb} a Result read from JSON, give Result.from_json its instance")
         if self.solution is None:

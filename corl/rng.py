@@ -1,4 +1,4 @@
-"""Random numbers for kernels: from a state array that the caller owns, or from a counter; never from a global state.
+"""Random numbers for compiled kernels, from a state array that the caller owns or from a hash; there is no global state.
 
 The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014); a state is a uint64 array of length 1.
 """
@@ -22,7 +22,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 def random_state(seed: int, stream: int = 0) -> NDArray[np.uint64]:
-    """Return a state for kernels: uint64 [1], from `seed` and `stream`, so that different pairs do not overlap in practice."""
+    """Return a new state, uint64 [1]. For different pairs (seed, stream), the random numbers do not overlap in practice."""
     return np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
 
 
@@ -49,7 +49,7 @@ def uniform(state: NDArray[np.uint64]) -> np.float64:
 
 @kernel(inline=True)
 def below(state: NDArray[np.uint64], n: int) -> Any:
-    """Return an int64 uniform on 0..n-1, for 0 < n < 2**32 (Lemire's multiply-shift; bias under n / 2**32); advance `state`."""
+    """Return an int64 uniform on 0..n-1; advance `state`. 0 < n < 2**32 (Lemire's multiply-shift, with bias below n / 2**32)."""
     return np.int64(((next_u64(state) & _LOW) * np.uint64(n)) >> _S32)
 
 
@@ -63,7 +63,7 @@ def shuffle(state: NDArray[np.uint64], array: NDArray[Any]) -> None:
 
 @kernel(inline=True)
 def hashed(key: np.uint64, time: int, arm: int) -> Any:
-    """Return a float64 uniform on [0, 1) that depends on (key, time, arm) alone, so that batching never changes it."""
+    """Return a float64 uniform on [0, 1), a hash of (key, time, arm): the order of the calls has no effect on it."""
     z = mix(np.uint64(key) + _GAMMA * (np.uint64(time) + np.uint64(1)))
     z = mix(z ^ (_GAMMA * (np.uint64(arm) + np.uint64(1))))
     return np.float64(z >> _S11) * (1.0 / 9007199254740992.0)

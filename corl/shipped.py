@@ -19,10 +19,13 @@ _NO_INSTANCES = (".toml", ".md", ".py", ".pyc")
 
 
 def instances() -> Iterator[dict[str, Any]]:
-    """Yield `problem`, `name`, `path`, `value` and `status` of every shipped instance; the last two are None if unknown."""
-    known: dict[Path, dict[str, dict[str, str]]] = {}
+    """Yield `problem`, `name`, `path`, `value` and `status` of every shipped instance.
+
+    `value` is the best known objective value and `status` says whether it is proven; both are None if unknown.
+    """
+    references: dict[Path, dict[str, dict[str, str]]] = {}
     for path in _files():
-        reference = known.setdefault(path.parent, _references(path.parent)).get(_stem(path))
+        reference = references.setdefault(path.parent, _references(path.parent)).get(_stem(path))
         value, status = (float(reference["value"]), reference["status"]) if reference else (None, None)
         if (problem := _problem(path)) is not None:
             yield {"problem": problem, "name": _stem(path), "path": str(path), "value": value, "status": status}
@@ -39,7 +42,7 @@ def suites() -> Iterator[dict[str, Any]]:
 def find(name: str, problem: str | None = None) -> Path | None:
     """Return the file of the instance NAME or PROBLEM/NAME; None if there is none. Raises UsageError if there are several.
 
-    The folder's name is accepted before the slash, too; `problem` chooses among instances of the same name.
+    The name may also be FOLDER/NAME. The argument `problem` chooses among instances of the same name.
     """
     owner, _, stem = name.rpartition("/")
     found = [path for path in _files() if _stem(path) == stem]
@@ -74,7 +77,7 @@ def _stem(path: Path) -> str:
 
 
 def _problem(path: Path) -> str | None:
-    """Return the name of the problem whose instance a file holds, None if that is unknown (such as when a plug-in interferes)."""
+    """Return the name of the problem whose instance a file holds; None if a plug-in recognises the file, too."""
     try:
         return registry.recognise(path).name
     except InputError:

@@ -1,4 +1,4 @@
-"""Solver: an anytime method for one problem family, or for any."""
+"""Solver: the base class of anytime methods for one problem family, or for every one."""
 
 from __future__ import annotations
 
@@ -29,51 +29,53 @@ class Solver(Options, abc.ABC):
     title: ClassVar[str] = ""
     """One line for `corl list solvers`."""
     iteration: ClassVar[str] = ""
-    """The meaning of one iteration; "" if there is none, and then `iterations=` is refused."""
+    """The meaning of one iteration; "" if iterations cannot be counted, so that `iterations=` is refused."""
     limit_free: ClassVar[bool] = False
-    """Whether its trajectory is independent of the time limit: no schedule on `run.fraction`, no size or share taken from
-    `run.remaining`. Benchmarks then run it once, to the longest limit, and read the results at shorter limits from the trace.
+    """Whether the search is the same for every time limit: no schedule depends on `run.fraction`, and no size on
+    `run.remaining`. Benchmarks then run the solver once, to the longest limit, and read the results at shorter limits from the
+    trace.
     """
     own_workers: ClassVar[bool] = False
     """Whether `solve` always uses `run.workers` cores by itself (override `uses_workers` if it depends on the run)."""
     preparation_size: ClassVar[int] = 0
-    """If not 0, `prepare` depends on nothing in an instance but its `kind`, the types of its fields, their booleans and strings,
-    and their sizes; sizes from this one on count as equal. A process prepares once for all instances that agree in these
+    """If not 0, `prepare` depends only on the instance's `kind` and on its fields' types, sizes, booleans, integers and strings;
+    sizes and integers from this one on count as equal. A process then prepares once for all instances that agree in these
     (corl.preparation).
     """
     requires: ClassVar[tuple[str, ...]] = ()
-    """Import names of optional packages that it requires: suites skip it if one is not installed."""
+    """Import names of optional packages that the solver requires; suites skip it if one of them is not installed."""
 
     def accepts(self, instance: Any) -> str:
-        """Return "" if it can solve `instance`; otherwise the reason, which follows "because " in the message to the user."""
+        """Return "" if the solver can solve `instance`; otherwise the reason, for a message "... because REASON"."""
         return ""
 
     def prepare(self, instance: Any) -> None:
-        """Import, load weights, compile: work that does not grow with the instance. Its time is `Result.setup_seconds`."""
+        """Import packages, load weights, compile kernels: work that does not grow with the instance, before the clock starts."""
 
     def own_process(self, instance: Any) -> bool:
-        """Return whether it runs in its own process, which is killed when the run must end; what it has reported by then is kept.
+        """Return whether the solver must run in a process of its own, which is killed at the end of the run.
 
-        For an engine that, on an instance like this one, does not react in time to its limit or to a request to stop.
+        This is for an engine that, on such an instance, does not react in time to its limit or to a request to stop. The
+        solutions that it has reported by then are kept.
         """
         return False
 
     def uses_workers(self, run: Run) -> bool:
-        """Return whether `solve` uses `run.workers` cores itself in this run; otherwise corl runs copies with different seeds."""
+        """Return whether `solve` uses `run.workers` cores by itself; if not, corl runs this many copies with different seeds."""
         return self.own_workers
 
     def kind(self, instance: Any) -> str:
-        """Return a word for the set of kernels that `prepare` compiles, if it depends on the instance.
+        """Return a name for the set of kernels that `prepare` compiles, if this set depends on the instance; otherwise "".
 
-        Each kind has its own record, in a file next to the solver's module, from which several processes compile missing kernels
-        (corl.compilation.precompile).
+        A file next to the solver's module records the kernels of each kind, so that several processes can compile the missing
+        ones (corl.compilation.precompile).
         """
         return ""
 
     def complete(self, environment: Environment, row: int, iterations: int, seed: int) -> list[NDArray[np.int64]]:
-        """Return the actions that it would take from the state of a row to the end of the episode; the pool is not changed.
+        """Return the actions that the solver would take from the state of a row to the end of its episode.
 
-        A teacher for imitation learning may implement this.
+        The pool is not changed. Imitation learning uses this, if a solver implements it.
 
         Args:
             environment: The pool.
@@ -82,7 +84,7 @@ class Solver(Options, abc.ABC):
             seed: The seed of the random numbers.
 
         Returns:
-            For each step the optimal actions in its state, int64, the one to take first.
+            For each step the equally good actions in its state, int64; the first of them is the one that is taken.
 
         Raises:
             UsageError: The solver does not implement this, or not for this environment.
@@ -91,4 +93,4 @@ class Solver(Options, abc.ABC):
 
     @abc.abstractmethod
     def solve(self, instance: Any, run: Run) -> None:
-        """Report every better solution (`run.report`) and bound (`run.report_bound`) to `run`; return when the run says stop."""
+        """Search: report every better solution (`run.report`) and bound (`run.report_bound`), and return when the run says so."""

@@ -47,30 +47,32 @@ def solve(
     on_improvement: Callable[[Improvement], object] | None = None,
     **solver_options: Any,
 ) -> Result:
-    """Find a good solution of an instance: the best that `solver` found until a limit ended it.
+    """Search for a good solution of an instance until a limit ends the search, and return the best one found.
 
-    Ctrl-C returns the incumbent (limit="interrupted"); before the clock starts, and the second time, it raises
-    KeyboardInterrupt. If a solver fails, verified solutions are kept: `Result.discarded` counts such faults.
+    After the clock has started, Ctrl-C ends the search, and the best solution so far is returned (limit="interrupted"). Before
+    that, or pressed a second time, it raises KeyboardInterrupt. If a solver fails, the solutions that it found are kept, and
+    `Result.discarded` counts its faults.
 
     Args:
-        instance: A path, the name of a shipped instance ("tsp/uniform-500"), an Instance, or data that the problem adapts (for
-            TSP: coordinates [n, 2 or 3], a square matrix, a networkx graph), with `problem="tsp"`.
-        problem: A name, or a Problem, which need not be installed. None: recognised by the content.
-        solver: A name (`corl list solvers`); "auto" takes the one that is best for the size in benchmarks. Or a Solver, with
-            its options, which need not be installed.
-        time_limit: Seconds of wall clock, above 0; None means 10, or no limit if `iterations` is given. The clock starts after
-            the solver has imported and compiled; reading the file is not included.
-        iterations: A limit in the solver's own unit (`corl list solvers`), from 1; a seed then gives the same bits on a machine.
+        instance: A path; the name of a shipped instance ("tsp/uniform-500"); an Instance; or, with `problem="tsp"`, data that the
+            problem converts (for TSP: coordinates [n, 2 or 3], a square matrix, a networkx graph).
+        problem: A name, or an object of a subclass of Problem, installed or not. None: the problem is recognised by the content.
+        solver: A name (`corl list solvers`), or an object of a subclass of Solver, with its options, installed or not. "auto"
+            chooses the solver that is best in benchmarks for instances of this size.
+        time_limit: Seconds of wall-clock time, above 0. None means 10 seconds, or no limit if `iterations` is given. Reading the
+            file, imports and compilation are not included.
+        iterations: A limit in the solver's own unit (`corl list solvers`), from 1. With this limit alone, equal seeds give
+            identical results on one machine.
         target: Stop at an objective value this good or better.
         seed: The seed of the random numbers, from 0.
-        workers: Processes, up to four for each processor; they search with different seeds, and the best solution counts.
+        workers: Processes, up to four for each processor. They search with different seeds; the best solution is returned.
         warm_start: A solution to start from: a Result, the return value of a model's `solve`, the path of a solution file, or a
             solution in the problem's own form or its JSON form.
         on_improvement: Called with a `corl.run.Improvement` at every better solution or bound; an exception in it ends the call.
         **solver_options: The solver's own options.
 
     Returns:
-        The Result; its `status` says what is known of the solution, its `limit` what ended the run.
+        The Result. Its `status` says whether the solution is proven optimal, and its `limit` says what ended the run.
 
     Raises:
         InputError: A bad instance.
@@ -139,7 +141,7 @@ def _check_call(solver: Any, workers: int, on_improvement: Any) -> None:
 def _solver(
     solver: str | Solver, problem: str, data: Any, time_limit: float | None, iterations: int | None, given_options: dict[str, Any]
 ) -> tuple[Solver, str]:
-    """Return the Solver, and its name in the Result: for "auto" the chosen one, for an object that of its class."""
+    """Return the Solver, and its name for the Result: the chosen solver's for "auto", the class's name for an object."""
     if isinstance(solver, str):
         name = registry.choose(problem, solver, data, time_limit, iterations)
         return options.build(registry.solver(problem, name), given_options, _arguments()), name
@@ -157,7 +159,7 @@ def _arguments() -> list[str]:
 
 
 def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:
-    """Raise UsageError for what this solver cannot do, before anything is imported or compiled."""
+    """Raise UsageError if the solver cannot solve this instance or count iterations, before anything is imported or compiled."""
     if iterations is not None and not method.iteration:
         raise UsageError(f"solver {name} has no iterations to count; give it a time_limit")
     if reason := method.accepts(data):
@@ -165,25 +167,25 @@ def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) 
 
 
 def _execute(method: Solver, name: str, run: Run) -> Result:
-    """Prepare and solve, here or in worker processes. After the clock has started, Ctrl-C ends the search, not this call."""
+    """Prepare the solver and solve, in this process or in worker processes, and return the Result."""
     before = time.perf_counter()
     with contextlib.ExitStack() as stack:
-        killed, own_workers = method.own_process(run.instance), method.uses_workers(run)
-        if killed or (run.workers > 1 and not own_workers):
+        killable, own_workers = method.own_process(run.instance), method.uses_workers(run)
+        if killable or (run.workers > 1 and not own_workers):
             from corl.processes.team import Team
 
             compile_for(method, run.instance)
             count = 1 if own_workers else run.workers
-            team = stack.enter_context(Team(run, method, count, killed))
-            elsewhere = team.prepare()
+            team = stack.enter_context(Team(run, method, count, killable))
+            worker_versions = team.prepare()
             search = team.collect
         else:
             with _solver_errors(name, run):
                 prepare(method, run.instance)
-            elsewhere = {}
+            worker_versions = {}
             search = partial(_search, method, name, run)
         setup = time.perf_counter() - before
-        stack.enter_context(interruptible(run))
+        stack.enter_context(interruptible(run))  # from here on Ctrl-C ends the search, not this call
         run.start()
         if not run.should_stop:
             try:
@@ -192,7 +194,7 @@ def _execute(method: Solver, name: str, run: Run) -> Result:
                 run.fail(error)
         run.finish()
         _warn_of_faults(run, name)
-        return _result(run, method, name, setup, versions() | elsewhere)
+        return _result(run, method, name, setup, versions() | worker_versions)
 
 
 def _search(method: Solver, name: str, run: Run) -> None:
@@ -202,7 +204,7 @@ def _search(method: Solver, name: str, run: Run) -> None:
 
 @contextlib.contextmanager
 def _solver_errors(name: str, run: Run) -> Iterator[None]:
-    """Raise an exception of the solver as a SolverError; one of the caller's `on_improvement` is raised unchanged."""
+    """Raise an exception of the solver as a SolverError, but an exception of the caller's `on_improvement` unchanged."""
     try:
         yield
     except (InputError, SolverError, UsageError):
@@ -217,7 +219,7 @@ def _solver_errors(name: str, run: Run) -> Iterator[None]:
 
 
 def _warn_of_faults(run: Run, name: str) -> None:
-    """Warn of false reports, once. Raises SolverError if no solution was verified."""
+    """Log one warning if the solver made false reports. Raises SolverError if none of its solutions was verified."""
     if not run.discarded:
         return
     if run.objective is None:
@@ -227,6 +229,7 @@ def _warn_of_faults(run: Run, name: str) -> None:
 
 
 def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str, str]) -> Result:
+    """Return the Result of a run that has ended, after a last evaluation of its solution."""
     adapter, data, verified = run.problem, run.instance, run.objective is not None
     if run.objective is not None:
         value = judged(adapter, data, run.solution)

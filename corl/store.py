@@ -38,14 +38,14 @@ _VERSION = 1
 _PATIENCE = 30.0  # seconds to wait for another process that writes
 
 _JSON = ("options", "facts", "cores")  # fields of a Record that are stored as JSON; its trace is packed, see `_packed`
-_SHARED = ("versions", "machine", "commit")  # fields that are equal in most runs: stored once, in `circumstances`
+_SHARED = ("versions", "machine", "commit")  # fields that are equal in most runs: stored once, in the table `circumstances`
 _FIELDS = [field.name for field in dataclasses.fields(Record)]
 _COLUMNS = [name for name in _FIELDS if name not in (*_SHARED, "solution")]
 _TYPES = {"seed": "INTEGER", "iterations": "INTEGER", "peak_bytes": "INTEGER", "trace": "BLOB"} | dict.fromkeys(
     ("time_limit", "objective", "bound", "reference", "runtime", "setup_seconds", "wall_seconds", "cpu_seconds"), "REAL"
 )
 _KEY = ("suite", "instance", "solver", "seed", "time_limit", "iterations")
-_SAME = " AND ".join(f"{name} IS ?" for name in _KEY)  # IS: two unknown values are the same
+_HAS_KEY = " AND ".join(f"{name} IS ?" for name in _KEY)  # IS, because = is not true for two NULLs
 
 _SCHEMA = f"""
 CREATE TABLE circumstances (id INTEGER PRIMARY KEY, json TEXT NOT NULL UNIQUE);
@@ -69,9 +69,9 @@ def key_of(record: Record) -> Key:
 
 
 class Store:
-    """A context manager around the file. Raises InputError for a file that is missing, foreign, damaged or too new.
+    """A context manager around the file. Raises InputError for a file that is missing, damaged, too new or of another program.
 
-    Use it from the thread that opened it. Other processes may read at the same time (SQLite's write-ahead log).
+    A store is used from the thread that opened it. Other processes may read the file at the same time (SQLite's write-ahead log).
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
@@ -96,16 +96,16 @@ class Store:
 
     def _check(self) -> None:
         """Create the tables in an empty file; refuse a file that is not a store."""
-        # One statement, so one state of the file: another process that starts as well may be making the tables.
+        # One statement, so that all three facts are of one moment: another process may be creating the tables.
         header = "(SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version)"
         application, version, tables = self._rows(f"SELECT {header}, (SELECT count(*) FROM sqlite_master)")[0]
         if not (application or version or tables):
             self._write_ahead()
             statements = f"{_SCHEMA} PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};"
-            with contextlib.suppress(_MadeMeanwhile):
+            with contextlib.suppress(_CreatedMeanwhile):
                 with self._transaction():
-                    if self._pragma("application_id"):  # by another process that starts as well
-                        raise _MadeMeanwhile
+                    if self._pragma("application_id"):  # another process has created the tables
+                        raise _CreatedMeanwhile
                     for statement in statements.split(";"):
                         self._connection.execute(statement)
         elif application != _APPLICATION:
@@ -114,7 +114,7 @@ class Store:
             raise self._error(f"written by a newer corl (schema {version}; this one reads up to {_VERSION}); update corl")
 
     def _write_ahead(self) -> None:
-        """Turn on SQLite's write-ahead log. SQLite's own waiting does not cover two processes that request it at once."""
+        """Turn on SQLite's write-ahead log; try again if another process does so at the same time (SQLite does not wait then)."""
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -133,7 +133,7 @@ class Store:
 
     # ---------------------------------------------------------------- runs
     def add(self, record: Record) -> bool:
-        """Add a run, in one transaction. Return False if that run is stored already; the first one is kept."""
+        """Add a run, in one transaction. Return False, and change nothing, if a run with its key is stored already."""
         shared = json_values.to_json({name: getattr(record, name) for name in _SHARED})
         values = [_column(name, getattr(record, name)) for name in _COLUMNS]
         names, marks = ", ".join(f'"{name}"' for name in _COLUMNS), ", ".join("?" * len(values))
@@ -150,9 +150,9 @@ class Store:
         return True
 
     def records(self, suite: str | None = None) -> list[Record]:
-        """Return all runs, or a suite's, in the order in which they were stored; without their solutions (see `solution`)."""
+        """Return all runs, or those of a suite, in the order in which they were stored; without solutions (see `solution`)."""
         with self._readable():
-            read = functools.cache(self._json)  # most runs have the options of many others
+            read = functools.cache(self._json)  # most JSON texts occur in many runs
             shared = {number: read("circumstances", text) for number, text in self._rows("SELECT id, json FROM circumstances")}
             names = ", ".join(f'"{name}"' for name in _COLUMNS)
             where, values = ("WHERE suite = ?", (suite,)) if suite is not None else ("", ())
@@ -164,7 +164,7 @@ class Store:
 
     def solution(self, record: Record) -> Any:
         """Return the solution of a stored run in the problem's JSON form; None if none was found or kept."""
-        query = f"SELECT json FROM solutions WHERE run = (SELECT id FROM runs WHERE {_SAME})"
+        query = f"SELECT json FROM solutions WHERE run = (SELECT id FROM runs WHERE {_HAS_KEY})"
         found = self._rows(query, key_of(record))
         return self._json("solution", found[0][0]) if found else None
 
@@ -199,7 +199,7 @@ class Store:
             connection.execute("INSERT OR REPLACE INTO trainings VALUES (?, ?)", (run, json_values.to_json(facts)))
 
     def trainings(self) -> dict[str, Any]:
-        """Return training run -> its facts."""
+        """Return name of a training run -> its facts."""
         return self._objects("SELECT run, json FROM trainings ORDER BY rowid")
 
     def add_curve(self, run: str, step: float, name: str, value: float) -> None:
@@ -208,7 +208,7 @@ class Store:
             connection.execute("INSERT OR REPLACE INTO curves VALUES (?, ?, ?, ?)", (run, name, step, value))
 
     def curves(self) -> dict[str, dict[str, list[tuple[float, float | None]]]]:
-        """Return training run -> curve name -> [(step, value)] by rising step; None if a value was not finite."""
+        """Return name of a training run -> curve name -> [(step, value)] by rising step; a value that was not finite is None."""
         found: dict[str, dict[str, list[tuple[float, float | None]]]] = {}
         for run, name, step, value in self._rows("SELECT run, name, step, value FROM curves ORDER BY run, name, step"):
             texts = isinstance(run, str) and isinstance(name, str)
@@ -232,7 +232,7 @@ class Store:
                 raise
 
     def _objects(self, query: str) -> dict[str, Any]:
-        """Name -> JSON object, of the rows of a query."""
+        """Return name -> JSON object from a query whose rows are a name and a JSON text."""
         with self._readable():
             found = {name: self._json(str(name), text) for name, text in self._rows(query)}
             for name, value in found.items():
@@ -252,7 +252,7 @@ class Store:
 
     @contextlib.contextmanager
     def _readable(self) -> Iterator[None]:
-        """Raise SQLite's errors as ours, naming the file."""
+        """Raise SQLite's errors as InputError or UsageError with the name of the file."""
         try:
             yield
         except sqlite3.OperationalError as error:  # locked, full, not writable
@@ -266,8 +266,8 @@ class Store:
         return InputError(message, file=str(self.path))
 
 
-class _MadeMeanwhile(Exception):
-    pass
+class _CreatedMeanwhile(Exception):
+    """Another process created the tables of a new store first."""
 
 
 def _column(name: str, value: Any) -> Any:
@@ -285,12 +285,13 @@ def _record(row: tuple[Any, ...], shared: Mapping[str, Any], read: Callable[[str
 
 
 def _packed(trace: Iterable[tuple[float, float | None, float | None]]) -> bytes:
-    """Return a trace as little-endian float64, three per point, NaN for unknown: reading it as JSON takes five times as long."""
+    """Return a trace as little-endian float64, three per point, NaN for unknown. (JSON would take five times as long to read.)"""
     numbers = [math.nan if number is None else number for point in trace for number in point]
     return struct.pack(f"<{len(numbers)}d", *numbers)
 
 
 def _unpacked(trace: bytes) -> tuple[tuple[float, float | None, float | None], ...]:
+    """Return the trace that `_packed` was given. Raises ValueError for invalid numbers."""
     numbers = struct.unpack(f"<{len(trace) // 8}d", trace)
     times = numbers[::3]
     if times and not (math.isfinite(sum(times)) and min(times) >= 0.0):
@@ -301,6 +302,7 @@ def _unpacked(trace: bytes) -> tuple[tuple[float, float | None, float | None], .
 
 
 def _known(numbers: Sequence[float]) -> Sequence[Any]:
+    """Return the numbers with None in place of NaN."""
     unknown = sum(map(math.isnan, numbers))
     if unknown in (0, len(numbers)):
         return (None,) * len(numbers) if unknown else numbers
@@ -309,7 +311,7 @@ def _known(numbers: Sequence[float]) -> Sequence[Any]:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Disable the garbage collector, which would traverse a million long-lived tuples many times."""
+    """Disable the garbage collector in the block, where it would traverse a million long-lived tuples many times."""
     before = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The limits that end a run, and the statuses of its solution."""
+"""The reasons that end a run, and the statuses of its solution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version of the package, for `corl --version`, and those of its engines, for results and checkpoints."""
+"""The version of the package, and the versions of the engines that it uses, which results record."""
 
 import contextlib
 import functools

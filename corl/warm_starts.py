@@ -1,4 +1,4 @@
-"""Warm starts: the argument `solve(warm_start=...)`, in any form that `solve` returns, converted to the problem's own form."""
+"""Warm starts: the argument `warm_start` of `corl.solve`, converted to the problem's own form of a solution."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["warm_start"]
 
 
 def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
-    """Return the solution to start from, checked by the problem's own judge; None if there is none.
+    """Return the solution to start from, checked by `Problem.evaluate`; None if there is none.
 
     Args:
         adapter: The problem.
         data: The Instance.
-        given: The return value of a model's `solve`, a Result, a solution in the problem's own form or its JSON form (a flat list
-            is an array if that is a solution), the JSON of a Result, or the path of a solution file.
+        given: A Result, its JSON form, the return value of a model's `solve`, the path of a solution file, or a solution in the
+            problem's own form or its JSON form. A flat list is tried as an array first.
 
     Raises:
-        UsageError: It is no solution of the instance.
+        UsageError: `given` is no solution of the instance.
         InputError: A bad file.
     """
-    result = given if isinstance(given, Result) else getattr(given, "result", None)  # the solution of a model has it as `result`
+    result = given if isinstance(given, Result) else getattr(given, "result", None)  # a model's solution has a `result`
     if isinstance(result, Result):
         if result.problem != adapter.name:
             raise UsageError(f"warm_start: a Result of {result.problem}, not of {adapter.name}")
@@ -50,25 +50,25 @@ def warm_start(adapter: Problem, data: Any, given: Any) -> Any:
 
 
 def _forms(adapter: Problem, data: Any, result: Result) -> list[Callable[[], Any]]:
-    """Return readings of a Result's solution as one of `data`.
+    """Return functions that read a Result's solution as a solution of `data`, in the order in which they are tried.
 
-    The Result may be of the same instance, or of another one with the same ids and names.
+    The Result may be of the same instance, or of another instance with the same ids and names.
     """
     if result.data is None:
         return [lambda: adapter.from_json(data, result.solution)]
     forms = [lambda: result.solution, lambda: adapter.from_json(data, plain(adapter.to_json(result.data, result.solution)))]
     named = getattr(data, "names", ()) or getattr(data, "machine_names", ())
-    return forms[::-1] if named and result.data is not data else forms
+    return forms[::-1] if named and result.data is not data else forms  # the JSON form has names, which match in both
 
 
 def _readings(adapter: Problem, data: Any, given: Any) -> list[Callable[[], Any]]:
-    """Return readings of a value: in the problem's own form, and in its JSON form."""
+    """Return functions that read a value as the problem's own form, and as its JSON form."""
     flat = isinstance(given, list) and all(isinstance(item, numbers.Real) for item in given)
     return [lambda: np.asarray(given) if flat else given, lambda: adapter.from_json(data, plain(given))]
 
 
 def _first_valid(adapter: Problem, data: Any, forms: list[Callable[[], Any]]) -> Any:
-    """Return the first form that the judge accepts. Raises UsageError with the judge's message on the first well-formed one."""
+    """Return the first form that `Problem.evaluate` accepts. Raises UsageError with its message on the first well-formed one."""
     refusals: list[Exception] = []
     for form in forms:
         try:

@@ -1,1 +1,1 @@
-"""Training: recipes and the sessions they run in, imitation, policy gradient, self-improvement, workers."""
+"""Training: the recipes, which are training algorithms with options, and the replay, sessions and workers that they share."""

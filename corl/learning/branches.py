@@ -1,6 +1,6 @@
-"""Branches: the sizes of what the residual branches of a network add to their inputs, for the curves of its training.
+"""Branches: how much the residual branches of a network add to their inputs, for the curves of its training.
 
-A layer whose branches add next to nothing has no effect, however long the training was.
+A residual branch whose output is nearly 0 has no effect. The sizes show whether a training has brought a layer into use.
 """
 
 from __future__ import annotations
@@ -16,33 +16,30 @@ __all__ = ["PREFIX", "Branches", "idle_layers"]
 PREFIX = "branch "
 """The prefix of the metrics' names."""
 _EVERY = 50  # steps between two measurements
-_IDLE = 0.01  # share of its input below which a branch has no effect
+_IDLE = 0.01  # size of a branch, as a share of its input, below which it has no effect
 
 
 class Branches:
-    """The residual layers of a network, and the sizes of their branches.
+    """The residual layers of a network, and the sizes of their branches: the norm of the output as a share of the input's norm.
 
-    A residual layer is a module that names its branches in a tuple `branches`, and whose forward pass fills the attribute `sizes`
-    (branch -> share of its input) unless it is None.
+    A residual layer is a module that names its branches in a tuple `branches` and has an attribute `sizes`. Its forward pass
+    writes the size of each branch into the dict `sizes`, unless `sizes` is None.
     """
 
     def __init__(self) -> None:
         self._layers: dict[str, Any] = {}
 
     def add(self, network: nn.Module) -> None:
-        """Add the residual layers of a network, by their names in it."""
+        """Add the residual layers of a network, under their names in the network."""
         self._layers |= {name: module for name, module in network.named_modules() if _is_residual(module)}
 
     def begin(self, step: int) -> None:
-        """Prepare for step number `step`: in every 50th step the layers measure their branches, otherwise they do not."""
+        """Prepare step number `step`: in every 50th step the layers measure their branches, in the other steps they do not."""
         for layer in self._layers.values():
             layer.sizes = {} if step % _EVERY == _EVERY - 1 else None
 
     def measured(self) -> dict[str, float]:
-        """Return the size of each branch in the current step as a share of its input, by "branch LAYER KIND".
-
-        Empty in the steps without a measurement.
-        """
+        """Return the size of each branch in the current step, by "branch LAYER KIND"; {} in a step without a measurement."""
         found: dict[str, float] = {}
         for name, layer in self._layers.items():
             found |= {f"{PREFIX}{name} {branch}": size for branch, size in (layer.sizes or {}).items()}
@@ -54,7 +51,7 @@ def _is_residual(module: nn.Module) -> bool:
 
 
 def idle_layers(metrics: Mapping[str, float]) -> list[str]:
-    """Return the names of the layers all of whose branches are below a hundredth of their inputs in the metrics of a run."""
+    """Return the names of the layers without effect: all their branches have sizes below 0.01 in the metrics of a run."""
     largest: dict[str, float] = {}
     for name, size in metrics.items():
         if name.startswith(PREFIX):

@@ -1,4 +1,4 @@
-"""Curves: the logged values of a training run, thinned out to some hundred points per curve and kept in the benchmark's store."""
+"""Curves: the logged values of a training run, thinned out to a few hundred points each, and written to a store (corl.store)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 __all__ = ["Curves"]
 
 _SPACING = 0.01  # a point's distance to the previous one, as a share of its step: about 70 points per doubling
-_FLUSH_EVERY = 2.0  # seconds between two writings
+_FLUSH_EVERY = 2.0  # seconds between two writes to the store
 
 
 class Curves:
-    """The curves of one run. A point is the mean of the values since the previous point; its step depends on the steps alone."""
+    """The curves of one run. A point is the mean of the values since the previous point; time has no effect on the points."""
 
     def __init__(self, store: Store | None, run: str) -> None:
         self._store, self._run = store, run
@@ -39,7 +39,7 @@ class Curves:
             self.flush()
 
     def flush(self) -> None:
-        """Write the points that are not yet in the store."""
+        """Write the points that the store does not have yet."""
         if self._store is not None:
             for step, name, value in self._waiting:
                 self._store.add_curve(self._run, step, name, value)

@@ -1,7 +1,8 @@
 """Demonstrations: episodes that follow the solutions of a teacher, labelled with the right action in each state.
 
-As in BQ-NCO (Drakulic et al., NeurIPS 2023): the state after any number of a solution's decisions is itself an instance, whose
-solution is the remaining decisions.
+A teacher is a solver whose solutions a policy imitates; a lesson is a set of such episodes. As in BQ-NCO (Drakulic et al.,
+NeurIPS 2023), the state after any number of a solution's decisions is itself an instance, and the remaining decisions are its
+solution.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Teacher", "check_teacher", "demonstrate", "follow", "lessons", "taught_by", "teacher_plays"]
 
-_NEVER = -2  # not the number of any action; -1 is an empty slot
-_FROM_THE_START = 0.3  # share of the episodes that a teacher completes from the beginning
-_LATEST = 0.8  # the greatest share of an episode's actions that the policy plays before the teacher completes it
+_NO_ACTION = -2  # equal to no listed action, not even to -1, an empty slot
+_WHOLE_SHARE = 0.3  # share of the episodes that the teacher plays from the beginning
+_MAX_POLICY_SHARE = 0.8  # the greatest share of an episode's actions that the policy plays before the teacher completes it
 
 
 class Teacher(NamedTuple):
@@ -35,16 +36,17 @@ class Teacher(NamedTuple):
 
     solver: str
     iterations: int
+    """The limit of the solver for each instance."""
     completes: bool = False
-    """Whether it completes episodes that the policy began (Solver.complete), instead of solving instances."""
+    """Whether the solver completes episodes that the policy began (Solver.complete), instead of solving instances."""
     starts: int = 1
-    """The number of random starts from which each of its solutions is followed, at most `Problem.start_count`."""
+    """The number of random starts from which each solution is followed, at most `Problem.start_count` (the cities of a tour)."""
 
 
 def check_teacher(recipe: Any, problem: str) -> None:
     """Raise UsageError if a recipe's teacher is no solver of the problem that iterations can limit.
 
-    (With a limit in seconds its lessons, and so the weights, would depend on how busy the machine is.)
+    (With a limit in seconds its solutions, and so the trained weights, would depend on how busy the machine is.)
     """
     from corl import registry
 
@@ -70,10 +72,10 @@ def demonstrate(
     states: int | None,
     random: np.random.Generator,
 ) -> Episodes:
-    """Return labelled episodes of a teacher: of its solutions, or of the policy's episodes that it completed.
+    """Return labelled episodes that lead to a teacher's solutions, or that the policy began and the teacher completed.
 
     Args:
-        policy: The policy whose features describe the states; it plays the beginnings if `teacher.completes`.
+        policy: The policy whose features describe the states; if `teacher.completes`, it also plays the first actions.
         problem: The problem.
         instances: The instances.
         teacher: The teacher.
@@ -91,8 +93,8 @@ def demonstrate(
 def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seeds: Sequence[int]) -> list[Any]:
     """Return a teacher's solution of each instance, with the seed of the same index; None for an instance that it does not solve.
 
-    The solutions are those of `corl.solve`, at less cost per call: the solver is prepared once for all instances and proves no
-    bounds, and the versions of engines are not looked up.
+    The solutions are equal to those of `corl.solve`, but a call takes less time: the same solver object serves all instances, it
+    proves no bounds, and the versions of engines are not looked up.
     """
     import corl
     from corl import registry
@@ -101,9 +103,10 @@ def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seed
 
     solver, found = registry.solver(problem.name, teacher.solver)(), []
     for given, seed in zip(instances, seeds):
-        if solver.accepts(given) or solver.own_process(given):
-            alone = corl.solve(given, problem=problem.name, solver=solver, iterations=teacher.iterations, seed=seed)
-            found.append(alone.solution)
+        refusal = solver.accepts(given)
+        if refusal or solver.own_process(given):  # corl.solve raises the error, or starts the process
+            result = corl.solve(given, problem=problem.name, solver=solver, iterations=teacher.iterations, seed=seed)
+            found.append(result.solution)
             continue
         prepare(solver, given)
         run = Run(problem, given, iterations=teacher.iterations, seed=seed, proves=False)
@@ -122,10 +125,10 @@ def lessons(
     states: int | None,
     random: np.random.Generator,
 ) -> Episodes:
-    """Return the episodes that lead to solutions by `Problem.decisions`, each from a random start.
+    """Return the episodes that lead to given solutions (`Problem.decisions`), each from a random start.
 
-    Instances without a solution (None) are played at random; their moves are kept if `states` is None. The other arguments are
-    those of `follow`.
+    An instance without a solution (None) is played at random; its moves are kept only if `states` is None. The other arguments
+    are those of `follow`.
     """
     keys = np.array([int(random.integers(problem.start_count(one))) for one in instances], np.uint64)
     plans = [
@@ -145,57 +148,58 @@ def follow(
     random: np.random.Generator,
     begins: Sequence[int] = (),
 ) -> Episodes:
-    """Return the episodes that follow plans; an episode that is longer than its plan continues at random.
+    """Return the episodes that follow plans, which are sequences of actions.
 
-    The policy target of a move is the action taken, its value target the return that followed.
+    An episode that is longer than its plan continues with random actions. The policy target of a move is the action taken, and
+    the value target is the sum of the rewards from this move on.
 
     Args:
         policy: The policy whose features describe the states.
         problem: The problem.
         instances: The instances, one per episode.
-        plans: For each instance its actions, int [T], or int [T, W]: the right actions of each state, -1 after the last, of which
-            the first is taken. If a plan is [T, W], the policy targets are sets of right actions, bool.
+        plans: For each episode its actions, int [T]; or int [T, W], several right actions for each state, -1 after the last. Of
+            these the first is taken. If a plan is [T, W], the policy targets are sets of right actions, bool.
         keys: uint64 [E], the key of each `reset`.
-        states: The number of states drawn at random from each plan; of these only states with at least two actions, the
-            plan's among those listed, are kept. None: every state is kept.
+        states: The number of states drawn at random from each plan. A drawn state is kept if it has at least two actions and the
+            environment lists the planned one. None: every state is kept.
         random: The source of random numbers.
-        begins: For each plan the number of leading actions whose states are not kept; by default 0.
+        begins: For each plan, the number of leading actions whose states are not kept; by default 0.
     """
     rows = np.arange(len(instances))
     environment = problem.environment(instances, len(rows), name=policy.environment)
     lengths = np.array([len(plan) for plan in plans])
-    kept = np.zeros((len(plans), int(lengths.max(initial=0))), bool)
+    is_drawn = np.zeros((len(plans), int(lengths.max(initial=0))), bool)
     for row, (length, begin) in enumerate(zip(lengths, begins or [0] * len(plans))):
-        kept[row, begin + random.permutation(length - begin)[: length if states is None else states]] = True
-    choose_at_random, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
-    most = max((plan.shape[1] for plan in plans if plan.ndim > 1), default=1)
-    steps = np.full((len(plans), kept.shape[1] + 1, most), _NEVER, np.int64)
+        is_drawn[row, begin + random.permutation(length - begin)[: length if states is None else states]] = True
+    choose_at_random, has_sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
+    max_right = max((plan.shape[1] for plan in plans if plan.ndim > 1), default=1)
+    steps = np.full((len(plans), is_drawn.shape[1] + 1, max_right), _NO_ACTION, np.int64)
     for row, plan in enumerate(plans):
         right = plan if plan.ndim > 1 else plan[:, None]
         steps[row, : len(plan), : right.shape[1]] = right
-    steps[steps < 0] = _NEVER
+    steps[steps < 0] = _NO_ACTION
 
     def planned(decision: DecisionStep) -> NDArray[np.int64]:
-        """Return the right actions, int64 [R, most], filled up with _NEVER."""
-        right_actions: NDArray[np.int64] = steps[decision.episode, min(decision.number, kept.shape[1])]
+        """Return the right actions of R states, int64 [R, max_right], filled up with _NO_ACTION."""
+        right_actions: NDArray[np.int64] = steps[decision.episode, min(decision.number, is_drawn.shape[1])]
         return right_actions
 
     def choose(decision: DecisionStep, observed: Arrays) -> Choice:
         right_actions = planned(decision)
-        hit, drawn = decision.actions == right_actions[:, :1], choose_at_random(decision, observed)
-        listed = hit.any(axis=1)
-        slot = np.where(listed, hit.argmax(axis=1), drawn.slot)
-        target = np.where(listed[:, None], hit, drawn.policy).astype(np.float32)
-        if sets:
+        is_planned, random_choices = decision.actions == right_actions[:, :1], choose_at_random(decision, observed)
+        listed = is_planned.any(axis=1)
+        slot = np.where(listed, is_planned.argmax(axis=1), random_choices.slot)
+        target = np.where(listed[:, None], is_planned, random_choices.policy).astype(np.float32)
+        if has_sets:
             target = (decision.actions[:, :, None] == right_actions[:, None, :]).any(axis=2)
-        action = np.where(right_actions[:, 0] != _NEVER, right_actions[:, 0], decision.taken(slot))
+        action = np.where(right_actions[:, 0] != _NO_ACTION, right_actions[:, 0], decision.taken(slot))
         return Choice(slot, target, np.zeros(len(slot)), action)
 
     def keep(decision: DecisionStep) -> NDArray[np.bool_]:
-        hit = decision.actions == planned(decision)[:, :1]
-        is_kept: NDArray[np.bool_] = hit.any(axis=1) & ((decision.actions >= 0).sum(axis=1) > 1)
+        is_planned = decision.actions == planned(decision)[:, :1]
+        is_kept: NDArray[np.bool_] = is_planned.any(axis=1) & ((decision.actions >= 0).sum(axis=1) > 1)
         if is_kept.any():
-            is_kept[is_kept] = kept[decision.episode[is_kept], decision.number]
+            is_kept[is_kept] = is_drawn[decision.episode[is_kept], decision.number]
         return is_kept
 
     base = environment.reset(rows, rows, keys)
@@ -215,9 +219,9 @@ def _completed(
 ) -> Episodes:
     """Return episodes that the policy begins, sampled at a random temperature, and the teacher completes from a random state.
 
-    After Tassel, Gebser and Schekotihin (ICAPS 2023); as in DAgger (Ross, Gordon and Bagnell, AISTATS 2011) the policy learns on
-    the states that it reaches itself. The first instances are completed from the beginning; their lengths estimate those of the
-    others, so that the policy need not play those to the end.
+    After Tassel, Gebser and Schekotihin (ICAPS 2023). As in DAgger (Ross, Gordon and Bagnell, AISTATS 2011), the policy learns on
+    states that it reaches itself. The teacher plays the first episodes from the beginning. Their mean length estimates the
+    lengths of the other episodes, which is needed to choose the states where the policy stops.
     """
     from corl import registry
 
@@ -228,16 +232,17 @@ def _completed(
     base = environment.reset(rows, rows, keys)
 
     def completed(row: int) -> list[NDArray[np.int64]]:
+        """Return for each remaining step of the row's episode the right actions."""
         return solver.complete(environment, row, teacher.iterations, int(random.integers(2**31)))
 
-    fresh = round(_FROM_THE_START * len(rows)) or int(random.random() < _FROM_THE_START)
-    whole = [completed(row) for row in range(max(1, fresh))]
-    shares = np.where(rows < fresh, 0.0, _LATEST * random.random(len(rows)))
-    most = (shares * np.mean([len(steps) for steps in whole])).astype(np.int64)
-    *_, played = roll_out(CountedEvaluator(environment, policy), rows, base, streams, temperature, most=most)
+    whole_count = round(_WHOLE_SHARE * len(rows)) or int(random.random() < _WHOLE_SHARE)
+    whole = [completed(row) for row in range(max(1, whole_count))]
+    policy_shares = np.where(rows < whole_count, 0.0, _MAX_POLICY_SHARE * random.random(len(rows)))
+    policy_moves = (policy_shares * np.mean([len(steps) for steps in whole])).astype(np.int64)
+    *_, played = roll_out(CountedEvaluator(environment, policy), rows, base, streams, temperature, most=policy_moves)
     plans, begins = [], (played >= 0).sum(axis=1).tolist()
     for row, begin in enumerate(begins):
-        steps = [*played[row, :begin, None], *(whole[row] if row < fresh else completed(row))]
+        steps = [*played[row, :begin, None], *(whole[row] if row < whole_count else completed(row))]
         plan = np.full((len(steps), max(map(len, steps), default=1)), -1, np.int64)
         for given, right in zip(plan, steps):
             given[: len(right)] = right

@@ -1,4 +1,4 @@
-"""Episodes: the observations and actions of a policy from the first to the last move, as arrays that a replay holds."""
+"""Episodes: the observations and actions of a policy from the first to the last move, as arrays for a replay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Choice", "Choose", "Episodes", "random_choice", "record"]
 
 
 class Choice(NamedTuple):
-    """The choice of an action in each of R states, and the targets that the network learns there."""
+    """The choice of an action in each of R states, and the targets of the network for these states. K: the number of slots."""
 
     slot: NDArray[np.integer]
     """[R] the slot of the action to take."""
@@ -27,7 +27,7 @@ class Choice(NamedTuple):
     value: NDArray[np.float64]
     """[R] the search's estimate of the value of the state, in the environment's units."""
     action: NDArray[np.integer] | None = None
-    """[R] the actions themselves, needed if some have no slot."""
+    """[R] the actions themselves; None if every action is the one in its `slot`."""
 
 
 Choose = Callable[[DecisionStep, "Arrays"], Choice]
@@ -35,21 +35,21 @@ Choose = Callable[[DecisionStep, "Arrays"], Choice]
 
 
 class Episodes(NamedTuple):
-    """E episodes of M moves in all: those of episode 0 from the first to the last, then those of episode 1 ..."""
+    """E episodes with M moves in all: the moves of episode 0 in order, then those of episode 1, and so on."""
 
     contexts: list[Arrays]
-    """The network's features of each instance as a whole; empty if it has none."""
+    """For each instance the features that are constant in an episode (`NetworkPolicy.context`); empty if the network has none."""
     which: NDArray[np.int64]
     """[E] the index of an episode's instance in `contexts`."""
     observed: dict[str, NDArray[Any]]
     """The features of the states, arrays [M, ...] as `NetworkPolicy.observe` returns them."""
     moves: dict[str, NDArray[Any]]
-    """Name -> array [M, ...]: actions int32 [M, K], as the environment lists them; slot, policy and value as in Choice; reward
-    and returns (the sum of this reward and all following ones), float64 [M], in the environment's units."""
+    """Name -> array. "actions": int32 [M, K], the listed actions. "slot", "policy" and "value": as in Choice. "reward" and
+    "returns" (the sum of this reward and all following ones): float64 [M], in the environment's units."""
     lengths: NDArray[np.int64]
-    """[E] the number of moves of each episode that are held here."""
+    """[E] the number of moves of each episode in these arrays; with a `keep`, `record` leaves out moves."""
     objective: NDArray[np.float64]
-    """[E] base + rewards: the objective value of the solution, its negative if the problem is minimised."""
+    """[E] base value + all rewards: the objective value of the solution, its negative if the problem is minimised."""
 
 
 def record(
@@ -68,8 +68,8 @@ def record(
         rows: int64 [E], the rows of the episodes, after `reset`.
         base: float64 [E], the base values that `reset` returned for them.
         choose: Chooses the actions.
-        keep: Function from a decision to bool [R], the states that become moves; by default all. Features are computed of the
-            kept states alone, and `choose` receives these.
+        keep: Function from a decision to bool [R], which of its states become moves of the result; by default all. Features are
+            computed only of these states; `choose` receives the whole decision, but the features of these states alone.
     """
     observed: list[Arrays] = []
     moves: list[dict[str, NDArray[Any]]] = []

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Loop", "PolicyRecipe", "nothing_to_learn"]
 
-_PATIENCE = 50  # steps without a state to learn from after which a training that has not learned anything yet ends
+_PATIENCE = 50  # steps after which a training ends with an error if none of them had a state to learn from
 
 Data: TypeAlias = "tuple[Any, dict[str, float]]"
-"""The data of a step, None if there is nothing to learn from; and values for the curves."""
+"""The batch of a step, None if there is nothing to learn from, and values for the curves."""
 
 
 @dataclass(frozen=True)
 class PolicyRecipe(Recipe):
-    """The options of every recipe that trains a policy on generated instances, or on those in a folder."""
+    """The base class of recipes that train a policy on generated instances or on instance files, with their common options."""
 
     generator: str = option("", "The problem's generator that makes the instances; empty: the first that takes a size.")
     size: int = option(20, "The size of the instances, an option of the generator (for bandits: the number of arms).", low=1)
@@ -52,8 +52,8 @@ class PolicyRecipe(Recipe):
     heads: int = option(4, "Attention heads of the network.", low=1)
     network_options: tuple[str, ...] = option(
         (),
-        "Further options of the architecture, NAME=VALUE; grid=N of attention and muzero: the last N tokens, which follow each "
-        "other in time, pass through a convolution first.",
+        "Further options of the architecture, NAME=VALUE. The architectures attention and muzero have grid=N: the last N tokens, "
+        "which follow each other in time, pass through a convolution first.",
     )
     rate: float = option(1e-3, "Learning rate at the start; it falls to 0 along a cosine.", above=0, scale="log")
     watch: int = option(
@@ -63,7 +63,7 @@ class PolicyRecipe(Recipe):
     )
 
     def first_network(self, training: Training, source: Source) -> NetworkPolicy:
-        """Return the network to train, on the training's device: that of the checkpoint `start`, or a new one.
+        """Return the network to train, on the training's device: the one in the checkpoint `start`, or a new one.
 
         Raises:
             UsageError: `network` is no architecture of a policy or has no such option; `start` holds no policy for the problem.
@@ -120,14 +120,14 @@ class Loop:
         self.training.manage(network=self.network, optimiser=self.optimiser, **kept, **parts)
 
     def validate(self, episodes: Sequence[Episodes] = (), *, every: int = 1) -> dict[str, float]:
-        """Return the mean objective values of the validation instances and of `episodes`, every `every` steps; otherwise {}."""
+        """Return the mean objective values of the validation instances and `episodes` in every `every`-th step, otherwise {}."""
         return self.validation(self.network, episodes) if self.training.step % every == 0 else {}
 
     def minimise(self, loss: Callable[[Any], tuple[Tensor, dict[str, float]]]) -> Callable[[Any], dict[str, float]]:
-        """Return the function that learns from a batch by one step of the optimiser down the gradient of a loss.
+        """Return a function for `run` that makes one optimiser step down the gradient of a loss.
 
         Args:
-            loss: Function from a batch to the loss, a scalar, and its terms for the curves.
+            loss: Function from a batch to the loss, a scalar, and the loss's terms for the curves.
         """
         from corl.learning.optimise import gradient_step
 
@@ -140,11 +140,11 @@ class Loop:
         return learn
 
     def run(self, data: Callable[[], Data], learn: Callable[[Any], dict[str, float]]) -> None:
-        """Make and learn from the data of one step after the other, and save the network at the end.
+        """Make the steps of the training until its limit, and save the network at the end.
 
         Args:
             data: Returns the data of the current step (`training.step`).
-            learn: Receives them and changes the network in place; returns values for the curves.
+            learn: Receives the batch of these data and changes the network in place; returns values for the curves.
 
         Raises:
             UsageError: The first 50 steps, or all steps of a shorter run, had nothing to learn from.
@@ -153,19 +153,19 @@ class Loop:
         while training.budget():
             batch, values = data()
             if batch is None:
-                self._check_learned(training.step + 1, over=False)
+                self._check_learned(training.step + 1, is_whole_run=False)
             else:
                 values = {**learn(batch), **values}
             training.log(**values)
-        self._check_learned(training.step, over=not training.interrupted)
+        self._check_learned(training.step, is_whole_run=not training.interrupted)
         if self.keep:
             self.validation(self.network)
             self.validation.restore(self.network)
         training.save(self.network)
 
-    def _check_learned(self, steps: int, *, over: bool) -> None:
-        """Raise UsageError if the optimiser made no step in `steps` steps, which are at least 50 or the whole run (`over`)."""
-        if not self.optimiser.state and (steps >= _PATIENCE or over):
+    def _check_learned(self, steps: int, *, is_whole_run: bool) -> None:
+        """Raise UsageError if `steps` steps, at least 50 or the whole run, had nothing to learn from."""
+        if not self.optimiser.state and (steps >= _PATIENCE or is_whole_run):
             raise nothing_to_learn(f"{steps} steps")
 
 

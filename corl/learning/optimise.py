@@ -11,24 +11,26 @@ if TYPE_CHECKING:
 __all__ = ["GATE_RATE", "gradient_step", "new_optimiser", "optimiser_step", "rate_share"]
 
 GATE_RATE = 30.0
-"""The learning rate of gates, as a multiple of that of other parameters (instances/tsp/results/attention-layers.csv)."""
+"""The learning rate of gates divided by that of other parameters, from experiments (instances/tsp/results/attention-layers.csv).
+
+Gates are the factors of residual branches that start at 0."""
 _CLIP = 1.0  # largest norm of the gradient
-_FIRST = 1e-3  # added to the fraction, so that the first step of a warm-up has a rate above 0
+_FIRST = 1e-3  # added to the fraction of the run in a warm-up, so that its first step has a rate above 0
 
 
 def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_rate: float = GATE_RATE) -> optim.Optimizer:
-    """Return AdamW for a network: weights of layers decay, vectors (biases, norms, gates) do not.
+    """Return AdamW for a network, with weight decay for matrices and none for vectors (biases, norms, gates).
 
-    A module names its gates, the factors of residual branches that start at 0, in a tuple `gates`. Their rate is `gate_rate`
-    times that of the weights: whatever the gradient, AdamW changes a parameter by at most about the rate per step, and at the
-    rate of the weights gates would stay near 0 for thousands of steps.
+    Gates are factors of residual branches that start at 0; a module names its gates in a tuple `gates`. Their learning rate is
+    `gate_rate` times that of the weights. (AdamW changes a parameter by at most about the learning rate per step, whatever the
+    gradient; at the rate of the weights, gates would stay near 0 for thousands of steps.)
     """
     import torch
 
-    marked = {id(getattr(module, name)) for module in network.modules() for name in _gates(module)}
+    gate_ids = {id(getattr(module, name)) for module in network.modules() for name in _gates(module)}
     gates, vectors, weights = list[Any](), list[Any](), list[Any]()
     for parameter in network.parameters():
-        (gates if id(parameter) in marked else weights if parameter.ndim > 1 else vectors).append(parameter)
+        (gates if id(parameter) in gate_ids else weights if parameter.ndim > 1 else vectors).append(parameter)
     groups = [
         {"params": weights, "weight_decay": decay, "share": 1.0},
         {"params": vectors, "weight_decay": 0.0, "share": 1.0},
@@ -38,7 +40,7 @@ def new_optimiser(network: nn.Module, rate: float, *, decay: float = 0.01, gate_
 
 
 def _gates(module: nn.Module) -> tuple[str, ...]:
-    """Return the names that a module gives its gates; an attribute `gates` of another kind means something else."""
+    """Return the attribute names of a module's gates; an attribute `gates` that is no tuple of names means something else."""
     names = getattr(module, "gates", ())
     return names if isinstance(names, tuple) and all(isinstance(name, str) for name in names) else ()
 
@@ -59,10 +61,10 @@ def optimiser_step(
 
     Args:
         optimiser: The optimiser; a group of parameters may have a "share", a factor of its learning rate (by default 1).
-        rate: The largest learning rate; that of the step is `rate` * `rate_share(fraction, warm, last)`.
+        rate: The largest learning rate of the run. The rate of this step is `rate` * `rate_share(fraction, warm, last)`.
         fraction: The share of the run that is done, 0..1.
-        warm: The share of the run over which the rate rises.
-        last: The share of `rate` at the end of the run.
+        warm: The share of the run, at its start, over which the rate rises.
+        last: The rate at the end of the run, as a share of `rate`.
         clip: The largest norm of the gradient; inf: no limit.
     """
     from torch.nn.utils import clip_grad_norm_

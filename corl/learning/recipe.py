@@ -1,4 +1,4 @@
-"""Recipe: a way to train a network for one problem family, or for any with an environment; and the look-up of recipes by name."""
+"""Recipe: a way to train a network for one problem, or for every problem with an environment; the look-up of recipes by name."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Recipe(Options, abc.ABC):
     step: ClassVar[str] = ""
     """A description of one step, the unit of `--steps`."""
     usual_time: ClassVar[float | None] = None
-    """Seconds of a run without a given limit. A problem's recipe that sets it is the one used if no recipe is named."""
+    """The time limit, in seconds, of a run without a given limit. A recipe that sets it is its problem's usual one."""
 
     @abc.abstractmethod
     def train(self, training: Training) -> None:
         """Train: make the networks and optimisers, pass them to `training.manage`, and loop `while training.budget(): ...`.
 
-        Each iteration makes one optimiser step and calls `training.log(...)`. Call `training.save(network)` at the end, and
-        before that whenever the network should be kept.
+        Each iteration makes one step and calls `training.log(...)`. Call `training.save(network)` at the end, and earlier
+        whenever the network should be written.
         """
 
 
@@ -58,8 +58,8 @@ def recipe_class(problem: str, name: str) -> type[Recipe]:
     if entry is None or name not in known:
         raise UsageError(unknown(f"no recipe for {problem} is called", name, known))
     kind = load(entry, type)
-    other = declared("corl.defaults").get(f"{problem}.{name}")
-    return kind if other is None else _with_defaults(kind, other)
+    defaults = declared("corl.defaults").get(f"{problem}.{name}")
+    return kind if defaults is None else _with_defaults(kind, defaults)
 
 
 def _with_defaults(kind: type[Recipe], entry: EntryPoint) -> type[Recipe]:
@@ -73,9 +73,9 @@ def _with_defaults(kind: type[Recipe], entry: EntryPoint) -> type[Recipe]:
 
 
 def usual_recipe(problem: str) -> str:
-    """Return the problem's own recipe with a `usual_time`, the first by name.
+    """Return the name of the recipe that is used if none is named: the problem's first, by name, that has a `usual_time`.
 
-    Raises UsageError, listing the recipes, if none has one.
+    Raises UsageError, listing the recipes, if there is no such recipe.
     """
     for key in sorted(declared("corl.recipes")):
         owner, _, name = key.partition(".")

@@ -1,4 +1,4 @@
-"""Replay: the latest moves of episodes, in arrays that a training checkpoint can hold."""
+"""Replay: a buffer of the latest moves, in arrays that a snapshot of the training can hold."""
 
 from __future__ import annotations
 
@@ -22,26 +22,30 @@ class CollateInputs(NamedTuple):
     """The arguments of `NetworkPolicy.collate` for N moves."""
 
     contexts: list[Arrays]
+    """The network's features of each instance."""
     observed: list[Arrays]
+    """The features of the states, in one part for each `Replay.add` that added some of the moves."""
     which: NDArray[np.int64]
+    """[N] the index in `contexts` of each move's instance."""
 
 
 class _Part(NamedTuple):
-    """The moves of one `add`, from number `first` on."""
+    """The M moves that one `add` added."""
 
     first: int
+    """The number of the first move."""
     episode: NDArray[np.int64]
-    """[M] the episode of each move, an index into this part."""
-    left: NDArray[np.int64]
-    """[M] the number of moves of its episode from this one on; 1 for the last."""
+    """[M] the episode of each move, an index into `episodes`."""
+    moves_left: NDArray[np.int64]
+    """[M] the number of moves from this one to the end of its episode; 1 for the last move."""
     episodes: Episodes
 
 
 class Replay:
-    """A buffer of the latest `capacity` moves, numbered from 0 in the order in which they were added, episode after episode.
+    """A buffer of the latest `capacity` moves. Moves are numbered from 0 in the order in which they were added.
 
-    Instances of different sizes, whose states have arrays of different shapes, may follow each other: the moves of one `add`
-    stay together, and `collate_inputs` returns them in parts.
+    Arrays of states may differ in shape between two calls of `add`, as instances differ in size. Hence the moves of one call are
+    stored together, and `collate_inputs` returns one part for each call.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -58,72 +62,75 @@ class Replay:
         return min(self.added, self.capacity)
 
     def add(self, episodes: Episodes) -> None:
-        """Append whole episodes; those without a move add nothing.
+        """Append the moves of whole episodes. The oldest moves are removed if the capacity is exceeded.
 
-        Raises UsageError if they have more moves than the capacity, or other arrays than the episodes already held.
+        Raises UsageError if the episodes have more moves than the capacity, or other arrays than the episodes already held.
         """
         if not (count := int(episodes.lengths.sum())):
             return
         if count > self.capacity:
             raise UsageError(f"{count} moves at once do not fit a replay of {self.capacity}")
         held = self._parts[-1].episodes if self._parts else episodes
-        for given, known in ((episodes.moves, held.moves), (episodes.observed, held.observed)):
-            if given.keys() != known.keys():
-                raise UsageError(f"moves with {', '.join(sorted(given))}; the replay holds {', '.join(sorted(known))}")
+        for given, expected in ((episodes.moves, held.moves), (episodes.observed, held.observed)):
+            if given.keys() != expected.keys():
+                raise UsageError(f"moves with {', '.join(sorted(given))}; the replay holds {', '.join(sorted(expected))}")
         self._append(episodes)
-        while self._parts and self._parts[0].first + len(self._parts[0].left) <= self.added - self.capacity:
+        while self._parts and self._parts[0].first + len(self._parts[0].moves_left) <= self.added - self.capacity:
             self._parts.popleft()
 
     def _append(self, episodes: Episodes) -> None:
         lengths = episodes.lengths
-        left = np.repeat(np.cumsum(lengths), lengths) - np.arange(lengths.sum())
-        self._parts.append(_Part(self.added, np.repeat(np.arange(len(lengths)), lengths), left, episodes))
-        self.added += len(left)
+        moves_left = np.repeat(np.cumsum(lengths), lengths) - np.arange(lengths.sum())
+        self._parts.append(_Part(self.added, np.repeat(np.arange(len(lengths)), lengths), moves_left, episodes))
+        self.added += len(moves_left)
 
     def sample(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
         """Return the numbers of `count` moves drawn uniformly with replacement: int64 [count], ascending."""
         return np.sort(random.integers(self.added - self.size, self.added, count))
 
     def sample_episodes(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Return the numbers of the moves of whole episodes, at least `count` in all, int64, ascending.
+        """Return the numbers of the moves of random whole episodes, with at least `count` moves in all: int64, ascending.
 
-        An episode is drawn by drawing one of its moves, with replacement.
+        A draw takes the episode of a move drawn uniformly, so long episodes are likelier; an episode may be drawn repeatedly.
         """
         found: list[NDArray[np.int64]] = []
         while sum(map(len, found)) < count:
             at = self.sample(random, 1)
             part, local = next(self._places(at))
-            left, place = part.left, int(local[0])
+            moves_left, place = part.moves_left, int(local[0])
             first = place
-            while first > 0 and left[first - 1] == left[first] + 1 and part.first + first > self.added - self.size:
+            while first > 0 and moves_left[first - 1] == moves_left[first] + 1 and part.first + first > self.added - self.size:
                 first -= 1
-            found.append(part.first + np.arange(first, first + left[first]))
+            found.append(part.first + np.arange(first, first + moves_left[first]))
         return np.sort(np.concatenate(found))
 
     def window(self, at: NDArray[np.int64], steps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the numbers of moves and of the `steps` moves after each, and which of these belong to the same episode.
+        """Return for each of N moves its number and the numbers of the `steps` moves after it in its episode.
 
         Args:
-            at: int64 [N], ascending.
+            at: int64 [N], the numbers of the moves, ascending.
             steps: The number of following moves.
 
         Returns:
-            Numbers, int64 [N, steps + 1], and membership, bool [N, steps + 1]; past the end of an episode the number is that of
-            its last move.
+            Numbers, int64 [N, steps + 1], and bool [N, steps + 1]: False past the end of the episode, where the number of its
+            last move is repeated.
         """
-        ahead, left = np.arange(steps + 1)[None, :], self.left(at)[:, None]
-        return at[:, None] + np.minimum(ahead, left - 1), ahead < left
+        ahead, moves_left = np.arange(steps + 1)[None, :], self.moves_left(at)[:, None]
+        return at[:, None] + np.minimum(ahead, moves_left - 1), ahead < moves_left
 
-    def left(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of moves that the episodes of the moves `at` [N], ascending, have from these on, int64 [N]."""
-        return np.concatenate([part.left[local] for part, local in self._places(at)])
+    def moves_left(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each move of `at` [N], ascending, the number of moves from it to the end of its episode, int64 [N]."""
+        return np.concatenate([part.moves_left[local] for part, local in self._places(at)])
 
     def field(self, name: str, at: NDArray[np.int64], empty: float = 0) -> NDArray[Any]:
-        """Return an array of `Episodes.moves` for the moves `at` [N], ascending; [N, K] is padded to the widest with `empty`."""
+        """Return the array `name` of `Episodes.moves` for the moves `at` [N], ascending.
+
+        Parts with fewer slots than others are filled up with `empty`.
+        """
         found = [part.episodes.moves[name][local] for part, local in self._places(at)]
-        most = max(array.shape[1:] for array in found)
-        wide = [(0, 0)]
-        padded = (np.pad(a, wide + [(0, m - s) for m, s in zip(most, a.shape[1:])], constant_values=empty) for a in found)
+        widest = max(array.shape[1:] for array in found)
+        no_rows = [(0, 0)]
+        padded = (np.pad(a, no_rows + [(0, w - s) for w, s in zip(widest, a.shape[1:])], constant_values=empty) for a in found)
         return np.concatenate(list(padded))
 
     def put(self, name: str, at: NDArray[np.int64], values: NDArray[Any]) -> None:
@@ -135,7 +142,7 @@ class Replay:
             begin += len(local)
 
     def collate_inputs(self, at: NDArray[np.int64]) -> CollateInputs:
-        """Return the network's features of the moves `at` [N], ascending, in one part for each `add` by which they were added."""
+        """Return the network's features of the states of the moves `at` [N], ascending."""
         contexts: list[Arrays] = []
         observed: list[Arrays] = []
         which: list[NDArray[np.int64]] = []
@@ -148,7 +155,7 @@ class Replay:
         return CollateInputs(contexts, observed, np.concatenate(which).astype(np.int64))
 
     def _places(self, at: NDArray[np.int64]) -> Iterator[tuple[_Part, NDArray[np.int64]]]:
-        """Yield each part that holds some of the moves `at`, ascending, and the indices of these moves in it."""
+        """Yield each part that holds some of the moves `at`, ascending, and the indices of these moves in the part."""
         firsts = np.array([part.first for part in self._parts])
         owner = np.searchsorted(firsts, at, side="right") - 1
         for number in np.unique(owner).tolist():
@@ -156,7 +163,7 @@ class Replay:
             yield part, at[owner == number] - part.first
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all moves, for a training checkpoint."""
+        """Return all moves, for a snapshot of the training."""
         return {"capacity": self.capacity, "added": self.added, "parts": [tuple(part.episodes) for part in self._parts]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -2,12 +2,12 @@
 
     rounds = Rounds(uses=4, size=128, seed=0)
     while training.budget():
-        if not rounds.left:
+        if not rounds.parts_left:
             rounds.begin(lessons)                  # a list of Episodes, the latest block
         moves = rounds.next()                      # numbers of about `size` moves of rounds.replay
 
-The store holds the latest `uses` blocks. A round passes over all of it once, in random order; the next round begins with a new
-block in place of the oldest. So each state is used `uses` times, once in each round during which the store holds it.
+The store holds the latest `uses` blocks. A round passes over all their states once, in random order; the next round begins with
+a new block in place of the oldest. So each state is used `uses` times, once in each round during which the store holds it.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ __all__ = ["Rounds"]
 
 
 class Rounds:
-    """The store and its rounds, which depend on the seed and the given blocks alone; with a state for snapshots."""
+    """The store and its rounds, which depend on the seed and the given blocks alone; a part of snapshots (`Training.manage`)."""
 
     def __init__(self, uses: int, size: int, seed: int, whole: bool = False) -> None:
         """Create an empty store.
 
         Args:
-            uses: The number of blocks held, and so of times that each state is used.
+            uses: The number of blocks held, which is also the number of times that each state is used.
             size: The approximate number of moves that `next` returns.
             seed: The seed of the random order.
-            whole: Whether the moves of an episode stay together, for networks that encode an instance once.
+            whole: Whether the moves of an episode stay together; useful for networks that encode each instance only once.
         """
         self.uses, self.size, self.seed, self.whole = uses, size, seed, whole
         self.begun = 0
         """The number of rounds begun."""
         self.taken = 0
-        """The number of parts of the current round that were taken."""
+        """The number of parts of the current round that `next` has returned."""
         self.replay = Replay(1)
         self._blocks: deque[list[Episodes]] = deque(maxlen=uses)
         self._parts: list[NDArray[np.int64]] = []
 
     @property
-    def left(self) -> int:
-        """The number of parts of the current round that are left to take."""
+    def parts_left(self) -> int:
+        """The number of parts of the current round that `next` has not returned yet."""
         return len(self._parts) - self.taken
 
     def begin(self, block: Sequence[Episodes]) -> None:
-        """Begin a round with these episodes in place of the oldest block. A round has at least one part, which may be empty."""
+        """Begin a round, with these episodes in place of the oldest block. It has at least one part, which may be empty."""
         self._blocks.append(list(block))
         self.begun, self.taken = self.begun + 1, 0
         self._shuffle()
@@ -63,6 +63,7 @@ class Rounds:
         return self._parts[self.taken - 1]
 
     def _shuffle(self) -> None:
+        """Fill `replay` with all blocks, and divide its moves into parts at random."""
         episodes = [one for block in self._blocks for one in block]
         moves = sum(int(one.lengths.sum()) for one in episodes)
         self.replay = Replay(max(1, moves))

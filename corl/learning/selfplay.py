@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Job", "JobPlayer", "SelfPlay", "load_weights", "weights_of"]
 
-_PART = 64  # episodes that a worker plays at once; a generation is cut into the same parts whatever the number of workers
+_PART = 64  # episodes that a worker plays at once, whatever the number of workers, on which results must not depend
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Job:
     taught: bool = False
     """Whether a teacher plays (corl.learning.demonstrations.demonstrate), instead of the network."""
     explores: bool = False
-    """Whether the network plays in a generation that a teacher also plays: its moves are then no targets of the policy."""
+    """Whether the network plays in a generation that a teacher also plays; the policy then does not imitate its moves."""
 
 
 def weights_of(network: nn.Module) -> dict[str, NDArray[Any]]:
@@ -71,9 +71,9 @@ class SelfPlay:
         self._workers.__exit__(*exception)
 
     def generation(self, network: nn.Module, number: int, episodes: int, taught: float = 0.0) -> list[Episodes]:
-        """Return a generation of episodes, those from number `number * episodes` on, in parts whose instances have one size.
+        """Return a generation of episodes, in parts whose instances have one size. The number of workers has no effect on them.
 
-        The result does not depend on the number of workers.
+        Generation g has the episodes numbered g * `episodes` to (g + 1) * `episodes` - 1, for which the instances are made.
 
         Args:
             network: The network that plays, with its current weights.

@@ -29,22 +29,24 @@ SAVE_EVERY = 180.0  # seconds between two snapshots
 
 
 class Training:
-    """The session of one training run, passed to `Recipe.train` as a Run is to a Solver.
+    """The session of one training run: the argument of `Recipe.train`.
 
-    A run that was killed can resume from its last snapshot; limited by `steps`, it then ends with the same bits as an
-    uninterrupted one (same machine, device and number of threads). The clock starts with the first call of `budget`.
+    A run that was killed can resume from its last snapshot. If runs are limited by `steps`, a resumed one and an uninterrupted
+    one have identical results (on the same machine and device, with the same number of threads). The clock starts with the first
+    call of `budget`.
     """
 
     problem: Problem
     seed: int
     device: torch.device
     workers: int
-    """The number of processes that make data; 0: this process does."""
+    """The number of processes that make data; if 0, this process makes the data."""
     executor: str
     """What runs the workers: "processes", or "ray" (corl.processes.workers)."""
     step: int
-    """The number of steps done; a resumed run starts at that of its snapshot."""
+    """The number of steps done; a resumed run starts at the step of its snapshot."""
     interrupted: bool
+    """Whether the run was asked to end after the current step."""
 
     def __init__(
         self,
@@ -69,12 +71,14 @@ class Training:
         self.problem, self.seed, self.workers, self.executor = problem, seed, workers, executor
         self.device = torch_device(device)
         self.time_limit, self.steps, self.output = time_limit, steps, output
-        self.step, self.interrupted, self.limit = 0, False, ""
+        self.step, self.interrupted = 0, False
+        self.limit = ""
+        """What ended the run: "steps", "time_limit", "interrupted" or "finished"; "" while it continues."""
         self.network: nn.Module | None = None
         """A copy of the network that was saved last, on the CPU and in evaluation mode."""
         self.metrics: dict[str, float] = {}
-        """The latest value of everything that was logged."""
-        self._defaults = defaults or {}  # of the recipe's options, for those that an older snapshot does not know
+        """The latest value of each logged metric."""
+        self._defaults = defaults or {}  # defaults of the recipe's options, for options that an older snapshot does not have
         self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
         self._curves, self._store, self._name = Curves(store, name), store, name
         self._parts: dict[str, Any] = {}
@@ -82,18 +86,18 @@ class Training:
         self._snapshot = snapshots.path_of(output) if output is not None else None
         self._clock = clock or time.monotonic
         self._save_every, self._save_at = save_every, 0.0
-        self._earlier, self._started = 0.0, 0.0
+        self._earlier, self._started = 0.0, 0.0  # seconds before the snapshot that was resumed from; the clock at the start
         self._in_step = False
         self._on_progress = on_progress
         self._restored: dict[str, Any] = self._restore() if resume else {}
 
-    # ---------------------------------------------------------------- what a recipe calls
+    # ---------------------------------------------------------------- methods for recipes
     def manage(self, **parts: Any) -> None:
-        """Register the parts that a snapshot holds, before the first `budget`; in a resumed run each is restored at once.
+        """Register the parts that a snapshot holds. Call it before the first `budget`; a resumed run restores each part here.
 
-        A part is a module, an optimiser or anything else with `state_dict` and `load_state_dict` (nested dicts, lists and
-        tuples of tensors, arrays, numbers and texts), a NumPy Generator or a torch Generator. Whatever changes from step
-        to step must be in one, or be a function of the seed and the step.
+        A part is a NumPy Generator, a torch Generator, or an object with `state_dict` and `load_state_dict`, such as a module or
+        an optimiser (the state: nested dicts, lists and tuples of tensors, arrays, numbers and texts). Everything that changes
+        from step to step must be in a part, or be a function of the seed and the step.
         """
         for name, part in parts.items():
             self._parts[name] = part
@@ -107,13 +111,13 @@ class Training:
                 put_back(part, self._restored["parts"][name])
 
     def budget(self) -> bool:
-        """Return whether to make another step; the previous one counts as done."""
+        """Return whether to make another step; the previous step counts as done from here on."""
         if not self._started:
             self._started = self._clock()
             self._save_at = time.monotonic() + self._save_every
             if self._restored:
                 set_torch_random(self._restored["random"])
-            elif self._snapshot is not None:  # of a finished run, see `train`: this one must not be resumed from it
+            elif self._snapshot is not None:  # left by a finished run (see `train`); this run must not resume from it
                 self._snapshot.unlink(missing_ok=True)
         self.step += self._in_step
         if self.interrupted:
@@ -123,14 +127,14 @@ class Training:
         elif self.time_limit is not None and self.seconds >= self.time_limit:
             self.limit = "time_limit"
         if self._in_step and (self.limit or time.monotonic() >= self._save_at):
-            self._keep()
+            self._write_snapshot()
         self._in_step = not self.limit
         self._branches.begin(self.step if self._in_step else -1)
         return self._in_step
 
     @property
     def seconds(self) -> float:
-        """Seconds of training by its clock, including those before an interruption."""
+        """Seconds of training by the run's clock, including the time before an interruption."""
         return self._earlier + (self._clock() - self._started if self._started else 0.0)
 
     @property
@@ -146,7 +150,7 @@ class Training:
         return min(1.0, max(of_steps, of_time))
 
     def log(self, **metrics: float) -> None:
-        """Record values of the current step, for the progress and the run's curves in the store.
+        """Record values of the current step, for the display of progress and for the run's curves in the store.
 
         Every 50 steps the sizes of the network's residual branches are recorded as well (corl.learning.branches).
         """
@@ -158,9 +162,9 @@ class Training:
             self._on_progress(self)
 
     def save(self, network: nn.Module) -> None:
-        """Keep a copy of the network; if the run has an output, write it there with the facts of its training.
+        """Keep a copy of the network; if the run has an output, write the network there with the facts of its training.
 
-        Equal runs write equal bytes.
+        Equal runs write equal bytes: the duration is left out.
         """
         self.network = copy.deepcopy(network).cpu().eval()
         if self.output is not None:
@@ -212,7 +216,7 @@ class Training:
         return self._facts | done
 
     # ---------------------------------------------------------------- snapshots
-    def _keep(self) -> None:
+    def _write_snapshot(self) -> None:
         """Write a snapshot: the state between two steps."""
         self._curves.flush()
         if self._snapshot is not None:
@@ -230,15 +234,18 @@ class Training:
         self._save_at = time.monotonic() + self._save_every
 
     def _restore(self) -> dict[str, Any]:
-        """Return the state of the snapshot, {} if there is none; the parts are restored in `manage`."""
+        """Return the state in the snapshot, {} if there is none; `manage` restores the parts later.
+
+        Raises UsageError for the snapshot of a run with other facts (problem, recipe, options, seed).
+        """
         if self._snapshot is None or not self._snapshot.exists():
             return {}
         state: dict[str, Any] = snapshots.read(self._snapshot)
         for name, value in self._facts.items():
-            kept = state["facts"].get(name)
-            kept = {**self._defaults, **kept} if name == "options" and kept else kept
-            if kept != value:
-                raise UsageError(f"{self._snapshot}: a snapshot of a run with {name} = {kept!r}, not {value!r}")
+            saved = state["facts"].get(name)
+            saved = {**self._defaults, **saved} if name == "options" and saved else saved
+            if saved != value:
+                raise UsageError(f"{self._snapshot}: a snapshot of a run with {name} = {saved!r}, not {value!r}")
         self.step, self._earlier, self.metrics = state["step"], state["seconds"], state["metrics"]
         self._curves.load_state_dict(state["curves"])
         return state

@@ -1,7 +1,6 @@
-"""Snapshots: nested state (of networks, optimisers, generators) in one safetensors file, exact to the bit, without pickle.
+"""Snapshots: the nested state of a training run (networks, optimisers, random generators) in one safetensors file, bit by bit.
 
-Tensors and arrays are stored as such; all else is a JSON text in the file's metadata, where dicts keep the types of
-their keys.
+Tensors and arrays are tensors of the file; everything else is a JSON text in the file's metadata. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from corl.files.opening import reading, replacing
 __all__ = ["path_of", "read", "write"]
 
 _FORMAT = 1
-_SIGNED = {np.dtype(f"u{n}"): np.dtype(f"i{n}") for n in (2, 4, 8)}  # stored as types that every version of torch knows
+_SIGNED = {np.dtype(f"u{n}"): np.dtype(f"i{n}") for n in (2, 4, 8)}  # older versions of torch have no such unsigned types
 
 
 def path_of(output: Path) -> Path:
@@ -29,7 +28,7 @@ def path_of(output: Path) -> Path:
 def write(path: Path, state: Any) -> None:
     """Write `state`: nested dicts, lists, tuples, None, bools, ints, floats, texts, tensors and NumPy arrays.
 
-    The file appears whole or not at all. Raises TypeError for any other type inside.
+    The file is written as a whole or not at all. Raises TypeError if the state holds a value of another type.
     """
     from safetensors.torch import save
 
@@ -40,7 +39,7 @@ def write(path: Path, state: Any) -> None:
 
 
 def read(path: Path) -> Any:
-    """Return the state that `write` wrote, tensors on the CPU. Raises InputError if the file is damaged or no snapshot."""
+    """Return the state that `write` wrote, with tensors on the CPU. Raises InputError if the file is damaged or no snapshot."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -54,6 +53,7 @@ def read(path: Path) -> Any:
 
 
 def _encode(value: Any, tensors: dict[str, Any]) -> Any:
+    """Return a value as JSON; tensors and arrays are added to `tensors` and replaced by their names there."""
     import torch
 
     if isinstance(value, np.generic):
@@ -78,6 +78,7 @@ def _encode(value: Any, tensors: dict[str, Any]) -> Any:
 
 
 def _decode(tree: Any, tensors: dict[str, Any]) -> Any:
+    """Return the value that `_encode` was given."""
     if isinstance(tree, list):
         return [_decode(item, tensors) for item in tree]
     if not isinstance(tree, dict):

@@ -1,4 +1,4 @@
-"""Source: the instances of a training, and those that are held out to validate it."""
+"""Source: the instances that a policy is trained on, and those that are held out to validate it."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "folder_option"]
 
-_VALIDATION = 2**30  # the number of the first generated validation instance; those of training are smaller
+_VALIDATION = 2**30  # the number of the first generated validation instance; training instances have smaller numbers
 _HELD_OUT = 10  # about one file in ten is held out for validation
 
 
 def folder_option() -> str:
     """Return the option `instances` of a recipe."""
-    return option("", "A folder of instance files to train on instead; about a tenth of them is held out for validation.")
+    return option("", "A folder of instance files to train on, instead of generated ones; a tenth of them is only validated on.")
 
 
 @renamed_members({"watched": "validation_instances"})
 @dataclass(frozen=True)
 class Source:
-    """The source of instances: generated ones, each a function of the seed and its number, or the files of a folder."""
+    """The source of instances: a generator, whose instances are functions of the seed and their number, or a folder of files."""
 
     problem: Problem
     generator: str = ""
     """The name of one of the problem's generators; "": the first that takes a size."""
     sizes: Sequence[int] = (20,)
-    """Values of the generator's `Problem.size_option`, used in turn, one for each call of `instances`."""
+    """Values of the generator's `Problem.size_option`: successive calls of `instances` use them in turn."""
     seed: int = 0
     folder: str = ""
-    """Files to read instead. About a tenth of them, by a hash of their names, are validated on and never trained on."""
+    """A folder of files to read instead. A tenth of them, by a hash of their names, are validated on and never trained on."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the fields, and register the problem, which may not be installed, in a worker process."""
@@ -61,7 +61,7 @@ class Source:
         return self._generated(first, count, self.sizes[first // max(1, count) % len(self.sizes)])
 
     def validation_instances(self, count: int) -> list[Any]:
-        """Return `count` validation instances of all sizes, which are never trained on; at most `count` of the files held out."""
+        """Return `count` validation instances, divided equally among the sizes; of a folder, at most `count` held-out files."""
         if self.folder:
             return [self._read(path) for path in self._files[1][:count]]
         cuts = np.linspace(0, count, len(self.sizes) + 1).astype(int).tolist()
@@ -69,15 +69,16 @@ class Source:
         return [one for size, begin, end in parts for one in self._generated(_VALIDATION + begin, end - begin, size)]
 
     def _generated(self, first: int, count: int, size: int) -> list[Any]:
+        """Return the generated instances of a size with the numbers `first`, ..., `first` + count - 1."""
         from corl.options import call
 
-        known, option = self.problem.generators, self.problem.size_option
-        fit = (name for name, make in known.items() if option in inspect.signature(make).parameters)
-        name = self.generator or next(fit, next(iter(known), ""))
-        if name not in known:
-            raise UsageError(unknown(f"{self.problem.name} has no generator", name, known))
+        generators, option = self.problem.generators, self.problem.size_option
+        sized = (name for name, make in generators.items() if option in inspect.signature(make).parameters)
+        name = self.generator or next(sized, next(iter(generators), ""))
+        if name not in generators:
+            raise UsageError(unknown(f"{self.problem.name} has no generator", name, generators))
         seeds = [int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0]) for number in range(first, first + count)]
-        return [call(known[name], {option: size, "seed": seed}) for seed in seeds]
+        return [call(generators[name], {option: size, "seed": seed}) for seed in seeds]
 
     def _read(self, path: Path) -> Any:
         return self.problem.read(path)
@@ -89,8 +90,8 @@ class Source:
         if not folder.is_dir():
             raise UsageError(f"instances: no folder {self.folder}; accepted: a folder of instance files of {self.problem.name}")
         files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-        watched = [path for path in files if hashlib.sha256(path.name.encode()).digest()[0] % _HELD_OUT == 0]
-        trained = [path for path in files if path not in set(watched)]
-        if not trained:
+        validation = [path for path in files if hashlib.sha256(path.name.encode()).digest()[0] % _HELD_OUT == 0]
+        training = [path for path in files if path not in set(validation)]
+        if not training:
             raise UsageError(f"instances: {self.folder} has no files to train on")
-        return trained, watched
+        return training, validation

@@ -30,7 +30,7 @@ def torch_device(name: str) -> torch.device:
 
 @contextlib.contextmanager
 def torch_seeded(seed: int, threads: int) -> Iterator[None]:
-    """Return a context in which torch's own generators are seeded and it has `threads` threads; both are restored after it."""
+    """Return a context in which torch's generators are seeded and torch uses `threads` threads; both are restored at the end."""
     import torch
 
     before = torch.get_num_threads()
@@ -74,7 +74,7 @@ def torch_random() -> list[torch.Tensor]:
 
 
 def set_torch_random(states: list[torch.Tensor]) -> None:
-    """Restore the states that `torch_random` returned; those of GPUs only if their number is the same."""
+    """Restore the states that `torch_random` returned; the GPUs' states only if the number of GPUs is the same."""
     import torch
 
     torch.set_rng_state(states[0])

@@ -57,16 +57,17 @@ def train(
         recipe: A name (`corl list recipes`), for `recipe_options`; or a Recipe, with its options, which need not be installed.
         seed: The seed of the random numbers, from 0.
         device: "cpu", "cuda", or "auto", the GPU if there is one.
-        workers: The number of processes that make data, up to four for each processor; 0: this process does.
+        workers: The number of processes that make data, up to four for each processor; if 0, this process makes the data.
         executor: What runs the workers: "processes" of this machine, or actors of a "ray" cluster.
         threads: The number of torch's threads on a CPU.
-        time_limit: Seconds, above 0. At least one of `time_limit` and `steps` is needed; schedules follow the nearer one.
+        time_limit: Seconds, above 0. At least one of `time_limit` and `steps` is needed. Schedules, such as the learning rate's,
+            follow the limit that is nearer.
         clock: The clock of `time_limit`, in seconds; by default wall time. On a shared machine use time.process_time, if
             this process does all the work (workers=0).
         steps: The number of steps, from 1; with `steps` alone, a seed gives the same bits on one machine.
         output: The checkpoint to write. Beside it a run writes NAME.snapshot.safetensors, from which `resume` continues a run
-            that was killed or ended. Without `resume` the snapshot of an unfinished run is an error, as it may hold hours of
-            work; that of a finished run is removed.
+            that was killed or ended. Without `resume`, an existing snapshot of an unfinished run is an error, as it may hold
+            hours of work; an existing snapshot of a finished run is removed.
         resume: Continue from the snapshot beside `output`, if there is one.
         save_every: Seconds between two snapshots.
         store: The store of the curves; None: they are not kept.
@@ -83,7 +84,7 @@ def train(
     seed, workers, threads, time_limit, steps, save_every = map(python, (seed, workers, threads, time_limit, steps, save_every))
     adapter, output = registry.problem(problem), None if output is None else Path(output)
     chosen, called = _recipe(recipe, adapter.name, recipe_options)
-    _check(seed, workers, executor, threads, time_limit, steps)
+    _check_arguments(seed, workers, executor, threads, time_limit, steps)
     if output is not None and not resume and _unfinished(output):
         place = snapshots.path_of(output)
         raise UsageError(f"{place}: the snapshot of an unfinished run exists; resume that run, or remove the file to start again")
@@ -129,7 +130,8 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _check(seed: int, workers: int, executor: str, threads: int, time_limit: float | None, steps: int | None) -> None:
+def _check_arguments(seed: int, workers: int, executor: str, threads: int, time_limit: float | None, steps: int | None) -> None:
+    """Raise UsageError for an invalid argument of `train`."""
     for name, value, least in (("seed", seed, 0), ("workers", workers, 0), ("threads", threads, 1), ("steps", steps, 1)):
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
             raise UsageError(f"{name}: {shown(value)} is not accepted; it takes an integer from {least} up")
@@ -149,7 +151,7 @@ def _check(seed: int, workers: int, executor: str, threads: int, time_limit: flo
 
 
 def _unfinished(output: Path) -> bool:
-    """Return whether there is a snapshot of a run that did not reach its limit, or did not write its network after that."""
+    """Return whether there is a snapshot of a run that did not reach its limit, or did not write its network afterwards."""
     snapshot = snapshots.path_of(output)
     if not snapshot.exists():
         return False

@@ -27,13 +27,13 @@ class _Network(Protocol):
 
 
 class BestWeights:
-    """The weights with the lowest score that was offered, and that score; a snapshot holds them (`state_dict`)."""
+    """The weights with the lowest score of all that were offered, and this score; a part of snapshots (`Training.manage`)."""
 
     def __init__(self) -> None:
         self.score, self._weights = math.inf, dict[str, Any]()
 
     def offer(self, score: float, network: _Network) -> None:
-        """Copy the weights of the network if its score is lower than all before."""
+        """Copy the weights of the network if its score is lower than all earlier scores."""
         if score < self.score:
             self.score = score
             self._weights = {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
@@ -53,8 +53,9 @@ class BestWeights:
 class Validation:
     """The mean objective values of self-play, and of the policy alone on validation instances, for the curves of a training run.
 
-    It can keep the best weights: those with the best mean of the objective values on the validation instances, each divided by
-    the magnitude of its first value, or by a tenth of the mean magnitude if that is more. A snapshot holds it (`state_dict`).
+    It can keep the best weights. Their score is the mean of the validation instances' objective values, each divided by the
+    magnitude of the instance's first value, so that large instances do not outweigh small ones. (The divisor is at least a tenth
+    of the mean magnitude.) It is a part of snapshots (`Training.manage`).
     """
 
     def __init__(self, source: Source, count: int, keep: bool = False) -> None:
@@ -75,11 +76,12 @@ class Validation:
             values["greedy"] = float(objectives.mean())
             network.train()
             if self.keep:
-                self._compare(objectives, network)
+                self._offer(objectives, network)
                 values["best"] = self._best.score
         return values
 
-    def _compare(self, objectives: NDArray[np.float64], network: NetworkPolicy) -> None:
+    def _offer(self, objectives: NDArray[np.float64], network: NetworkPolicy) -> None:
+        """Score the network by its objective values on the validation instances, and keep its weights if they are the best."""
         if not len(self._first):
             first = np.abs(objectives)
             self._first = np.maximum(np.maximum(first, first.mean() / 10.0), 1e-12)
@@ -99,7 +101,7 @@ class Validation:
 
 
 def greedy(problem: Problem, instances: list[Any], network: NetworkPolicy) -> NDArray[np.float64]:
-    """Return the objective values, float64 [E], of the likeliest actions of a policy on E instances, in the user's sense."""
+    """Return the objective values, float64 [E], of a policy's likeliest actions on E instances, with their usual sign."""
     environment = problem.environment(instances, len(instances), name=network.environment)
     found = decode(Greedy(), CountedEvaluator(environment, network), np.arange(len(instances)))
     total = np.empty(len(instances))

@@ -1,1 +1,1 @@
-"""Networks: their input (tokens), the policies, their heads, and checkpoints."""
+"""Networks: their input (tokens), policies, heads for values, and checkpoints."""

@@ -17,10 +17,10 @@ _uninstalled: dict[str, type[Any]] = {}  # by name: classes registered by `netwo
 
 
 def network_class(named: str | type[Any]) -> type[Any]:
-    """Return the network class of that name; or register a class itself, which need not be installed, for its `architecture`.
+    """Return the network class of that name; or register a class itself, installed or not, under its `architecture`.
 
-    The registration holds in this process. Raises UsageError for an unknown name, listing the known ones, and for a class with
-    the name of another one.
+    The registration is valid in this process. Raises UsageError for an unknown name, listing the known names, and for a class
+    with the name of another class.
     """
     if isinstance(named, str):
         return _uninstalled[named] if named in _uninstalled else _installed(named)
@@ -36,10 +36,10 @@ def network_class(named: str | type[Any]) -> type[Any]:
 
 
 def network_options(kind: type[Any], pairs: Iterable[str]) -> dict[str, Any]:
-    """Return the options of an architecture, NAME=VALUE each, as values of the types of its constructor's arguments.
+    """Return option -> value from texts NAME=VALUE, with values of the types of the constructor's arguments.
 
     Raises:
-        UsageError: One is not among its `Policy.options`, or has no value of its type.
+        UsageError: A name is not among the architecture's `NetworkPolicy.options`, or a value is not of its type.
     """
     given = parse_pairs([pair for pair in pairs if pair])
     for name in given:

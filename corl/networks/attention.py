@@ -1,8 +1,8 @@
-"""AttentionPolicy: a transformer over the tokens of a reduced state.
+"""AttentionPolicy: a transformer over the tokens of a state.
 
-As in BQ-NCO (Drakulic et al., NeurIPS 2023), with ReZero (Bachlechner et al., UAI 2021): residual branches start at zero, and
-there is no normalisation. Features of pairs of tokens are added to the attention scores with a learned weight per head (as in
-Graphormer, Ying et al., NeurIPS 2021).
+As in BQ-NCO (Drakulic et al., NeurIPS 2023), with ReZero (Bachlechner et al., UAI 2021): each residual branch is multiplied by a
+learned factor that starts at 0, and there is no normalisation. Features of pairs of tokens are added to the attention scores with
+a learned weight per head (as in Graphormer, Ying et al., NeurIPS 2021).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AttentionPolicy", "Layer"]
 
-_GROUP = 64  # rows per group in training, with about equal numbers of tokens; with 32, 64 rows of 22 tokens take a third longer
+_GROUP = 64  # rows that are processed together in training on a CPU; with 32 rows, states of 22 tokens take a third longer
 
 
 class AttentionPolicy(NetworkPolicy):
-    """ReZero transformer over Tokens with per-head biases from pairs, a logit for each slot, and a value."""
+    """A ReZero transformer over Tokens, with attention biases from pairs of tokens, a logit for each slot, and a value."""
 
     architecture: ClassVar[str] = "attention"
     options: ClassVar[tuple[str, ...]] = ("grid",)
@@ -89,8 +89,8 @@ class AttentionPolicy(NetworkPolicy):
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
         """See NetworkPolicy.forward. Rows without any token have value 0, not NaN.
 
-        If gradients are computed on a CPU, rows are processed in groups with about equal numbers of tokens, without the empty
-        slots between them; that changes rounding alone.
+        If gradients are computed on a CPU, rows with similar numbers of tokens are processed together, which saves the work for
+        empty slots and changes results only by rounding.
         """
         batch = TokenBatch(*batch)
         if not torch.is_grad_enabled() or batch.x.device.type != "cpu" or len(batch.mask) < 2 * _GROUP:
@@ -104,23 +104,24 @@ class AttentionPolicy(NetworkPolicy):
         return logits, values
 
     def _whole_batch(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+        """Return logits [R, K] and values [R]; tokens that are absent in all rows are skipped."""
         x, mask, pairs = batch
         tokens = mask.shape[1]
         slots = tokens - self.extra
-        kept = torch.cat([mask[:, :slots].any(0), mask.new_ones(self.extra)]).nonzero().squeeze(1)
-        if len(kept) < tokens:  # the others are empty in all rows
-            x, mask = x[:, kept], mask[:, kept]
-            pairs = None if pairs is None else pairs[:, kept[:, None], kept]
+        used = torch.cat([mask[:, :slots].any(0), mask.new_ones(self.extra)]).nonzero().squeeze(1)
+        if len(used) < tokens:
+            x, mask = x[:, used], mask[:, used]
+            pairs = None if pairs is None else pairs[:, used[:, None], used]
         hidden = self.embed(x)
         for layer, bias in zip(self.layers, self._biases(mask, pairs)):
             hidden = layer(hidden, bias)
-        present = len(kept) - self.extra
+        present = len(used) - self.extra
         logits = hidden.new_full((len(mask), slots), float("-inf"))
         scores = self.score(hidden[:, :present]).squeeze(-1).masked_fill(~mask[:, :present], float("-inf"))
-        return logits.index_copy(1, kept[:present], scores), self._value(hidden, mask)
+        return logits.index_copy(1, used[:present], scores), self._value(hidden, mask)
 
     def _biases(self, mask: Tensor, pairs: Tensor | None) -> list[Tensor]:
-        """Return for each layer the tensor that is added to the attention scores, [R, H or 1, T or 1, T]."""
+        """Return for each layer the tensor [R, H or 1, T or 1, T] that is added to the attention scores, and excludes tokens."""
         excluded = torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -1e9)[:, None, None, :]
         if self.bias is None or pairs is None:
             return [excluded] * len(self.layers)
@@ -137,11 +138,12 @@ class AttentionPolicy(NetworkPolicy):
 
 
 class Layer(nn.Module):
-    """Attention, then a feed-forward network, each multiplied by its own ReZero factor."""
+    """Two residual branches, attention and then a feed-forward network, each multiplied by its own ReZero factor."""
 
     gates: ClassVar[tuple[str, ...]] = ("rezero",)
-    """The parameters that start at 0 and scale branches; an optimiser gives them a separate learning rate (learning.optimise)."""
+    """The parameters that start at 0 and scale branches; the optimiser gives them a higher learning rate (learning.optimise)."""
     branches: ClassVar[tuple[str, ...]] = ("attention", "feed-forward")
+    """The names of the branches, for the curves of a training (corl.learning.branches)."""
 
     def __init__(self, width: int, heads: int, feedforward: int) -> None:
         super().__init__()
@@ -150,7 +152,7 @@ class Layer(nn.Module):
         self.up, self.down = nn.Linear(width, feedforward), nn.Linear(feedforward, width)
         self.rezero = nn.Parameter(torch.zeros(2))
         self.sizes: dict[str, float] | None = None
-        """If not None, `forward` writes into it for each branch its norm as a share of its input's."""
+        """Branch -> the norm of its output as a share of its input's norm; `forward` fills the dict unless it is None."""
 
     def forward(self, hidden: Tensor, bias: Tensor) -> Tensor:
         """Return the next hidden vectors [R, T, D]; `bias` [R, H or 1, T or 1, T] is added to the scores before softmax."""
@@ -165,6 +167,7 @@ class Layer(nn.Module):
         return mixed
 
     def _added(self, branch: int, hidden: Tensor, change: Tensor) -> Tensor:
+        """Return `hidden` plus the output `change` of a branch, times its ReZero factor."""
         change = self.rezero[branch] * change
         if self.sizes is not None:
             with torch.no_grad():

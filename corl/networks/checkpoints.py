@@ -1,8 +1,8 @@
-"""Checkpoints: a network's weights and what rebuilds it, in a safetensors file. Nothing is ever unpickled.
+"""Checkpoints: a network's weights and the facts needed to rebuild the network, in a safetensors file. Nothing is ever unpickled.
 
-The file's metadata has one JSON text under the key "corl": the number of this format, the name of the architecture in
-the group `corl.networks`, the keyword arguments of its class, facts about the training, the package's version, and a
-digest of all that and of the weights.
+The file's metadata has a header under the key "corl", a JSON text: the number of this format, the name of the architecture in
+the group `corl.networks`, the keyword arguments of its class, facts about the training, the package's version, and a digest of
+these entries and of the weights.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def save(path: Path, network: nn.Module, training: Mapping[str, Any] | None = No
 
 
 def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
-    """Return the network in a checkpoint, on the CPU and in evaluation mode, and its header.
+    """Return the network in a checkpoint, on the CPU and in evaluation mode, and the header.
 
-    Raises InputError, naming the file, if it is damaged, of another program, too new, or does not fit its architecture.
+    Raises InputError, naming the file, if the file is damaged, too new or of another program, or does not fit its architecture.
     """
     from corl.networks.configurations import check_config, check_finite
 
@@ -71,7 +71,7 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
         check_config(kind, header["config"], weights)
         network: Any = kind(**header["config"])
         network.load_state_dict(weights)
-        check_finite(dict(network.named_buffers()))  # of buffers that are not in the file
+        check_finite(dict(network.named_buffers()))  # also those that are not in the file
     except CorlError as error:
         raise InputError(str(error), file=str(path)) from error
     except Exception as error:  # a constructor may raise anything; load_state_dict a RuntimeError of many lines
@@ -84,15 +84,15 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 
 
 def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instance: Any = None) -> nn.Module:
-    """Return the shipped network of that name ("tsp-bq"), or the one in a checkpoint file, in evaluation mode.
+    """Return the shipped network of that name ("tsp-bq"), or the network in a checkpoint file, in evaluation mode.
 
     Args:
         name_or_path: The name or the file.
-        problem: The name of the problem that it must be a policy for; "": that of `instance`, if given.
-        instance: An Instance.
+        problem: The name of the problem that the policy must be for; "": the problem of `instance`, or any.
+        instance: An Instance, or None.
 
     Raises:
-        UsageError: An unknown name (the known ones are listed), or a policy of another problem.
+        UsageError: An unknown name (the known names are listed), or a policy for another problem.
         InputError: A bad file.
     """
     network = load(resolve(name_or_path))[0]
@@ -105,16 +105,16 @@ def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instanc
 
 
 def load_cached(name_or_path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """Return the network and header as `load` does, but the same objects while the file is unchanged.
+    """Return the network and header as `load` does. Further calls return the same objects while the file is unchanged.
 
-    The weights must not be changed.
+    The caller must not change the weights.
     """
     path = resolve(name_or_path)
     return _loaded(path, path.stat().st_mtime_ns)
 
 
 def load_cached_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -> _Network:
-    """Return the network of `load_cached`, which must be of this class. Raises UsageError for another one."""
+    """Return the network of `load_cached`. Raises UsageError if it is not of the class `kind`."""
     network, _ = load_cached(name_or_path)
     if not isinstance(network, kind):
         accepted = getattr(kind, "architecture", kind.__name__)
@@ -124,12 +124,12 @@ def load_cached_as(kind: type[_Network], name_or_path: str | os.PathLike[str]) -
 
 @lru_cache(maxsize=4)
 def _loaded(path: Path, changed: int) -> tuple[Any, dict[str, Any]]:
-    """Return the content of a file with this time of its last change."""
+    """Return `load(path)`; `changed`, the time of the file's last change, makes a changed file a new entry of the cache."""
     return load(path)
 
 
 def resolve(name_or_path: str | os.PathLike[str]) -> Path:
-    """Return the checkpoint file of a name or a path. Raises UsageError if there is none."""
+    """Return the checkpoint file of a shipped network's name, or the path itself. Raises UsageError if there is no such file."""
     path, known = Path(name_or_path), shipped()
     if (name := os.fspath(name_or_path)) in known:
         return known[name]
@@ -143,7 +143,7 @@ def resolve(name_or_path: str | os.PathLike[str]) -> Path:
 
 
 def shipped() -> dict[str, Path]:
-    """Return name -> file of all networks in the package: weights/NAME.safetensors in the folders of corl.solvers."""
+    """Return name -> file of all networks in the package: the files weights/NAME.safetensors in the folders of corl.solvers."""
     root = Path(str(resources.files("corl.solvers")))
     files = sorted([*root.glob("weights/*.safetensors"), *root.glob("*/weights/*.safetensors")])
     return {file.stem: file for file in files}
@@ -155,7 +155,7 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path, *, with_weights: bool = True) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return the header, checked, and the weights, checked against its digest."""
+    """Return the header and, unless `with_weights` is False, the weights, both checked. Raises InputError."""
     from safetensors import SafetensorError, safe_open
 
     weights: dict[str, Any] = {}
@@ -172,6 +172,7 @@ def _read(path: Path, *, with_weights: bool = True) -> tuple[dict[str, Any], dic
 
 
 def _header(text: str | None, path: Path) -> dict[str, Any]:
+    """Return the header from its JSON text. Raises InputError if entries are missing or the format is too new."""
     if text is None:
         raise InputError(f"a safetensors file of another program; {_ACCEPTED}", file=str(path))
     header = from_json(text, file=str(path), field="corl")
@@ -185,14 +186,15 @@ def _header(text: str | None, path: Path) -> dict[str, Any]:
 
 
 def _digest(header: Mapping[str, Any], weights: Mapping[str, Tensor]) -> str:
-    """Return the SHA-256 of the header's other entries and of every weight, in the order of their names."""
-    found = hashlib.sha256(json.dumps({key: header[key] for key in sorted(header) if key != "digest"}, sort_keys=True).encode())
+    """Return the SHA-256 of the header's entries, without the digest, and of every weight, in the order of their names."""
+    digest = hashlib.sha256(json.dumps({key: header[key] for key in sorted(header) if key != "digest"}, sort_keys=True).encode())
     for part in _parts(weights):
-        found.update(part)
-    return found.hexdigest()
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _parts(weights: Mapping[str, Tensor]) -> Iterator[bytes]:
+    """Yield the bytes to digest: of each weight, by name, a description and the values."""
     import torch
 
     for name in sorted(weights):

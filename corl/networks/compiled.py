@@ -1,8 +1,8 @@
-"""The arithmetic of small networks in kernels; a forward pass itself is part of its method.
+"""The arithmetic of small networks in compiled kernels: linear layers, attention, softmax. Each method has its own forward pass.
 
 Weights are C-contiguous arrays of float32, or of float64 if a method needs it (`array_of`). A *layer* is a matrix
-[inputs + 1, outputs] whose last row is the bias. Scratch may be longer than needed. Every sum is computed in
-the order of its inputs, without fastmath: the bits are those of the loop as written, whatever the length of a vector.
+[inputs + 1, outputs] whose last row is the bias. Work arrays may be longer than needed. Every sum is computed in the order of its
+inputs, without fastmath, so that results do not depend on the vectorisation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from corl.rng import uniform
 __all__ = ["Dense", "add_product", "array_of", "attend", "dense", "dense_lanes", "draw", "exponential", "exponentials"]
 __all__ += ["rectify"]
 
-_FLOOR = np.float32(-80.0)  # of a logit below the largest
+_FLOOR = np.float32(-80.0)  # lower limit of a logit minus the largest logit, in the range of `exponential`
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _LOG2E, _ROUND = np.float32(1.4426950408889634), np.float32(12582912.0)
 _P1, _P2, _P3 = np.float32(0.6931471805599453), np.float32(0.2402265069591007), np.float32(0.05550410866482158)
@@ -29,9 +29,9 @@ class Dense(NamedTuple):
     """A linear layer for `dense_lanes`."""
 
     weight: NDArray[np.float32]
-    """[outputs, inputs], multiples of 2 and of 4 (zeros added)."""
+    """[outputs, inputs], padded with zeros: outputs to a multiple of 2, inputs to a multiple of 4."""
     bias: NDArray[np.float32]
-    """[outputs]"""
+    """[outputs], padded with zeros like `weight`."""
 
 
 def array_of(tensor: Any, dtype: DTypeLike = np.float32) -> NDArray[Any]:
@@ -66,16 +66,16 @@ def rectify(x: Any, count: Any) -> None:
 
 @kernel
 def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
-    """Apply a linear layer to many inputs at once, one per column.
+    """Apply a linear layer to many inputs at once, one per column ("lane").
 
-    out[o, l] = bias[o] + sum_k weight[o, k] x[k, l] for l < lanes. A column has the same bits whatever the other columns are.
+    out[o, l] = bias[o] + sum_k weight[o, k] x[k, l] for l < lanes. The result of a column does not depend on the other columns.
 
     Args:
-        weight: [outputs, inputs], multiples of 2 and of 4.
-        bias: [outputs].
-        x: [>= inputs, >= lanes].
-        out: [>= outputs, >= lanes], written in place.
-        lanes: uint64, since loops over an index that could be negative become slower code.
+        weight: float32 [outputs, inputs]; outputs are a multiple of 2, inputs of 4.
+        bias: float32 [outputs].
+        x: float32 [>= inputs, >= lanes].
+        out: float32 [>= outputs, >= lanes], written in place.
+        lanes: The number of columns, uint64: with a signed index, the compiled loops would be slower.
     """
     for o in range(0, weight.shape[0], 2):
         a, b = bias[o], bias[o + 1]
@@ -93,7 +93,10 @@ def dense_lanes(weight: Any, bias: Any, x: Any, out: Any, lanes: Any) -> None:
 
 @kernel(inline=True)
 def exponentials(score: Any, count: Any) -> Any:
-    """Replace score[:count], at least one, by exp(score - the largest); return their sum: divided by it, they are a softmax."""
+    """Replace score[:count] by exp(score - largest score), in place, and return their sum, by which softmax divides them.
+
+    `count` is at least 1.
+    """
     largest, total = score[0], score.dtype.type(0.0)
     for k in range(1, count):
         largest = max(largest, score[k])
@@ -105,14 +108,14 @@ def exponentials(score: Any, count: Any) -> Any:
 
 @kernel(inline=True)
 def attend(query: Any, keys: Any, values: Any, size: Any, score: Any, out: Any) -> None:
-    """Attend with one head and one query to a few keys: out [d] = softmax(keys @ query / sqrt(d)) @ values.
+    """Compute attention of one head and one query: out [d] = softmax(keys @ query / sqrt(d)) @ values.
 
     Args:
         query: float32 [d].
         keys: float32 [>= size, d].
         values: float32 [>= size, d].
         size: The number of keys.
-        score: float32 [>= size], scratch.
+        score: float32 [>= size], a work array, overwritten.
         out: float32 [d], written in place.
     """
     d = keys.shape[1]
@@ -132,10 +135,10 @@ def attend(query: Any, keys: Any, values: Any, size: Any, score: Any, out: Any) 
 
 @kernel(inline=True)
 def exponential(x: Any) -> Any:
-    """Return exp of a float32 from -87 to 88: loops over it are vectorised, which those over np.exp are not.
+    """Return exp(x) for a float32 from -87 to 88. Loops with this function are vectorised, loops with np.exp are not.
 
-    2^(n + f): a Taylor polynomial for f in -1/2..1/2, n into the exponent's bits. The relative error is below
-    3e-7 + 1.2e-7 |x|, the second part from the rounding of log2(e) and of its product with x.
+    exp(x) = 2^(n + f): 2^f, with f in -1/2..1/2, by a Taylor polynomial, and 2^n by the bits of the exponent. The relative error
+    is below 3e-7 + 1.2e-7 |x|, where the second part comes from the rounding of log2(e) and of its product with x.
     """
     t = x * _LOG2E
     n = (t + _ROUND) - _ROUND
@@ -146,12 +149,12 @@ def exponential(x: Any) -> Any:
 
 @kernel
 def draw(logits: Any, begin: Any, end: Any, temperature: Any, random: Any) -> Any:
-    """Draw an index in begin..end - 1 by the softmax of logits / temperature.
+    """Draw an index in begin..end - 1 with the probabilities softmax(logits[begin:end] / temperature).
 
     Args:
-        logits: float32 [>= end]; the part is overwritten.
-        begin, end: The part.
-        temperature: At 0 the first of the largest logits is returned, and nothing is overwritten or drawn.
+        logits: float32 [>= end]; logits[begin:end] is overwritten.
+        begin, end: The range.
+        temperature: At 0 the index of the largest logit (the first of equal ones) is returned; no array is changed.
         random: uint64 [1], a state of corl.rng; advanced once.
     """
     best = begin
@@ -160,14 +163,14 @@ def draw(logits: Any, begin: Any, end: Any, temperature: Any, random: Any) -> An
             best = at
     if temperature <= 0.0:
         return best
-    top, factor, whole = logits[best], _ONE / np.float32(temperature), _ZERO
+    largest, factor, total = logits[best], _ONE / np.float32(temperature), _ZERO
     for at in range(begin, end):
-        weight = exponential(max((logits[at] - top) * factor, _FLOOR))
+        weight = exponential(max((logits[at] - largest) * factor, _FLOOR))
         logits[at] = weight
-        whole += weight
-    left = np.float32(uniform(random)) * whole
+        total += weight
+    remainder = np.float32(uniform(random)) * total
     for at in range(begin, end):
-        left -= logits[at]
-        if left < _ZERO:
+        remainder -= logits[at]
+        if remainder < _ZERO:
             return at
     return best

@@ -1,7 +1,8 @@
 """Configurations: a check that the weights of a checkpoint belong to the network that its configuration describes.
 
-A file with a valid digest may still be malicious. So the configuration is checked before anything of its size is
-allocated: its types, its numbers, and then the shapes of its tensors, on torch's device without memory ("meta").
+A checkpoint may be malicious, even with a valid digest: a configuration with huge sizes would fill the memory. So the types and
+the numbers of the configuration are checked first, and then the shapes of the network's tensors, on torch's device without memory
+("meta").
 """
 
 from __future__ import annotations
@@ -25,27 +26,27 @@ if TYPE_CHECKING:
 
 __all__ = ["check_config", "check_finite"]
 
-_FREE = 1000  # an integer or a list's length may be up to this large even if no tensor is: some sizes are in no tensor
-_PARTS = 10  # modules and parameters that a network may have per tensor, and a hundred more
+_SMALL = 1000  # integers and lists' lengths up to this limit are accepted even if no tensor has an axis of this length
+_PARTS_PER_TENSOR = 10  # a network of n tensors may have 10 (n + 10) modules and parameters
 
 
 def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
-    """Raise unless `kind(**config)` is a network whose tensors have the names and the shapes of `weights`, which are finite.
+    """Raise an exception unless `kind(**config)` is a network for `weights`: finite tensors of the same names and shapes.
 
-    Every entry must have the type in the constructor's annotation; no integer and no list's length may exceed the
-    largest axis of a tensor (or 1000); a "problem" must be registered and have the "features" and the "environment" that a
-    NetworkPolicy names. The error is a ValueError, or whatever the constructor raises.
+    Every entry must have the type in the constructor's annotation. No integer, and no list's length, may exceed 1000 and the
+    longest axis of all tensors. An entry "problem" must name a registered problem, which must have the "features" and the
+    "environment" of a NetworkPolicy. The exception is a ValueError, or the one that the constructor raises.
     """
     check_finite(weights)
-    _check_entries(kind, config, max(_FREE, *(size for tensor in weights.values() for size in tensor.shape), 0))
+    _check_entries(kind, config, max(_SMALL, *(size for tensor in weights.values() for size in tensor.shape), 0))
     _check_shapes(kind, config, weights)
 
 
 def _check_entries(kind: type[Any], config: Mapping[str, Any], most: int) -> None:
-    """Compare names and types with the constructor's, with integers and lists' lengths up to `most`."""
+    """Compare names and types with the constructor's parameters. Integers and lists' lengths may be up to `most`."""
     inspect.signature(kind).bind(**config)
     hints: dict[str, Any] = {}
-    with contextlib.suppress(NameError, AttributeError):  # names that a plug-in imports for type checkers alone
+    with contextlib.suppress(NameError, AttributeError):  # annotations with names that a plug-in imports for type checkers only
         hints = typing.get_type_hints(kind.__init__)
     for name, value in config.items():
         hint = hints.get(name, Any)
@@ -67,7 +68,7 @@ def check_finite(tensors: Mapping[str, Tensor]) -> None:
 def _fits(hint: Any, value: Any, most: float) -> bool:
     """Return whether a JSON value is of an annotated type, with integers and lists' lengths up to `most`.
 
-    Any value fits a type without a JSON form, or no type at all.
+    If there is no annotation, or its type has no JSON form, only integers and lengths are checked.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -86,7 +87,7 @@ def _fits(hint: Any, value: Any, most: float) -> bool:
         return isinstance(value, list) and len(value) == len(inner) and all(map(_fits, inner, value, [most] * len(inner)))
     if (origin or hint) in (tuple, list, Sequence):
         return isinstance(value, list) and _all_fit(inner[:1], value, most)
-    if isinstance(value, (list, dict)):  # nested a hundred levels at most (corl.files.json_values)
+    if isinstance(value, (list, dict)):  # the recursion ends, as the parser accepts at most a hundred levels
         return _all_fit((), value.values() if isinstance(value, dict) else value, most)
     return _fits(type(value), value, most)
 
@@ -106,6 +107,7 @@ def _shown(value: Any) -> str:
 
 
 def _check_names(kind: type[Any], config: Mapping[str, Any]) -> None:
+    """Raise unless the problem, its environment and its features exist."""
     if not isinstance(config.get("problem"), str):
         return
     problem = registry.problem(config["problem"])
@@ -116,19 +118,19 @@ def _check_names(kind: type[Any], config: Mapping[str, Any]) -> None:
 
 
 def _check_shapes(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
-    """Build the network without memory, with at most as many parts as the weights can fill, and compare names and shapes."""
+    """Build the network on the device without memory, with a limited number of parts, and compare names and shapes."""
     import torch
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of copies without effect, or of empty tensors
-        with _at_most(_PARTS * (len(weights) + _PARTS)), torch.device("meta"):
+        warnings.simplefilter("ignore")  # torch warns that copies have no effect on this device, and about empty tensors
+        with _at_most(_PARTS_PER_TENSOR * (len(weights) + _PARTS_PER_TENSOR)), torch.device("meta"):
             network = kind(**config)
         network.load_state_dict(dict(weights))
 
 
 @contextlib.contextmanager
 def _at_most(parts: int) -> Iterator[None]:
-    """Raise ValueError in the block when more than this number of modules and parameters are created."""
+    """Raise ValueError in the block when more than `parts` modules and parameters are created."""
     from torch.nn.modules import module
 
     made = 0

@@ -1,8 +1,8 @@
 """`GatedGraphNetwork`: a score for every edge of a sparse graph.
 
-Bresson & Laurent, Residual gated graph convnets (2017), with features on the edges that are updated too, as in Joshi,
-Laurent & Bresson, An efficient graph convolutional network technique for the travelling salesman problem (2019), section
-3.2. Layer norms replace their batch norms, so that a graph's scores do not depend on its batch.
+A residual gated graph network (Bresson & Laurent, 2017) in which every layer updates the states of edges as well as of nodes, as
+in section 3.2 of Joshi, Laurent & Bresson, An efficient graph convolutional network technique for the travelling salesman problem
+(2019). Layer norms replace the batch norms of the papers, so that a graph's scores do not depend on other graphs of its batch.
 """
 
 from __future__ import annotations
@@ -17,21 +17,27 @@ from corl.errors import UsageError
 
 __all__ = ["GatedGraphNetwork"]
 
-_TINY = 1e-6  # added to the sum of a node's gates: their quotient is defined without edges
+_TINY = 1e-6  # added to the sum of a node's gates, which is 0 for a node without edges, before a division by it
 
 
 class GatedGraphNetwork(nn.Module):
-    """Edge scores of a directed graph: memory and time grow with its edges.
+    """Edge scores of a directed graph. Memory and time are proportional to the number of edges.
 
-    Scores do not depend on the numbering of the nodes, and follow the edges when these are listed in another order.
+    Renumbering the nodes does not change the scores; listing the edges in another order reorders the scores in the same way.
     """
 
     architecture: ClassVar[str] = "gated-graph"
 
     def __init__(self, problem: str, features: str, nodes: int, edges: int, width: int = 48, layers: int = 6) -> None:
-        """Create a network with random weights for `nodes` features of each node and `edges` features of each edge.
+        """Create a network with random weights. Raises UsageError for a number below 1.
 
-        `problem` and `features` are their names. Raises UsageError for a number below 1.
+        Args:
+            problem: The name of the problem.
+            features: The name of the features.
+            nodes: The number of features of each node.
+            edges: The number of features of each edge.
+            width: The width of the hidden states.
+            layers: The number of layers.
         """
         super().__init__()
         for name, number in (("nodes", nodes), ("edges", edges), ("width", width), ("layers", layers)):
@@ -49,9 +55,9 @@ class GatedGraphNetwork(nn.Module):
         """Return a logit for every edge, [E].
 
         Args:
-            nodes: Node features [V, nodes].
-            links: int64 [2, E] (from, to).
-            edges: Edge features [E, edges].
+            nodes: float32 [V, nodes], the features of the V nodes.
+            links: int64 [2, E], the nodes from which and to which each edge leads.
+            edges: float32 [E, edges], the features of the edges.
         """
         h, e = self.embed_nodes(nodes), self.embed_edges(edges)
         for layer in self.layers:
@@ -61,14 +67,15 @@ class GatedGraphNetwork(nn.Module):
 
 
 class _GatedLayer(MessagePassing):  # type: ignore[misc]
-    """h_j + ReLU(norm(U h_j + sum_i gate_ij V h_i)), e_ij + ReLU(norm(A e_ij + B h_i + C h_j)), over the edges i -> j.
+    """One layer, over the edges i -> j, with states h of nodes and e of edges.
 
-    The gates sigmoid(e_ij) of the edges that end in a node are divided by their sum.
+    e'_ij = A e_ij + B h_i + C h_j, and gate_ij = sigmoid(e'_ij), divided by the sum over all edges that end in j. The results are
+    h_j + ReLU(norm(U h_j + sum_i gate_ij V h_i)) and e_ij + ReLU(norm(e'_ij)).
     """
 
     def __init__(self, width: int) -> None:
         super().__init__(aggr="sum")
-        self.from_nodes = nn.Linear(width, 4 * width)  # U, V, B and C in one product
+        self.from_nodes = nn.Linear(width, 4 * width)  # U, V, B and C in one matrix
         self.from_edges = nn.Linear(width, width)
         self.norm_nodes, self.norm_edges = nn.LayerNorm(width), nn.LayerNorm(width)
 
@@ -83,5 +90,5 @@ class _GatedLayer(MessagePassing):  # type: ignore[misc]
         return h, e + torch.relu(self.norm_edges(e_hat))
 
     def message(self, passed_j: Tensor, gates: Tensor) -> Tensor:
-        """Return the message along an edge: its gated state followed by its gate, so that one sum serves both."""
+        """Return the messages [E, 2 width] along the edges: the gated state, then the gate, so that both are summed at once."""
         return torch.cat((gates * passed_j, gates), 1)

@@ -1,4 +1,4 @@
-"""Values by classification: a histogram over bins, whose logits a network's last layer returns."""
+"""Values by classification: the last layer of a network returns logits of the bins of a histogram over possible values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from corl.errors import UsageError
 
 __all__ = ["HLGauss"]
 
-_SPREAD = 0.75  # standard deviation of the targets in bins, as Farebrother et al. found it best
+_SPREAD = 0.75  # standard deviation of the targets, in widths of a bin: the best value in Farebrother et al.
 
 
 class HLGauss(nn.Module):
     """A histogram over [low, high], trained by cross-entropy against a Gaussian around the target.
 
-    Imani & White (ICML 2018), as Farebrother et al. (2024, section 3.1) use it: bins of equal width, standard deviation
-    0.75 of one; the value is the mean of the bins' centres. Targets outside [low, high] count as its end.
+    The method of Imani & White (ICML 2018), as in section 3.1 of Farebrother et al. (2024): the bins have equal widths, the
+    standard deviation of the Gaussian is 0.75 of a bin's width, and the value is the mean of the bins' centres, weighted by their
+    probabilities. A target outside [low, high] is replaced by the nearer end.
     """
 
     edges: Tensor

@@ -1,8 +1,9 @@
 """MuZeroNetwork: a learned model of the problem on latent states, with a policy and a value.
 
-Schrittwieser et al., Nature 2020: representation, dynamics, prediction. Value and reward by classification; the projections
-of the consistency loss after EfficientZero (Ye et al., NeurIPS 2021). The latent state is a set of vectors, one for each token
-of the observation at the root, so that an action is a token: the dynamics marks it and lets the tokens attend to each other.
+Representation, dynamics and prediction as in Schrittwieser et al., Nature 2020, with value and reward by classification, and the
+projections of the consistency loss from EfficientZero (Ye et al., NeurIPS 2021). A latent state is a set of vectors, one for each
+token of the observation at the root. So every action has a token: the dynamics marks the token of the action taken, and lets the
+tokens attend to each other.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from corl.networks.tokens import TokenBatch
 __all__ = ["MuZeroNetwork", "Slots"]
 
 
-class Listed(NamedTuple):
-    """A TokenBatch whose slots are actions, and the actions that the environment lists."""
+class ListedTokens(NamedTuple):
+    """A TokenBatch whose slot a is action a, with the actions that the environment lists for each row."""
 
     x: Tensor
     mask: Tensor
@@ -38,12 +39,14 @@ class Listed(NamedTuple):
 
 
 class MuZeroNetwork(NetworkPolicy):
-    """Representation, dynamics and prediction over Tokens; as a NetworkPolicy it is the prediction at the root.
+    """Representation, dynamics and prediction over Tokens. As a NetworkPolicy, it returns the prediction at the root.
 
-    A latent state is a float32 tensor [R, T, D + 1]: a vector for each token, scaled to mean 0 and variance 1, and in the last
-    channel 1 if the token is present and 0 if not. Rewards and values are in the unit of the root's row. The network must
-    learn which slots are legal below the root, as masks exist at the root only. All states below a root have its slots, unless
-    there are `kinds`: then slot a is action a in every state, legal or not, so that actions that become legal later have a slot.
+    A latent state is a float32 tensor [R, T, D + 1]: a vector for each token, scaled to mean 0 and variance 1, followed by 1 if
+    the token is present and 0 if not. Rewards and values are in the unit of the root's row ("scale").
+
+    Actions are given by slots. All states below a root have the root's slots, so that an action that becomes legal later has no
+    slot. Therefore, if the environment has `kinds` (Environment.kinds), slot a is action a in every state, legal or not. Below
+    the root there is no mask: the network must learn which actions are legal.
     """
 
     architecture: ClassVar[str] = "muzero"
@@ -74,8 +77,8 @@ class MuZeroNetwork(NetworkPolicy):
             problem, features, environment: As for NetworkPolicy.
             inputs, pairs, extra, width, layers, heads, feedforward, grid: As for AttentionPolicy.
             dynamics_layers: The number of layers of the dynamics.
-            bins: The number of bins of each of the two heads.
-            values, rewards: The ranges of the heads, in network units.
+            bins: The number of bins of the heads for value and reward.
+            values, rewards: The ranges (low, high) of these heads, in the unit of a row.
             kinds: Environment.kinds.
 
         Raises:
@@ -107,9 +110,10 @@ class MuZeroNetwork(NetworkPolicy):
         self.project, self.predict = _mlp(width, width, width), _mlp(width, width, width)
 
     def state_arrays(self, view: View) -> Arrays:
-        """See NetworkPolicy.state_arrays. With `kinds`, token a is that of action a, empty if a is not listed.
+        """See NetworkPolicy.state_arrays. With `kinds`, token a belongs to action a, and is zero if a is not listed.
 
-        An array "action", int32 [R, K], then has the listed actions. Raises UsageError if the environment has other `kinds`.
+        A further array "action", int32 [R, K], then has the listed actions. Raises UsageError if the environment has other
+        `kinds`.
         """
         arrays = super().state_arrays(view)
         if not self.kinds:
@@ -126,12 +130,12 @@ class MuZeroNetwork(NetworkPolicy):
         return {**arrays, "x": x, "mask": mask, "action": action}
 
     def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> Any:
-        """See NetworkPolicy.collate; with `kinds` a Listed."""
+        """See NetworkPolicy.collate; with `kinds` the result is a ListedTokens."""
         batch = super().collate(contexts, observed, which)
         if not self.kinds:
             return batch
         action = torch.from_numpy(np.concatenate([part["action"] for part in observed])).to(batch.x.device).long()
-        return Listed(batch.x, batch.mask, batch.pairs, action)
+        return ListedTokens(batch.x, batch.mask, batch.pairs, action)
 
     def representation(self, x: Tensor, mask: Tensor, pairs: Tensor | None) -> Tensor:
         """Return the latent states [R, T, D + 1] of observations, given as the tensors of Tokens."""
@@ -148,7 +152,7 @@ class MuZeroNetwork(NetworkPolicy):
         return _latent(hidden, mask)
 
     def dynamics(self, latent: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the latent states after actions, int64 `slot` [R], and the rewards' logits [R, bins]."""
+        """Return the latent states after the actions in `slot`, int64 [R], and the logits [R, bins] of the rewards."""
         hidden, mask = latent[..., :-1], latent[..., -1] > 0.5
         at = torch.arange(len(slot), device=slot.device)
         taken = hidden[at, slot]
@@ -162,20 +166,20 @@ class MuZeroNetwork(NetworkPolicy):
         return successor, self.reward(summary)
 
     def prediction(self, latent: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the logits [R, K] of the slots, -inf if empty at the root, and the values' logits [R, bins]."""
+        """Return the policy's logits [R, K], -inf for slots that are empty at the root, and the values' logits [R, bins]."""
         slots = latent.shape[1] - self.extra
         logits = self.score(latent[:, :slots, :-1]).squeeze(-1).masked_fill(latent[:, :slots, -1] < 0.5, float("-inf"))
         return logits, self.value(_pooled(latent))
 
-    def forward(self, batch: TokenBatch | Listed) -> tuple[Tensor, Tensor]:
-        """See NetworkPolicy.forward: the prediction on the representation."""
+    def forward(self, batch: TokenBatch | ListedTokens) -> tuple[Tensor, Tensor]:
+        """See NetworkPolicy.forward: returns the prediction of the representation."""
         logits, value = self.prediction(self.representation(*batch[:3]))
-        if isinstance(batch, Listed):
+        if isinstance(batch, ListedTokens):
             logits = logits.gather(1, batch.action.clamp_min(0)).masked_fill(batch.action < 0, float("-inf"))
         return logits, self.value_head.mean(value)
 
     def on(self, environment: Environment) -> ModelObserver:
-        """See NetworkPolicy.on; its evaluators have the learned model."""
+        """See NetworkPolicy.on; the evaluator also has the learned model."""
         return ModelObserver(self, environment)
 
     def ids(self, actions: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -183,7 +187,10 @@ class MuZeroNetwork(NetworkPolicy):
         return actions if self.kinds else np.where(actions >= 0, np.arange(actions.shape[1]), -1).astype(np.int32)
 
     def similarity(self, latent: Tensor, observed: Tensor) -> Tensor:
-        """Return the cosine [R, T] of predicted and observed latent vectors after projection, without gradients of the latter."""
+        """Return the cosine [R, T] of predicted and observed latent vectors after projection.
+
+        No gradient passes through the observed ones.
+        """
         predicted = self.predict(self.project(latent[..., :-1]))
         with torch.no_grad():
             target = self.project(observed[..., :-1])
@@ -191,9 +198,9 @@ class MuZeroNetwork(NetworkPolicy):
 
 
 class Slots:
-    """A MuZeroNetwork with the interface of LatentNetwork.
+    """A MuZeroNetwork with the interface of corl.search.models.LatentNetwork.
 
-    Its actions are the slots of a search's root, or the network's kinds.
+    Its actions are the slots of a search's root or, with `kinds`, the actions themselves.
 
     model = LearnedModel(Slots(network, environment.width))
     ids = network.ids(view.actions)
@@ -204,13 +211,13 @@ class Slots:
         self.network, self.slots = network, network.kinds or slots
 
     def initial(self, observed: Arrays) -> tuple[Tensor, Tensor, Tensor]:
-        """Return latent states, logits [R, slots] and values [R], in the rows' units, of observations."""
+        """Return latent states, logits [R, slots] and values [R], in the units of the rows, from observations."""
         latent = self.network.representation(*self.network.collate([], [observed], np.zeros(0, np.int64))[:3])
         logits, value = self.network.prediction(latent)
         return latent, logits, self.network.value_head.mean(value)
 
     def recurrent(self, latent: Tensor, slots: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return latent states, rewards [R], logits and values after actions, int64 `slots` [R]."""
+        """Return latent states, rewards [R], logits [R, slots] and values [R] after the actions in `slots`, int64 [R]."""
         after, reward = self.network.dynamics(latent, slots)
         logits, value = self.network.prediction(after)
         return after, self.network.reward_head.mean(reward), logits, self.network.value_head.mean(value)
@@ -226,7 +233,7 @@ def _excluded(mask: Tensor) -> Tensor:
 
 
 def _latent(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Return the vectors scaled to mean 0 and variance 1 (zero for absent tokens), and the mask."""
+    """Return latent states: vectors scaled to mean 0 and variance 1 (zero for absent tokens), followed by the mask."""
     present = mask.to(hidden.dtype)[..., None]
     return torch.cat([functional.layer_norm(hidden, hidden.shape[-1:]) * present, present], dim=-1)
 
@@ -238,7 +245,7 @@ def _pooled(latent: Tensor) -> Tensor:
 
 
 class ModelObserver(Observer, Slots):
-    """A MuZeroNetwork on a pool, with the interface of corl.policy.ModelEvaluator."""
+    """A MuZeroNetwork on the pool of an environment, with the interface of corl.policy.ModelEvaluator."""
 
     def __init__(self, network: MuZeroNetwork, environment: Environment) -> None:
         Observer.__init__(self, network, environment)

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["Arrays", "NetworkPolicy", "Observer", "Shape"]
 
 Arrays = Mapping[str, NDArray[Any]]
-"""Named arrays; those of states have a leading axis of rows."""
+"""Name -> array; arrays of states have a leading axis of rows."""
 
 
 class Shape(NamedTuple):
-    """A recipe's request for a new network; an architecture uses the entries that apply to it."""
+    """A recipe's request for a new network; an architecture ignores the entries that it has no use for."""
 
     features: str = ""
-    """A name among the problem's; "" for the first."""
+    """The name of the problem's features; "" for the first."""
     environment: str = ""
-    """A name among the problem's; "" for the first."""
+    """The name of the problem's environment; "" for the first."""
     width: int = 64
     layers: int = 2
     heads: int = 4
@@ -46,29 +46,30 @@ class Shape(NamedTuple):
 class NetworkPolicy(nn.Module, abc.ABC):
     """A network that reads the states of one problem's environment; by default through one of its `Problem.features`.
 
-    A subclass calls `super().__init__(problem, features)` and sets `config` and `has_value`. It is rebuilt from a checkpoint
-    as `cls(**config)`. Training and evaluation call it in this order:
+    A subclass calls `super().__init__(problem, features)` and sets `config` and `has_value`. A checkpoint is loaded by
+    `cls(**config)`. Training and evaluation call a network in this order:
 
         context = network.context(environment, i)           # arrays of instance i that stay the same in an episode
         observed = network.observe(environment.view(rows))  # arrays of states; a replay keeps both
         batch = network.collate([context], [observed], which)  # tensors; which[r]: the context of row r
         logits, values = network(batch)
 
-    A network that encodes instances overrides `context`, `state_arrays` and `collate`; with a compiled forward pass also `on`.
+    A network that encodes each instance once overrides `context`, `state_arrays` and `collate`; a network with a compiled forward
+    pass also overrides `on`.
     """
 
     architecture: ClassVar[str]
     """Its entry-point name in the group `corl.networks`."""
     options: ClassVar[tuple[str, ...]] = ()
-    """The arguments of its constructor that `network_options` of a recipe may name."""
+    """The arguments of the constructor that a user may set by the option `network_options` of a recipe."""
     config: dict[str, Any]
-    """JSON values: the keyword arguments that rebuild it, including "problem" and "features"."""
+    """The keyword arguments of the constructor, as JSON values, including "problem" and "features"."""
     has_value: bool = False
-    """Whether `value` is meaningful; otherwise it is 0."""
+    """Whether the network's values are meaningful; otherwise they are 0."""
     extra: int = 0
-    """The number of tokens at the end that belong to no slot."""
+    """The number of tokens, after those of the slots, that belong to no slot."""
     file: str = ""
-    """The checkpoint from which it was loaded."""
+    """The checkpoint from which the network was loaded; "" if it was not."""
 
     def __init__(self, problem: str, features: str, environment: str = "") -> None:
         super().__init__()
@@ -76,37 +77,40 @@ class NetworkPolicy(nn.Module, abc.ABC):
 
     @classmethod
     def sized(cls, problem: Problem, instance: Any, shape: Shape) -> NetworkPolicy:
-        """Return a new network for instances like this one. Raises UsageError if the architecture is not created by size."""
+        """Return a new network for instances like this one. Raises UsageError if recipes cannot create this architecture."""
         raise UsageError(f"no recipe makes a new network of the architecture {cls.architecture!r}; start from a checkpoint")
 
     @abc.abstractmethod
     def forward(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """Return logits float32 [R, K], -inf in empty slots, and values float32 [R], in the rows' units, of a collated batch."""
+        """Return logits float32 [R, K], -inf in empty slots, and values float32 [R], in the units of the rows ("scale").
+
+        `batch` is a result of `collate`.
+        """
 
     def on(self, environment: Environment) -> Evaluator:
-        """Return the policy on the pool of an environment; it must be in eval mode (`corl.load_policy` returns it so)."""
+        """Return the evaluator for an environment. The network must be in evaluation mode, as `corl.load_policy` returns it."""
         return Observer(self, environment)
 
     def context(self, environment: Environment, which: int) -> Arrays:
-        """Return the part of the network's input that is constant in an episode, for instance `which`; by default none."""
+        """Return the part of the network's input that is constant in an episode of instance number `which`; by default none."""
         return {}
 
     def observe(self, view: View) -> Arrays:
-        """Return `state_arrays` of a view, computed once per view: networks of one class with the same features share it."""
+        """Return `state_arrays` of a view, computed only once for all networks of one class with the same features."""
         return view.derived((type(self), self.problem, self.features, self.environment), self.state_arrays)
 
     def state_arrays(self, view: View) -> Arrays:
         """Return the network's input for R states: arrays with a leading axis R, including "scale" [R], the unit of values.
 
-        By default the Tokens of its features. Raises UsageError if the problem has no such features, or if their sizes differ
-        from "inputs", "pairs" and "extra" in `config`.
+        By default these are the Tokens of the network's features. Raises UsageError if the problem has no such features, or if
+        the sizes of the tokens differ from "inputs", "pairs" and "extra" in `config`.
         """
         tokens = self.tokens(view.arrays)
         for name, size in sizes_of(tokens, view.environment.width).items():
-            made_for = self.config.get(name, size)
-            if made_for != size and (name, made_for) != ("pairs", 0):  # a network may ignore pairs
+            own_size = self.config.get(name, size)
+            if own_size != size and (name, own_size) != ("pairs", 0):  # a network may ignore pairs
                 who = f"{self.file}: the network" if self.file else f"the {self.architecture} network"
-                raise UsageError(f"{who} has {name} {made_for}; accepted: {size}, as {self.problem} shows in {self.features}")
+                raise UsageError(f"{who} has {name} {own_size}; accepted: {size}, as {self.problem} shows in {self.features}")
         return tokens.arrays()
 
     def tokens(self, observation: Arrays) -> Tokens:
@@ -123,8 +127,8 @@ class NetworkPolicy(nn.Module, abc.ABC):
 
         Args:
             contexts: The contexts of the instances.
-            observed: The parts, as returned by `observe`. They may differ in the number of slots, as instances differ in size:
-                the greatest one is used.
+            observed: The parts, as returned by `observe`. They may differ in the number of slots, as instances differ in size;
+                they are padded to the greatest number.
             which: int64 [R], for each row the index of its instance's context in `contexts`.
         """
         whole, device = joined(observed, self.extra), next(self.parameters()).device
@@ -132,9 +136,14 @@ class NetworkPolicy(nn.Module, abc.ABC):
         return TokenBatch(x, mask, torch.from_numpy(whole["pairs"]).to(device) if "pairs" in whole else None)
 
     def infer(self, contexts: Sequence[Arrays], which: NDArray[np.int64], observed: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return logits float32 [R, K] and values float64 [R], in the environment's units, of R states, given as by `observe`.
+        """Return logits float32 [R, K] and values float64 [R], in the environment's units, of R states.
 
-        The results of a row depend on the other rows by rounding alone.
+        The other rows change the results of a row by no more than rounding.
+
+        Args:
+            contexts: The contexts of the instances.
+            which: int64 [R], for each row the index of its instance's context in `contexts`.
+            observed: The arrays that `observe` returned.
         """
         with torch.inference_mode():
             logits, values = self(self.collate(contexts, [observed], which))
@@ -142,7 +151,7 @@ class NetworkPolicy(nn.Module, abc.ABC):
 
 
 class Observer:
-    """A NetworkPolicy on a pool, with the interface of corl.policy.Evaluator: it encodes the context of an instance once."""
+    """A NetworkPolicy on the pool of an environment (corl.policy.Evaluator); it computes each instance's context only once."""
 
     def __init__(self, policy: NetworkPolicy, environment: Environment) -> None:
         self.policy, self.environment = policy, environment

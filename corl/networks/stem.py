@@ -1,4 +1,4 @@
-"""Stem: from the features of tokens to vectors, with a convolution over those tokens that are a grid."""
+"""Stem: the first layer of a network, from the features of tokens to vectors, with a convolution over tokens that form a grid."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from torch.nn import functional
 
 __all__ = ["Stem"]
 
-_CHANNELS = 8
+_CHANNELS = 8  # of the convolutions
 
 
 class Stem(nn.Module):
     """A linear map of each token, plus a convolution over the last `grid` tokens, which follow each other in time.
 
-    These tokens are an image, time x features; the result of two 3 x 3 convolutions is added to their vectors (zero before
-    training).
+    These tokens are treated as an image, time x features. The result of two 3 x 3 convolutions is added to the tokens' vectors;
+    it is 0 before training.
     """
 
     def __init__(self, inputs: int, width: int, grid: int) -> None:
@@ -27,7 +27,7 @@ class Stem(nn.Module):
         nn.init.zeros_(self.join.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        """x [R, T, F] -> [R, T, D]."""
+        """Return the vectors [R, T, D] of the tokens' features `x` [R, T, F]."""
         hidden: Tensor = self.linear(x)
         image = functional.gelu(self.far(functional.gelu(self.near(x[:, None, -self.grid :]))))
         convolved = self.join(image.transpose(1, 2).flatten(2))

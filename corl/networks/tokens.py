@@ -19,29 +19,33 @@ __all__ = ["TokenBatch", "fitting_features", "groups", "token_sizes"]
 
 
 class TokenBatch(NamedTuple):
-    """The Tokens of R states as tensors."""
+    """The Tokens of R states as tensors, with the shapes in corl.tokens."""
 
     x: Tensor
+    """float32 [R, T, F] the features of each token."""
     mask: Tensor
+    """bool [R, T] whether a token is present."""
     pairs: Tensor | None
+    """float32 [R, T, T, P] the features of pairs of tokens, or None."""
 
 
 def groups(batch: TokenBatch, extra: int, size: int) -> list[tuple[Tensor, Tensor, TokenBatch]]:
-    """Return the rows of a batch in groups of about `size`, those with the fewest tokens first, without absent slots.
+    """Return the rows of a batch in groups of about `size` rows with similar numbers of tokens, so that fewer slots are empty.
 
-    For each group: its rows int64 [G]; for each of its slots the slot in the original row, int64 [G, K]; and its tokens, with the
-    `extra` last ones after the slots.
+    Returns:
+        For each group: the indices of its rows, int64 [G]; for each of its slots, the slot of the same token in the batch, int64
+        [G, K]; and its tokens, of which the last `extra` belong to no slot.
     """
     import torch
 
     slots = batch.mask.shape[1] - extra
     counts = batch.mask[:, :slots].sum(1)
     order = batch.mask[:, :slots].to(dtype=batch.x.dtype).argsort(dim=1, descending=True, stable=True)
-    last = torch.arange(slots, slots + extra)
+    extra_tokens = torch.arange(slots, slots + extra)
     found = []
     for rows in counts.argsort(stable=True).tensor_split(max(1, len(counts) // size)):
         taken = order[rows, : max(1, int(counts[rows].max())) if slots else 0]
-        tokens = torch.cat([taken, last.expand(len(rows), extra)], 1)
+        tokens = torch.cat([taken, extra_tokens.expand(len(rows), extra)], 1)
         at = rows[:, None]
         pairs = None if batch.pairs is None else batch.pairs[at[..., None], tokens[:, :, None], tokens[:, None]]
         found.append((rows, taken, TokenBatch(batch.x[at, tokens], batch.mask[at, tokens], pairs)))
@@ -53,12 +57,12 @@ def token_sizes(problem: Problem, features: str, environment: str, instance: Any
 
     Args:
         problem: The problem.
-        features: A name among the problem's; "": the first that accept the environment's observation.
-        environment: A name among the problem's; "": the first.
-        instance: An example.
+        features: The name of the problem's features; "": the first ones that accept the environment's observation.
+        environment: The name of the problem's environment; "": the first.
+        instance: An example of the instances.
 
     Raises:
-        UsageError: There are no such features.
+        UsageError: The problem has no such features.
     """
     if not problem.features or (features and features not in problem.features):
         raise UsageError(f"{problem.name} has no features {features!r}; accepted: {', '.join(problem.features) or 'none'}")
@@ -69,7 +73,10 @@ def token_sizes(problem: Problem, features: str, environment: str, instance: Any
 
 
 def fitting_features(problem: Problem, features: str, observation: Mapping[str, NDArray[Any]]) -> tuple[str, Tokens]:
-    """Return the name of the features, for "" of the first that accept the observation, and their tokens. Raises UsageError."""
+    """Return the name of the features and their tokens for an observation; "" stands for the first that accept the observation.
+
+    Raises UsageError if the features do not accept the observation.
+    """
     refusal = None
     for name in [features] if features else problem.features:
         try:

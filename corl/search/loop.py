@@ -1,4 +1,4 @@
-"""The loop of a tree search, for any rule and any model: one call of the network for all trees at a time."""
+"""The loop of a tree search, for any selection rule and any model; each network call serves all trees."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["SearchResult", "empty_result", "read_tree", "run_search", "tree_keys
 
 
 class SearchResult(NamedTuple):
-    """The result of a search for B roots, by the W slots of the model's action lists (for an environment, `actions(roots)`)."""
+    """The results of searches from B roots. W is the length of the model's action lists (of an environment, its `width`)."""
 
     action: NDArray[np.int32]
-    """[B] the id of the action to take; -1 if the root has none (its episode is over)."""
+    """[B] the action to take; -1 if the root's episode is over."""
     actions: NDArray[np.int32]
-    """[B, W] the ids of the slots, -1 after the last."""
+    """[B, W] the root's actions as the model lists them, -1 after the last; the slot of an action is its index there."""
     policy: NDArray[np.float64]
     """[B, W] the target to train a policy on; sums to 1, and is 0 in empty and masked slots."""
     value: NDArray[np.float64]
@@ -30,7 +30,7 @@ class SearchResult(NamedTuple):
     visits: NDArray[np.int32]
     """[B, W] the number of simulations through each action."""
     values: NDArray[np.float64]
-    """[B, W] q: reward + value after each action; for an unvisited action the search's estimate; 0 in empty and masked slots."""
+    """[B, W] the reward of each action plus the value after it; an estimate without visits; 0 in empty and masked slots."""
     evaluations: NDArray[np.int64]
     """[B] the number of network evaluations of each tree, including the root."""
 
@@ -43,36 +43,36 @@ def tree_keys(seed: int, count: int) -> NDArray[np.uint64]:
 def run_search(
     rule: Any, model: Model, roots: Any, keys: int | ArrayLike, simulations: int, width: int, leaves: int
 ) -> SearchResult:
-    """Search by a rule, a NamedTuple that corl.search.tree.choose accepts; for the other arguments see Gumbel and Puct."""
+    """Search by a selection rule (corl.search.tree) and return the results; for the other arguments see Gumbel and Puct."""
     count = _count(roots)
-    each = tree_keys(keys, count) if isinstance(keys, int) else np.asarray(keys, np.uint64)
-    if each.shape != (count,):
+    keys_by_tree = tree_keys(keys, count) if isinstance(keys, int) else np.asarray(keys, np.uint64)
+    if keys_by_tree.shape != (count,):
         raise UsageError(f"keys are a seed or {count} integers, one for each root")
-    kept = min(width or model.width, model.width)
+    edges_per_node = min(width or model.width, model.width)
     nodes = simulations + 1
-    trees = model.trees(count, nodes, kept)
-    found = model.root(roots, nodes, each)
-    expand_roots(rule, trees, found, each)
-    calls = (~found.done).astype(np.int64)
+    trees = model.trees(count, nodes, edges_per_node)
+    root_answer = model.root(roots, nodes, keys_by_tree)
+    expand_roots(rule, trees, root_answer, keys_by_tree)
+    calls = (~root_answer.done).astype(np.int64)
     paths = np.empty((3, count * leaves), np.int64)
     while pending := select_leaves(rule, trees, simulations, leaves, paths):
         parents, actions, children = paths[:, :pending]
         answer = model.expand(parents, actions.astype(np.int32), children)
         expand_leaves(trees, children, answer, calls)
-    result = empty_result(found.actions, calls)
-    read_trees(rule, trees, each, result)
+    result = empty_result(root_answer.actions, calls)
+    read_trees(rule, trees, keys_by_tree, result)
     return result
 
 
 def _count(roots: Any) -> int:
-    """Return B, of rows [B], of a view of them, or of (observation, actions [B, K])."""
+    """Return the number of roots B; they are rows [B], a view of B rows, or (observation, actions [B, K])."""
     if isinstance(roots, View):
         return len(roots.rows)
     return len(roots[1]) if isinstance(roots, tuple) else len(np.atleast_1d(np.asarray(roots)))
 
 
 def empty_result(actions: NDArray[np.int32], calls: NDArray[np.int64]) -> SearchResult:
-    """Return a result whose values `read_tree` writes."""
+    """Return the result that `read_tree` fills: for listed `actions` [B, W] and network `calls` [B]."""
     shape = actions.shape
     zeros = np.zeros(shape), np.zeros(shape[0]), np.zeros(shape, np.int32), np.zeros(shape)
     return SearchResult(np.full(shape[0], -1, np.int32), actions, *zeros, calls)
@@ -80,7 +80,7 @@ def empty_result(actions: NDArray[np.int32], calls: NDArray[np.int64]) -> Search
 
 @kernel
 def expand_roots(rule: Any, trees: Trees, found: Expansion, keys: Any) -> None:
-    """Create the roots from the model's answers; those whose episode is over have no actions."""
+    """Create the roots from the model's answers; a root whose episode is over gets no actions."""
     for t in range(len(keys)):
         if found.done[t]:
             found.actions[t] = -1
@@ -95,10 +95,10 @@ def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths:
 
     Args:
         rule: The selection rule.
-        trees: In place.
-        simulations: The number for each tree.
+        trees: Changed in place.
+        simulations: The number of simulations of each tree.
         leaves: The greatest number of waiting leaves of a tree.
-        paths: int64 [3, trees * leaves], out: for each leaf the slot of its parent, the action, and its own slot
+        paths: int64 [3, trees * leaves], written: for each leaf the slot of its parent, the action, and the slot of the leaf
             (tree * nodes + node).
     """
     pending, nodes = 0, trees.parent.shape[1]
@@ -118,7 +118,7 @@ def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths:
 
 @kernel
 def expand_leaves(trees: Trees, children: Any, answer: Expansion, calls: Any) -> None:
-    """Expand the waiting leaves with the model's answers; `calls` [trees] counts the network evaluations, in place."""
+    """Expand the waiting leaves with the model's answers; add the network evaluations of each tree to `calls`, in place."""
     nodes = trees.parent.shape[1]
     for i in range(len(children)):
         t, leaf = children[i] // nodes, children[i] % nodes
@@ -132,7 +132,7 @@ def expand_leaves(trees: Trees, children: Any, answer: Expansion, calls: Any) ->
 
 @kernel
 def read_trees(rule: Any, trees: Trees, keys: Any, result: SearchResult) -> None:
-    """Write the results of all trees."""
+    """Write the result of tree t into row t of `result`, for all trees."""
     for t in range(len(keys)):
         read_tree(rule, trees, t, keys[t], t, result)
 

@@ -1,11 +1,11 @@
 """The models of tree searches, with one interface: a simulator with a policy (AlphaZero), or a learned model (MuZero).
 
     environment = problem.environment(instances, rows=rows_needed(trees, simulations))
-    model = SimulatorModel(environment, policy.on(environment), first=trees)      # rows 0..trees-1 are the caller's
+    model = SimulatorModel(environment, policy.on(environment), first=trees)      # rows 0..trees-1 are the roots
     result = Gumbel(simulations=64).search(model, roots=np.arange(trees), keys=0)
     environment.step(rows, rows, result.action)
 
-A model keeps one state for each node; a node is addressed by its slot, tree * nodes + node, with node 0 the root.
+A model stores the state of each node. The slot of a node is tree * (nodes of a tree) + node; node 0 is the root of its tree.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Expansion(NamedTuple):
     reward: NDArray[np.float64]
     """[R] the reward of the step into the node; 0 for roots."""
     done: NDArray[np.bool_]
-    """[R] whether the episode is over; if so, the rest of the row is undefined."""
+    """[R] whether the episode is over; if so, actions, logits and value of the row are undefined."""
     actions: NDArray[np.int32]
     """[R, W] action ids, -1 after the last."""
     logits: NDArray[np.float32]
-    """[R, W] the logits of these actions; -inf (or below -1e30) masks one."""
+    """[R, W] the logits of these actions; an action is masked by -inf, or anything below -1e30."""
     value: NDArray[np.float64]
     """[R] the expected sum of the remaining rewards, in the unit of `reward`."""
 
 
 class Model(abc.ABC):
-    """The interface that the searches (corl.search.gumbel, corl.search.puct) use; stateful: one search at a time."""
+    """The interface of models for corl.search.gumbel and corl.search.puct. A model serves one search at a time."""
 
     width: int
     """W, the greatest number of actions of a node."""
@@ -52,54 +52,54 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def root(self, roots: Any, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """Begin a search with one tree for each of `roots`, of up to `nodes` nodes each, and evaluate the roots.
+        """Begin a search with one tree of up to `nodes` nodes for each of B `roots`, and evaluate the roots.
 
-        A tree draws its random steps from `keys` uint64 [B], instead of from the keys of the true episode.
+        A tree draws the random events of its steps from its key in `keys`, uint64 [B], not from that of the true episode.
         """
 
     @abc.abstractmethod
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
-        """Set slots `children` [R] to the successors of slots `parents` [R] by `actions` [R], and evaluate them.
+        """Make the nodes in slots `children` [R] from those in slots `parents` [R] by `actions` [R], and evaluate them.
 
-        All children are new and different. The network evaluates them in one batch, without those whose episode is over.
+        All children are new and different. The network evaluates those whose episode is not over in one batch.
         """
 
     def trees(self, count: int, nodes: int, width: int) -> Trees:
-        """Return memory for a search, reused in later searches (allocating its pages costs more than a small search)."""
-        kept = self._trees
-        if kept is None or kept.root_action.shape[1] != self.width or kept.child.shape != (count, nodes, width):
-            self._trees = kept = new_trees(count, nodes, width, self.width)
-        return kept
+        """Return the arrays of a search; later searches reuse them, as allocating them would cost more than a small search."""
+        trees = self._trees
+        if trees is None or trees.root_action.shape[1] != self.width or trees.child.shape != (count, nodes, width):
+            self._trees = trees = new_trees(count, nodes, width, self.width)
+        return trees
 
 
 class LatentNetwork(Protocol):
     """The interface of a network for LearnedModel; everything is a torch tensor, on the network's own device.
 
-    Its actions are the ids 0..slots-1, with one meaning in a whole episode (an item, a city). The search calls it without
-    gradients. Rewards and values have one unit, which the caller chooses: the search only compares them.
+    Its actions are the ids 0..slots-1; an id means the same action (an item, a city) in a whole episode. The search calls it
+    without gradients. Rewards and values have the same unit, which may be any: the search only compares them.
     """
 
     slots: int
     """A, the number of actions."""
 
     def initial(self, observed: Mapping[str, NDArray[Any]], /) -> tuple[Any, Any, Any]:
-        """Return representation and prediction of R observations: (latent float [R, ...], logits [R, A], value [R])."""
+        """Return latent states and predictions for R observations: (latent float [R, ...], logits [R, A], value [R])."""
 
     def recurrent(self, latent: Any, actions: Any, /) -> tuple[Any, Any, Any, Any]:
-        """Return dynamics and prediction for int64 `actions` [R]: (latent [R, ...], reward [R], logits [R, A], value [R])."""
+        """Take int64 `actions` [R]; return predictions after them: (latent [R, ...], reward [R], logits [R, A], value [R])."""
 
 
 def rows_needed(trees: int, simulations: int) -> int:
-    """Return the number of rows that a search of `trees` roots, which are rows 0..trees-1, needs with SimulatorModel."""
+    """Return how many rows of an environment a search with SimulatorModel needs if its roots are rows 0..trees-1."""
     return trees * (1 + simulations)
 
 
 class SimulatorModel(Model):
-    """The environment itself, with a policy that evaluates its states: AlphaZero.
+    """The environment as its own model, with a policy that evaluates states: AlphaZero.
 
-    Roots are rows [B] of the environment below `first`, which are not changed. The rows from `first` on hold the nodes
-    and are overwritten: B * simulations of them are needed (UsageError). Steps of a stochastic environment are drawn from
-    a separate key for each node, never from that of the root's row.
+    Roots are B rows of the environment below `first`, which are not changed. The other nodes overwrite rows from `first` on, of
+    which B * simulations are needed (UsageError otherwise). Random events are drawn from a separate key for each node, not from
+    the key of the root's row.
     """
 
     def __init__(self, environment: Environment, evaluator: Evaluator, first: int) -> None:
@@ -107,7 +107,7 @@ class SimulatorModel(Model):
         self.pool = _Pool(environment, first)
 
     def root(self, roots: ArrayLike | View, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root; `roots` are rows [B], or a view of them, none of whose episodes is over."""
+        """See Model.root; `roots` are rows [B], or their view if no episode is over."""
         if isinstance(roots, View):
             _, reward, done, actions = self.pool.root(roots.rows, nodes, keys)
             return _checked(Expansion(reward, done, actions, *self.evaluate(roots)))
@@ -122,7 +122,7 @@ class SimulatorModel(Model):
         return self.evaluator.evaluate(view)
 
     def _evaluated(self, rows: Any, reward: Any, done: Any, actions: Any) -> Expansion:
-        """Return the expansion of rows whose actions are listed; the policy evaluates those whose episodes are not over."""
+        """Return the expansion of rows; the policy evaluates the rows whose episodes are not over."""
         live = np.flatnonzero(~done)
         if len(live) == len(rows):
             return _checked(Expansion(reward, done, actions, *self.evaluate(self._view(rows, actions))))
@@ -139,9 +139,9 @@ class SimulatorModel(Model):
 class LearnedModel(Model):
     """A network with learned dynamics of latent states: MuZero.
 
-    Roots are pairs (observation, actions): the network's input for R rows, a dict, and the environment's listed actions, int32
-    [R, K] with -1 after the last. Actions are masked at the root only; below it all of the network's A actions may be taken, and
-    no episode ends.
+    Roots are a pair (observation, actions): the network's input for R rows, a dict of arrays, and the actions that the
+    environment lists, int32 [R, K], -1 after the last. Only these are legal at the root. Below it, all of the network's A
+    actions may be taken, and no episode ends.
     """
 
     def __init__(self, network: LatentNetwork) -> None:
@@ -171,17 +171,17 @@ class LearnedModel(Model):
         import torch
 
         with torch.no_grad():
-            before = self._latent[torch.from_numpy(parents).to(self._latent.device)]
+            parent_latent = self._latent[torch.from_numpy(parents).to(self._latent.device)]
             chosen = torch.from_numpy(actions.astype(np.int64)).to(self._latent.device)
-            latent, reward, logits, value = self.network.recurrent(before, chosen)
+            latent, reward, logits, value = self.network.recurrent(parent_latent, chosen)
             self._latent[torch.from_numpy(children).to(self._latent.device)] = latent
-        everything = np.tile(np.arange(self.width, dtype=np.int32), (len(parents), 1))
+        all_actions = np.tile(np.arange(self.width, dtype=np.int32), (len(parents), 1))
         done = np.zeros(len(parents), np.bool_)
-        return _checked(Expansion(_float64(reward), done, everything, _float32(logits), _float64(value)))
+        return _checked(Expansion(_float64(reward), done, all_actions, _float32(logits), _float64(value)))
 
 
 class _Pool:
-    """The rows of an environment as nodes of trees: the roots' own rows, and for the other nodes the rows from `first` on."""
+    """Nodes of trees as rows of an environment: the roots are given rows, the other nodes are the rows from `first` on."""
 
     def __init__(self, environment: Environment, first: int) -> None:
         self.environment, self.first = environment, first
@@ -190,32 +190,32 @@ class _Pool:
         self._nodes = 1
 
     def checked(self, roots: ArrayLike, room: int) -> NDArray[np.int64]:
-        """Return `roots` as int64 [B]. Raises UsageError unless they are rows below `first` and `room` rows follow it."""
-        at = np.atleast_1d(np.asarray(roots))
-        if at.ndim != 1 or at.dtype.kind not in "iu" or (len(at) and not 0 <= at.min() <= at.max() < self.first):
+        """Return `roots` as int64 [B]. Raises UsageError unless they are below `first`, from which there are `room` rows."""
+        rows = np.atleast_1d(np.asarray(roots))
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < self.first):
             raise UsageError(f"roots are rows from 0 to {self.first - 1}, in one dimension")
         if self.first + room > self.environment.rows:
             raise UsageError(f"this search needs {self.first + room} rows of the environment, which has {self.environment.rows}")
-        return at.astype(np.int64)
+        return rows.astype(np.int64)
 
     def root(self, roots: ArrayLike, nodes: int, keys: NDArray[np.uint64]) -> tuple[Any, Any, Any, Any]:
-        """Return (rows, reward, done, actions) of the roots of new trees."""
+        """Begin new trees; return (rows, reward, done, actions) of their roots."""
         trees = len(keys)
-        at = self.checked(roots, trees * (nodes - 1))
+        root_rows = self.checked(roots, trees * (nodes - 1))
         self._nodes, self._keys = nodes, keys
-        rows = np.empty((trees, nodes), np.int64)
-        rows[:, 0] = at
-        rows[:, 1:] = self.first + np.arange(trees * (nodes - 1)).reshape(trees, -1)
-        self._rows = rows.ravel()
+        row_of_slot = np.empty((trees, nodes), np.int64)
+        row_of_slot[:, 0] = root_rows
+        row_of_slot[:, 1:] = self.first + np.arange(trees * (nodes - 1)).reshape(trees, -1)
+        self._rows = row_of_slot.ravel()
         if not self.environment.compiled:
-            listed = self.environment.actions(at)
-            return at, np.zeros(trees), listed[:, 0] < 0, listed
+            listed = self.environment.actions(root_rows)
+            return root_rows, np.zeros(trees), listed[:, 0] < 0, listed
         actions, done = np.empty((trees, self.width), np.int32), np.empty(trees, np.bool_)
-        _list(self.environment.state, at, actions, done)
-        return at, np.zeros(trees), done, actions
+        _list(self.environment.state, root_rows, actions, done)
+        return root_rows, np.zeros(trees), done, actions
 
     def expand(self, parents: Any, actions: Any, children: Any) -> tuple[Any, Any, Any, Any]:
-        """Return (rows, reward, done, actions) of new nodes. Raises SolverError for an action that is not legal."""
+        """Make new nodes; return their (rows, reward, done, actions). Raises SolverError for an illegal action."""
         rows, count = self._rows[children], len(children)
         if not self.environment.compiled:
             rewards = self.environment.step(self._rows[parents], rows, actions)
@@ -234,7 +234,7 @@ class _Pool:
 
 @kernel(inline=True)
 def step_rekeyed(state: Any, src: Any, dst: Any, action: Any, key: Any, node: Any) -> Any:
-    """Call hooks.step with random numbers from (key, node) instead of from the key of `src`, which is kept."""
+    """Call hooks.step with random numbers from (key, node); the key of row `src` is unchanged."""
     node_key = mix(key ^ mix(np.uint64(node)))
     before = hooks.rekey(state, src, node_key)
     reward = hooks.step(state, src, dst, action)
@@ -245,7 +245,7 @@ def step_rekeyed(state: Any, src: Any, dst: Any, action: Any, key: Any, node: An
 
 @kernel
 def _list(state: Any, rows: Any, actions: Any, done: Any) -> None:
-    """Write the actions of each row, -1 after the last, and whether the episode is over."""
+    """Write the listed actions of each row, -1 after the last, and whether its episode is over."""
     for i in range(len(rows)):
         count = hooks.actions(state, rows[i], actions[i])
         actions[i, count:] = -1
@@ -254,7 +254,7 @@ def _list(state: Any, rows: Any, actions: Any, done: Any) -> None:
 
 @kernel
 def _advance(state: Any, src: Any, dst: Any, actions: Any, keys: Any, nodes: Any, reward: Any, done: Any, listed: Any) -> None:
-    """Step from each of `src` to `dst`, and list the actions there."""
+    """Step from rows `src` to rows `dst`, and write rewards, listed actions and whether episodes are over."""
     for i in range(len(src)):
         reward[i] = step_rekeyed(state, src[i], dst[i], actions[i], keys[i], nodes[i])
     _list(state, dst, listed, done)
@@ -268,8 +268,10 @@ def _checked(found: Expansion) -> Expansion:
 
 
 def _float32(tensor: Any) -> NDArray[np.float32]:
+    """Return a torch tensor as a NumPy array."""
     return np.asarray(tensor.detach().float().cpu().numpy(), np.float32)
 
 
 def _float64(tensor: Any) -> NDArray[np.float64]:
+    """Return a torch tensor as a NumPy array."""
     return np.asarray(tensor.detach().double().cpu().numpy(), np.float64)

@@ -1,4 +1,4 @@
-"""The actions of a node: the unmasked ones with the largest logits, the order of their priors, and the weights of logits."""
+"""Kernels for the actions of a tree's node: selecting the likeliest ones, ordering them, and weights from logits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from corl.jit import kernel
 __all__ = ["FAR", "keep_unmasked", "prior_weights", "promote"]
 
 FAR = -1e30
-"""Logits up to this value mask an action."""
+"""An action is masked if its logit is at most this value."""
+# Constants of the exponential function (Cephes): log2(e), log(2) in two parts, and the coefficients of a polynomial.
 _LOWEST, _HALF, _ONE = np.float32(-87.0), np.float32(0.5), np.float32(1.0)
 _LOG2_E, _LN2_HIGH, _LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(2.12194440e-4)
 _P = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
@@ -20,14 +21,16 @@ _C0, _C1, _C2, _C3, _C4, _C5 = map(np.float32, _P)
 
 @kernel(borrow=True)
 def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits: Any) -> Any:
-    """Copy the actions that are not masked, at most as many as fit, those with the largest logits; return their number.
+    """Copy the unmasked actions, the K with the largest logits if there are more; return their number.
+
+    If all actions are masked, the mask is ignored, and all have equal logits.
 
     Args:
-        actions: int32 [>= count].
-        logits: float32 [>= count].
+        actions: int32 [>= count], the actions.
+        logits: float32 [>= count], the logits of the actions.
         count: The number of actions.
-        edges: int32 [K], out.
-        kept_logits: float32 [K], out.
+        edges: int32 [K], written: the actions kept.
+        kept_logits: float32 [K], written: their logits.
     """
     capacity, kept = len(edges), 0
     if count <= capacity:
@@ -54,7 +57,7 @@ def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits
 
 @kernel(borrow=True)
 def promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
-    """Move the largest of weights[at:count], the first of equals, and its edge to `at`, in place; the others keep their order."""
+    """Move the largest of weights[at:count] (the first of equals) and its edge to `at`, in place; the others keep their order."""
     if at >= count:
         return
     top = _largest(weights, at, count)
@@ -78,10 +81,10 @@ def _largest(array: Any, begin: Any, end: Any) -> Any:
 
 @kernel(fastmath=True, borrow=True)
 def prior_weights(array: Any, count: Any) -> Any:
-    """Replace finite logits array[:count] (float32) by exp(logit - the largest); return their float64 sum.
+    """Replace finite logits array[:count] (float32) by exp(logit - largest logit), in place; return their sum, float64.
 
-    exp as in the Cephes library (Moshier): r = x - n log 2 by a polynomial, then 2**n through the exponent's bits; it
-    vectorises, and its relative error is 2e-7. Weights below 2e-38 are raised to that.
+    The exponential function is that of the Cephes library (Moshier): a polynomial of r = x - n log 2, multiplied by 2**n through
+    the bits of the exponent. The compiler vectorises it; its relative error is 2e-7. Weights below 2e-38 become 2e-38.
     """
     top = _largest(array, 0, count)
     bits = array.view(np.int32)

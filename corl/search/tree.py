@@ -1,11 +1,10 @@
-"""Search trees as a struct of arrays, shared by Gumbel and PUCT search, without problem, network or Python objects.
+"""Search trees as arrays, shared by Gumbel and PUCT search; independent of problems and networks.
 
-Selection rules score only a node's children, which are few: under both rules, of the actions without a child that with the
-largest prior is tried first. So a node keeps its children first, then the action with the largest prior, then the others. A
-simulation therefore costs O(depth * children) and one pass over the K actions of two nodes.
+Under both selection rules, the action with the largest prior is the first to be tried among the actions without a child. So a
+node stores the actions with children first, then the action with the largest prior, then the others, and a rule scores only the
+children and one further action. A simulation therefore costs O(depth * children) and one pass over the K actions of two nodes.
 
-A rule is a NamedTuple whose class is attached to `choose`, `score_root` and `conclude`, as a problem is to
-corl.hooks.
+A selection rule is a NamedTuple whose class is attached to `choose`, `score_root` and `conclude`, as a problem is to corl.hooks.
 """
 
 from __future__ import annotations
@@ -34,58 +33,60 @@ __all__ = [
     "select_leaf",
 ]  # fmt: skip
 
-ENDED, WAITING = -1, -2
-"""The results of `select_leaf` if it adds no leaf."""
+ENDED = -1
+"""The result of `select_leaf` if the simulation ended in a node whose episode is over."""
+WAITING = -2
+"""The result of `select_leaf` if the simulation came to a node that waits for the network."""
 
 LEAST_SPREAD = 1e-8
-"""Values whose relative difference is below this are taken to be equal."""
+"""Values count as equal if their relative difference is below this."""
 
 
 class Trees(NamedTuple):
-    """T trees of up to M nodes each, node 0 the root; up to K actions for each node and W at the root.
+    """T trees of up to M nodes each; node 0 is the root. A node has up to K actions; the model lists up to W actions of the root.
 
-    An *edge* is an action of a node; its first `children` edges have child nodes. A visit is counted when it begins, its
-    return when the network has answered: between the two (several leaves in one call) `visits` is ahead of `finished`.
+    An *edge* is an action of a node; the first `children` edges have child nodes. `visits` counts a simulation when it begins,
+    `finished` when the network has evaluated its leaf: in between, if one call evaluates several leaves, `visits` is larger.
     """
 
     size: NDArray[np.int32]
-    """[T] nodes in use."""
+    """[T] the number of nodes in use."""
     root_action: NDArray[np.int32]
-    """[T, W] the root's actions in the order of the model, -1 after the last."""
+    """[T, W] the root's actions in the order in which the model lists them, -1 after the last."""
     root_logit: NDArray[np.float32]
-    """[T, W] their logits, -inf in empty and masked slots."""
+    """[T, W] the logits of these actions, -inf in empty and masked slots."""
     root_slot: NDArray[np.int32]
     """[T, K] the index of each of the root's edges in `root_action`."""
     root_score: NDArray[np.float64]
     """[T, K] the scores that order the root's edges: logit + Gumbel noise, or the noisy prior."""
     parent: NDArray[np.int32]
-    """[T, M] -1 for the root."""
+    """[T, M] the parent node; -1 for the root."""
     action: NDArray[np.int32]
     """[T, M] the action that led to the node."""
     reward: NDArray[np.float64]
-    """[T, M] the reward of that step."""
+    """[T, M] the reward of the step into the node."""
     raw: NDArray[np.float64]
     """[T, M] the network's value of the node; 0 if the episode is over."""
     value: NDArray[np.float64]
-    """[T, M] the mean over `finished` of `raw` and of the returns from this node on of the simulations through it."""
+    """[T, M] the mean of `raw` and of the returns, from this node on, of the finished simulations through it."""
     visits: NDArray[np.int32]
-    """[T, M] simulations that ended in the node or went through it; the root's first is its own evaluation."""
+    """[T, M] the number of simulations that went through the node or ended in it; the root's own evaluation counts as one."""
     finished: NDArray[np.int32]
-    """[T, M] the number of these that are part of `value`; 0 while the node waits for the network."""
+    """[T, M] the number of these simulations that are part of `value`; 0 while the node waits for the network."""
     branches: NDArray[np.int32]
     """[T, M] the number of actions; 0 if the episode is over."""
     children: NDArray[np.int32]
     """[T, M] the number of actions with a child."""
     mass: NDArray[np.float64]
-    """[T, M] the sum of the weights."""
+    """[T, M] the sum of the node's weights."""
     edge: NDArray[np.int32]
-    """[T, M, K] the action; those with children first, then the one with the largest weight, then the rest."""
+    """[T, M, K] the actions: those with children, then the one with the largest weight, then the others in any order."""
     weight: NDArray[np.float32]
-    """[T, M, K] exp(logit - largest logit): weight / mass is the prior."""
+    """[T, M, K] exp(logit - largest logit); weight / mass is the prior probability."""
     child: NDArray[np.int32]
     """[T, M, K] the child node of each of the first `children` edges."""
     scratch: NDArray[np.float64]
-    """[T, K] scratch for the rules."""
+    """[T, K] work array of the rules, overwritten."""
 
 
 def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
@@ -116,7 +117,7 @@ def new_trees(trees: int, nodes: int, width: int, root_width: int) -> Trees:
 
 @hook
 def choose(rule: Any, trees: Trees, t: int, node: int) -> int:
-    """Return the edge of a node that the next simulation takes: one with a child, or number `children`, the first without."""
+    """Return the edge that the next simulation takes from a node: one with a child, or `children`, the first without a child."""
     raise NotImplementedError("only compiled code can call a rule")
 
 
@@ -129,23 +130,23 @@ def score_root(rule: Any, trees: Trees, t: int, key: int, weights: Any, scores: 
         trees: The trees.
         t: The tree.
         key: uint64, for noise.
-        weights: float32 [W], those of `root_logit`, 0 if masked; may be changed in place.
-        scores: float64 [W], out.
+        weights: float32 [W], exp(logit - largest logit) of the root's actions, 0 if masked; may be changed in place.
+        scores: float64 [W], written.
     """
     raise NotImplementedError("only compiled code can call a rule")
 
 
 @hook
 def conclude(rule: Any, trees: Trees, t: int, key: int, values: Any, policy: Any) -> int:
-    """Write the completed q and the policy target by slot; return the edge of the chosen action. The root has children.
+    """Write q values and the policy target of the root's actions; return the edge of the chosen action. The root has children.
 
     Args:
         rule: The selection rule.
         trees: The trees.
         t: The tree.
         key: uint64, for noise.
-        values: float64 [W], zeros; out: the completed q.
-        policy: float64 [W], zeros; out: the target.
+        values: float64 [W], zeros before; written: the q values, for actions without visits an estimate.
+        policy: float64 [W], zeros before; written: the target.
     """
     raise NotImplementedError("only compiled code can call a rule")
 
@@ -156,29 +157,29 @@ def expand_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, valu
 
     Args:
         rule: The selection rule.
-        trees: In place.
+        trees: Changed in place.
         t: The tree.
-        actions: int32 [W], -1 after the last.
-        logits: float32 [W].
+        actions: int32 [W], the root's actions, -1 after the last.
+        logits: float32 [W], the logits of the actions.
         value: The network's value of the root.
         key: uint64, for noise.
     """
     slots = len(actions)
     weights, scores = np.empty(slots, np.float32), np.empty(slots)
     _list_root(trees, t, actions, logits, weights)
-    most = score_root(rule, trees, t, key, weights, scores)
+    max_edges = score_root(rule, trees, t, key, weights, scores)
     trees.mass[t, 0] = weights.sum()
     kept = 0
-    while kept < min(most, trees.edge.shape[2]):
-        best = -1
+    while kept < min(max_edges, trees.edge.shape[2]):
+        best_slot = -1
         for k in range(slots):
-            if weights[k] > 0.0 and (best < 0 or scores[k] > scores[best]):
-                best = k
-        if best < 0:
+            if weights[k] > 0.0 and (best_slot < 0 or scores[k] > scores[best_slot]):
+                best_slot = k
+        if best_slot < 0:
             break
-        trees.edge[t, 0, kept], trees.weight[t, 0, kept] = actions[best], weights[best]
-        trees.root_slot[t, kept], trees.root_score[t, kept] = best, scores[best]
-        weights[best] = 0.0
+        trees.edge[t, 0, kept], trees.weight[t, 0, kept] = actions[best_slot], weights[best_slot]
+        trees.root_slot[t, kept], trees.root_score[t, kept] = best_slot, scores[best_slot]
+        weights[best_slot] = 0.0
         kept += 1
     trees.size[t] = 1
     trees.parent[t, 0], trees.action[t, 0], trees.reward[t, 0] = -1, -1, 0.0
@@ -189,7 +190,7 @@ def expand_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, valu
 
 @kernel(borrow=True)
 def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) -> None:
-    """Write the root's actions, their logits, and `weights` (float32 [W]): exp(logit - the largest), 0 if masked."""
+    """Store the root's actions and logits; write `weights`, float32 [W]: exp(logit - largest logit), 0 if masked."""
     highest, count = np.float32(-np.inf), 0
     for k in range(len(actions)):
         trees.root_action[t, k] = actions[k]
@@ -207,10 +208,10 @@ def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) ->
 
 @kernel(borrow=True)
 def select_leaf(rule: Any, trees: Trees, t: Any) -> Any:
-    """Begin a simulation: follow the rule from the root of tree `t`; return the leaf that it adds.
+    """Begin a simulation: follow the rule from the root of tree `t`; return the node that is added.
 
-    ENDED: it reached a node whose episode is over, and is finished. WAITING: it reached a node that waits for the
-    network, and was undone.
+    If the simulation reaches a node whose episode is over, it is finished; returns ENDED. If it reaches a node that waits for the
+    network, it is undone; returns WAITING.
     """
     trees.visits[t, 0] += 1
     node = 0
@@ -233,12 +234,12 @@ def select_leaf(rule: Any, trees: Trees, t: Any) -> Any:
 
 @kernel(borrow=True)
 def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
-    """Add the node of edge `k` of `node`, its first edge without a child; the new node waits for `expand_leaf`."""
+    """Add and return the child of edge `k`, the first edge of `node` without a child; the new node waits for `expand_leaf`."""
     leaf = trees.size[t]
     trees.size[t] = leaf + 1
     trees.child[t, node, k] = leaf
     trees.children[t, node] = k + 1
-    if node > 0:  # the root's edges are in order from the start
+    if node > 0:  # the root's edges are sorted by `expand_root`
         promote(trees.edge[t, node], trees.weight[t, node], k + 1, trees.branches[t, node])
     trees.parent[t, leaf], trees.action[t, leaf] = node, trees.edge[t, node, k]
     trees.visits[t, leaf], trees.finished[t, leaf] = 1, 0
@@ -250,14 +251,16 @@ def _add_child(trees: Trees, t: Any, node: Any, k: Any) -> Any:
 def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logits: Any, count: Any, value: Any) -> None:
     """Expand a waiting leaf with the model's answer, and update the nodes above it.
 
+    Of the actions, the K unmasked ones with the largest logits become edges.
+
     Args:
-        trees: In place.
+        trees: Changed in place.
         t: The tree.
         leaf: The node.
-        reward: The reward of the step into it.
-        actions: int32 [W], of which the first `count` are valid; all but the K unmasked ones with the largest logits are dropped.
-        logits: float32 [W], of these.
-        count: The number of actions; 0: the episode is over, and `value` counts as 0.
+        reward: The reward of the step into the leaf.
+        actions: int32 [W], of which the first `count` are valid.
+        logits: float32 [W], the logits of the actions.
+        count: The number of actions; if 0, the episode is over and `value` counts as 0.
         value: The network's value of the leaf.
     """
     trees.reward[t, leaf] = reward
@@ -275,7 +278,7 @@ def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logi
 
 @kernel(borrow=True)
 def backup(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
-    """Add the return of a simulation that ended in `leaf`, with that value, to the means of the nodes above it."""
+    """Add the return of a simulation that ended in `leaf`, where `value` is the return, to the means of the nodes above it."""
     node, returned = leaf, value
     while node > 0:
         returned += trees.reward[t, node]

@@ -1,4 +1,4 @@
-"""Conversion of routes to the decisions that build them, from which imitation learns."""
+"""Conversion of routes to the environment's actions that build them, for imitation learning."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: VrpInstance, solution: Any) -> NDArray[np.int64]:
-    """Return the environment's actions that build a solution: int64 [clients visited], one more if clients are skipped.
+    """Return the environment's actions that build a solution, int64 [number of visits], followed by 0 if clients are skipped.
 
-    The fullest routes come first, as in BQ-NCO (Drakulic et al., NeurIPS 2023, appendix); of equally full ones, the one with the
-    lowest client. If direction does not matter, a route begins at its end that is nearer to the depot.
-    Raises UsageError for instances that the environment does not take.
+    The fullest routes come first, as in BQ-NCO (Drakulic et al., NeurIPS 2023, appendix); of equally full routes, the one with
+    the client of lowest number. If direction does not matter, a route begins at the end that is nearer to the depot. Raises
+    UsageError for instances that the environment does not accept.
     """
     if reason := refusal(instance):
         raise UsageError(f"{instance.name or 'vrp'}: {reason}")
-    away = instance.distances_from(0)
-    turn = instance.symmetric and not instance.windows
+    from_depot = instance.distances_from(0)
+    reversible = instance.symmetric and not instance.windows
     paths = []
     for route in routes_of(instance, solution):
         path = route.visits.astype(np.int64)
-        if turn and (away[path[-1]], path[-1]) < (away[path[0]], path[0]):
+        if reversible and (from_depot[path[-1]], path[-1]) < (from_depot[path[0]], path[0]):
             path = path[::-1]
         paths.append((-float(instance.demand[path].sum()), int(path.min()), path))
     actions: list[int] = []

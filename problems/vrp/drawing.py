@@ -1,4 +1,4 @@
-"""Pictures of instances and routes: with matplotlib, and as scenes for pages, with each route's stops, times and loads."""
+"""Pictures of instances and routes: with matplotlib, and as scenes of `corl view` with the stops, times and loads of routes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["draw", "positions", "scene"]
 
 _CLIENT, _DEPOT, _MISSED = "#24292f", "#d1242f", "#8c959f"
-_NAMED = 12  # greatest number of routes in the legend
-_LEGS = 2000  # clients from which the legs to and from the depot are not drawn
+_MAX_LEGEND = 12  # routes in the legend
+_DEPOT_LEGS_BELOW = 2000  # nodes; larger instances are drawn without the legs to and from depots
 
 
 def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
     """Draw depots and clients at `positions`, and the routes of `solution` (None: the instance alone); the title states the cost.
 
-    Routes have colours by their direction from the depot, so that neighbours look similar but not equal; their legs from and to
-    the depot are thin. The legend names up to twelve routes: number of clients and load. Up to a hundred clients have their ids.
+    Routes are coloured in the order of their directions from the depot, so that neighbouring routes have different colours. Their
+    legs from and to the depot are thin. The legend has up to twelve routes, with their numbers of clients and loads. Up to a
+    hundred clients are labelled with their ids.
     """
     import matplotlib
 
@@ -41,23 +42,23 @@ def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
         start, end = instance.vehicles.start[route.vehicle], instance.vehicles.end[route.vehicle]
         path, colour = xy[[start, *route.visits, end]], colours[(2 * number + number // 10) % 20]
         label = None
-        if len(routes) <= _NAMED:
-            label = f"{_clients(int((route.visits >= depots).sum()))}, load {schedule(instance, route).load:.10g}"
+        if len(routes) <= _MAX_LEGEND:
+            label = f"{_count_of_clients(int((route.visits >= depots).sum()))}, load {schedule(instance, route).load:.10g}"
         axes.plot(path[1:-1, 0], path[1:-1, 1], color=colour, linewidth=width, label=label)
-        if n < _LEGS:
-            back = instance.rules is None or instance.rules.stays_out is None or not instance.rules.stays_out[route.vehicle]
-            for leg in (path[:2], path[-2:]) if back else (path[:2],):
+        if n < _DEPOT_LEGS_BELOW:
+            returns = instance.rules is None or instance.rules.stays_out is None or not instance.rules.stays_out[route.vehicle]
+            for leg in (path[:2], path[-2:]) if returns else (path[:2],):
                 axes.plot(leg[:, 0], leg[:, 1], color=colour, linewidth=0.4 * width, linestyle=(0, (4, 3)))
-    missed = np.arange(n) >= depots
+    unserved = np.arange(n) >= depots
     for route in routes:
-        missed[route.visits] = False
-    missed &= solution is not None
-    served = (np.arange(n) >= depots) & ~missed
+        unserved[route.visits] = False
+    unserved &= solution is not None
+    served = (np.arange(n) >= depots) & ~unserved
     axes.scatter(xy[served, 0], xy[served, 1], s=size, color=_CLIENT, linewidths=0, zorder=3, rasterized=n > 20_000)
-    if missed.any():
+    if unserved.any():
         axes.scatter(
-            xy[missed, 0],
-            xy[missed, 1],
+            xy[unserved, 0],
+            xy[unserved, 1],
             s=2 * size,
             facecolors="none",
             edgecolors=_MISSED,
@@ -72,42 +73,45 @@ def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
         "" if solution is None else f", {len(routes)} route{'s' * (len(routes) != 1)}, cost {objective(instance, routes):,.10g}"
     )
     write_ids(axes, xy[depots:], instance.names[depots:] or instance.ids[depots:])
-    axes.set_title(f"{instance.name or 'VRP'}: {_clients(instance.clients)}{cost}")
-    placed = instance.display is not None or instance.points is not None
-    axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.01 if placed else -0.05), ncols=4, fontsize="x-small", frameon=False)
-    if not placed:
+    axes.set_title(f"{instance.name or 'VRP'}: {_count_of_clients(instance.clients)}{cost}")
+    has_positions = instance.display is not None or instance.points is not None
+    axes.legend(
+        loc="upper left", bbox_to_anchor=(0.0, -0.01 if has_positions else -0.05), ncols=4, fontsize="x-small", frameon=False
+    )
+    if not has_positions:
         note(axes, "no coordinates: the clients are on a circle around the depots")
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
 
 
-def _clients(count: int) -> str:
+def _count_of_clients(count: int) -> str:
+    """Return a number of clients in words."""
     return f"{count:,} client{'s' * (count != 1)}"
 
 
 def _angle(instance: VrpInstance, xy: NDArray[np.float64], route: Any) -> float:
-    """Return the direction in which a route lies."""
-    middle = xy[route.visits].mean(axis=0) - xy[instance.vehicles.start[route.vehicle]]
-    return float(np.arctan2(middle[1], middle[0]))
+    """Return the direction of the route's centre from its depot, in radians."""
+    centre = xy[route.visits].mean(axis=0) - xy[instance.vehicles.start[route.vehicle]]
+    return float(np.arctan2(centre[1], centre[0]))
 
 
 def positions(instance: VrpInstance) -> NDArray[np.float64]:
-    """Return where to draw the nodes, float64 [n, 2]: display coordinates, or their own (GEO with east to the right).
+    """Return where to draw the nodes, float64 [n, 2]: at display coordinates, or at their points (for GEO: longitude, latitude).
 
-    With a matrix alone the depots are in the middle of a circle of clients.
+    An instance with only a matrix is drawn as a circle of clients around the depots.
     """
     if instance.display is not None:
         return instance.display
     if instance.points is not None:
         return instance.points[:, 1::-1] if instance.edge_weight_type == "GEO" else instance.points[:, :2]
     angle = np.linspace(0, 2 * np.pi, instance.clients, endpoint=False)
-    ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    middle = np.column_stack([0.1 * np.arange(instance.depots), np.zeros(instance.depots)])
-    return np.concatenate([middle, ring])
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    centre = np.column_stack([0.1 * np.arange(instance.depots), np.zeros(instance.depots)])
+    return np.concatenate([centre, circle])
 
 
 def scene(instance: VrpInstance, solution: Any) -> Scene:
-    """Return the scene of depots, clients and routes at `positions`; a group is a route."""
+    """Return the scene of depots, clients and routes at `positions`; each group of the scene is a route."""
     routes = [] if solution is None else routes_of(instance, solution)
     xy, depots = positions(instance), instance.depots
     scene = Scene(f"{instance.name or 'vehicle routing'}: {instance.clients:,} clients", equal=True)
@@ -124,40 +128,43 @@ def scene(instance: VrpInstance, solution: Any) -> Scene:
 
 
 def _add_route(scene: Scene, instance: VrpInstance, number: int, route: Route, xy: Any) -> None:
-    vehicles, found, scale = instance.vehicles, schedule(instance, route), instance.scale
-    kind, visits = route.vehicle, route.visits.tolist()
-    path = [int(vehicles.start[kind]), *visits, int(vehicles.end[kind])]
-    if instance.rules is not None and instance.rules.stays_out is not None and instance.rules.stays_out[kind]:
+    """Add a route to a scene: its line, its table of stops, and its tight limits."""
+    vehicles, times, scale = instance.vehicles, schedule(instance, route), instance.scale
+    vehicle, visits = route.vehicle, route.visits.tolist()
+    path = [int(vehicles.start[vehicle]), *visits, int(vehicles.end[vehicle])]
+    if instance.rules is not None and instance.rules.stays_out is not None and instance.rules.stays_out[vehicle]:
         path.pop()
-    of = instance.vehicle_names[kind] if instance.vehicle_names else f"vehicle {kind + 1}"
-    name = f"{number + 1}" if vehicles.types == 1 else f"{number + 1}, {of}"
+    vehicle_name = instance.vehicle_names[vehicle] if instance.vehicle_names else f"vehicle {vehicle + 1}"
+    name = f"{number + 1}" if vehicles.types == 1 else f"{number + 1}, {vehicle_name}"
     clients = sum(node >= instance.depots for node in visits)
-    capacity, distance = float(vehicles.capacity[kind]), found.distance / scale
-    full = f" of {short(capacity)}" if np.isfinite(capacity) else ""
+    capacity, distance = float(vehicles.capacity[vehicle]), times.distance / scale
+    of_capacity = f" of {short(capacity)}" if np.isfinite(capacity) else ""
     latest, steps = instance.latest, []
-    for stop, begin in zip(stops(instance, route), found.begin.tolist()):
-        times = (stop.arrival, stop.wait, stop.pause, stop.begin, stop.service, stop.departure)
+    for stop, begin in zip(stops(instance, route), times.begin.tolist()):
+        stop_times = (stop.arrival, stop.wait, stop.pause, stop.begin, stop.service, stop.departure)
         load = stop.load[0] if len(stop.load) == 1 else ", ".join(map(short, stop.load))
-        steps.append((_called(instance, stop.node), *times, load, stop.distance))
+        steps.append((_name_or_id(instance, stop.node), *stop_times, load, stop.distance))
         node = stop.node
         if node >= instance.depots and latest is not None and np.isclose(begin, latest[node], rtol=0, atol=1e-9):
             scene.tight.append(f"route {number + 1}: client {instance.labels[node]} is served as its window closes")
-    scene.groups.append(Group((name, clients, f"{short(found.load)}{full}", short(round(distance, 6))), steps))
-    text = f"route {number + 1}: {clients} clients, load {short(found.load)}{full}\ndistance {short(round(distance, 6))}"
+    scene.groups.append(Group((name, clients, f"{short(times.load)}{of_capacity}", short(round(distance, 6))), steps))
+    text = f"route {number + 1}: {clients} clients, load {short(times.load)}{of_capacity}\ndistance {short(round(distance, 6))}"
     scene.lines.append((xy[path, 0].tolist(), xy[path, 1].tolist(), text, number))
-    if found.load == capacity:
+    if times.load == capacity:
         scene.tight.append(f"route {number + 1}: the vehicle is full ({short(capacity)})")
 
 
-def _called(instance: VrpInstance, node: int) -> str | int:
+def _name_or_id(instance: VrpInstance, node: int) -> str | int:
+    """Return the name of a node, or its id if nodes have no names."""
     return instance.names[node] if instance.names else int(instance.ids[node])
 
 
 def _text(instance: VrpInstance, node: int) -> str:
+    """Return a description of a node: name, demand, window and prize."""
     if node < instance.depots:
-        return f"depot {_called(instance, node)}"
+        return f"depot {_name_or_id(instance, node)}"
     text, unit = (
-        f"client {_called(instance, node)}, demand {short(float(instance.demand[node]))}",
+        f"client {_name_or_id(instance, node)}, demand {short(float(instance.demand[node]))}",
         instance.scale * instance.speed,
     )
     if instance.earliest is not None and instance.latest is not None and np.isfinite(instance.latest[node]):

@@ -1,7 +1,7 @@
 """Construction of routes client by client, as a Markov decision process (README.md, "As a decision process").
 
-The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): of a partial solution, only the position of the
-current vehicle, its remaining capacity and time, and the unvisited clients matter.
+The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): the position of the current vehicle, its remaining
+capacity and time, and the unvisited clients. The rest of a partial solution does not affect future rewards.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from corl.routing.graph_pool import graph_pool
 
 __all__ = ["VrpEnvironment", "refusal"]
 
-_LISTED = 2  # neighbour lists hold this multiple of K nodes: half of them may be visited before a scan is needed
+_NEIGHBOUR_FACTOR = 2  # neighbour lists hold 2 K nodes, so that half of them may be visited before a scan is needed
 
 
 def refusal(instance: VrpInstance) -> str:
-    """Return why the environment does not take an instance; "" if it does.
+    """Return why the environment does not accept an instance; "" if it does.
 
-    It takes instances in which no decision leads to a dead end: every required client could have its own vehicle.
+    It accepts instances in which no decision leads to a dead end, because every required client could have a separate vehicle.
     """
     vehicles = instance.vehicles
     if instance.rules is not None and instance.rules.names:
@@ -46,12 +46,12 @@ def refusal(instance: VrpInstance) -> str:
 class VrpEnvironment(Environment):
     """A pool of partial solutions.
 
-    Action x in 1..n-1 serves client x next, n + x returns to the depot and serves x with a new vehicle, 0 returns to the depot
-    and skips the remaining clients (legal if none of them is required).
+    Action x in 1..n-1 serves client x next. Action n + x returns to the depot and serves x with a new vehicle. Action 0 returns
+    to the depot and skips the remaining clients; it is legal if none of them is required.
 
-    The nearest clients that can be served are listed, half of the `width` slots for each kind. The reward is minus the cost of
-    the step, including the return to the depot in the last one, plus the prize of an optional client; the base value is minus all
-    prizes.
+    The nearest clients that can be served are listed, half of the `width` slots for the current vehicle and half for a new one.
+    The reward is minus the cost of the step, plus the prize if the client is optional; the last step includes the return to the
+    depot. The base value is minus all prizes.
     """
 
     def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 64) -> None:
@@ -62,11 +62,11 @@ class VrpEnvironment(Environment):
         self.width = max(1, min(width, 2 * max(instance.n for instance in instances) - 1))
         self.state = _pool(self.instances, rows, self.width)
         mark_servable(self.state)
-        lost = self.state.required & ~self.state.servable
-        if lost.any():
-            number = int(np.searchsorted(self.state.graphs.nodes_start, int(lost.argmax()), side="right")) - 1
+        unservable = self.state.required & ~self.state.servable
+        if unservable.any():
+            number = int(np.searchsorted(self.state.graphs.nodes_start, int(unservable.argmax()), side="right")) - 1
             given = self.instances[number]
-            node = given.ids[int(lost.argmax()) - self.state.graphs.nodes_start[number]]
+            node = given.ids[int(unservable.argmax()) - self.state.graphs.nodes_start[number]]
             raise UsageError(f"{given.name or 'vrp'}: client {node} cannot be served by a separate vehicle")
         self.reset(np.arange(rows), 0)
 
@@ -77,16 +77,13 @@ class VrpEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the reduced states, see corl.problems.vrp.features.Observation; the first K slots are those of `actions`."""
+        """Return the reduced states, see corl.problems.vrp.features.Observation; slot k < K belongs to actions[:, k]."""
         observation = Observation.empty(len(rows), self.width)
         observe(self.state, rows, actions, observation)
         return observation._asdict()
 
     def solution(self, row: int) -> list[Route]:
-        """Return the routes of a row.
-
-        Raises UsageError while required clients are unvisited or it is not decided who is skipped.
-        """
+        """Return the routes of a row. Raises UsageError if its episode is not over."""
         at, state = int(self._checked(row)[0]), self.state
         t, clients = int(state.visited[at]), int(state.graphs.size[state.instance[at]]) - 1
         if t < clients and not state.done[at]:
@@ -97,23 +94,23 @@ class VrpEnvironment(Environment):
 
 def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:
     """Return the pool of `instances`; the rows are initialised by `reset`."""
-    graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width)
+    graphs = graph_pool([metric_of(instance) for instance in instances], _NEIGHBOUR_FACTOR * width)
     limits = [_limits(instance) for instance in instances]
 
-    def nodes(name: str, default: float) -> NDArray[np.float64]:
-        given = [getattr(instance, name) for instance in instances]
-        return np.concatenate([np.full(n, default) if each is None else each for each, n in zip(given, graphs.size)])
+    def node_values(name: str, default: float) -> NDArray[np.float64]:
+        arrays = [getattr(instance, name) for instance in instances]
+        return np.concatenate([np.full(n, default) if each is None else each for each, n in zip(arrays, graphs.size)])
 
     required = np.concatenate([instance.required for instance in instances])
     largest = int(graphs.size.max())
     return State(
         graphs=graphs,
         limits=np.array(limits, np.float64),
-        demand=nodes("demand", 0.0),
-        earliest=nodes("earliest", 0.0),
-        latest=nodes("latest", np.inf),
-        service=nodes("service", 0.0),
-        prize=np.where(required, 0.0, nodes("prize", 0.0)),
+        demand=node_values("demand", 0.0),
+        earliest=node_values("earliest", 0.0),
+        latest=node_values("latest", np.inf),
+        service=node_values("service", 0.0),
+        prize=np.where(required, 0.0, node_values("prize", 0.0)),
         required=required,
         servable=np.zeros(len(required), bool),
         instance=np.zeros(rows, np.int32),
@@ -130,13 +127,13 @@ def _pool(instances: list[VrpInstance], rows: int, width: int) -> State:
 
 def _limits(instance: VrpInstance) -> list[float]:
     """Return a row of State.limits."""
-    v = instance.vehicles
-    cost = float(v.fixed_cost[0]) + instance.route_weight
+    vehicles = instance.vehicles
+    route_cost = float(vehicles.fixed_cost[0]) + instance.route_weight
     return [
-        float(v.capacity[0]),
-        float(v.max_distance[0]),
-        float(v.max_duration[0]),
-        cost,
-        float(v.unit_cost[0]),
+        float(vehicles.capacity[0]),
+        float(vehicles.max_distance[0]),
+        float(vehicles.max_duration[0]),
+        route_cost,
+        float(vehicles.unit_cost[0]),
         float(instance.scale),
     ]

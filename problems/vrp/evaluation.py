@@ -1,4 +1,4 @@
-"""The judge: the cost of routes, by the formulas of corl.routing.edge_weights, and whether they keep every limit."""
+"""The judge: the cost of routes, by the formulas of corl.routing.edge_weights, and their feasibility."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ __all__ = ["Route", "Schedule", "check", "check_route", "objective", "routes_of"
 
 
 class Schedule(NamedTuple):
-    """Distance, load and times of a route, in the instance's units (times `scale`)."""
+    """Distance, load and times of a route; distances and times are in the instance's units (times `scale`)."""
 
     distance: float
     load: float
+    """The sum of the demands of the clients."""
     begin: NDArray[np.float64]
-    """When service begins at each visit, with the latest departure that delays nothing."""
+    """float64 [visits]: when service begins at each visit, if the vehicle leaves at `leave`."""
     leave: float
+    """The latest departure that does not delay the return."""
     back: float
     """The earliest time at which the vehicle is back."""
     duration: float
-    """The least possible time from leaving to being back."""
+    """The least possible time from departure to return."""
 
 
 def check(instance: VrpInstance, solution: Any) -> list[Route]:
-    """Return `routes_of` a solution that keeps all limits.
+    """Return the routes of a feasible solution, see `routes_of`.
 
-    Raises Infeasible, naming the first violated limit in the file's ids.
+    Raises Infeasible, naming the first violated limit and the file's ids.
     """
     return _checked(instance, solution)[0]
 
@@ -54,7 +56,7 @@ def check(instance: VrpInstance, solution: Any) -> list[Route]:
 def objective(instance: VrpInstance, solution: Any) -> float:
     """Return the objective value: (distance x unit cost + fixed costs + costs of time + prizes missed) / `scale`.
 
-    Raises Infeasible, naming the first violated limit in the file's ids.
+    Raises Infeasible, naming the first violated limit and the file's ids.
     """
     (routes, lengths), vehicles = _checked(instance, solution), instance.vehicles
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
@@ -76,8 +78,8 @@ def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[fl
     routes, vehicles = routes_of(instance, solution), instance.vehicles
     _check_visits(instance, routes)
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
-    if (over := (vehicles.count >= 0) & (used > vehicles.count)).any():
-        kind = int(over.argmax())
+    if (exceeded := (vehicles.count >= 0) & (used > vehicles.count)).any():
+        kind = int(exceeded.argmax())
         name = "" if vehicles.types == 1 else f" of type {instance.vehicle_label(kind)}"
         raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
     if instance.rules is not None:
@@ -101,9 +103,10 @@ def check_route(instance: VrpInstance, route: Route) -> float:
 
 
 def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
-    """Return the routes of a solution: Route tuples, or (for vehicles of the first type) sequences of client nodes.
+    """Return the routes of a solution.
 
-    Raises Infeasible for an invalid route: no clients, an unknown node, an unknown vehicle.
+    A solution is a list of Route tuples, or of sequences of client nodes (for vehicles of the first type). Raises Infeasible for
+    an invalid route: no clients, an unknown node, an unknown vehicle type.
     """
     if not isinstance(solution, (Sequence, np.ndarray)) or isinstance(solution, (str, bytes)):
         raise Infeasible("a solution is a list of routes")
@@ -118,8 +121,8 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
             raise Infeasible(f"route {number} visits no client; omit it" if visits.ndim == 1 else f"route {number} is no list")
         if visits.dtype.kind not in "iu":
             raise Infeasible(f"route {number} is a list of integers, not of {visits.dtype}")
-        least = 0 if instance.rules is not None and instance.rules.reloads is not None else instance.depots
-        if (bad := (visits < least) | (visits >= instance.n)).any():
+        lowest_node = 0 if instance.rules is not None and instance.rules.reloads is not None else instance.depots
+        if (bad := (visits < lowest_node) | (visits >= instance.n)).any():
             node = visits[int(bad.argmax())]
             raise Infeasible(f"route {number} visits node index {node}; clients are {instance.depots} to {instance.n - 1}")
         if not isinstance(vehicle, (int, np.integer)) or not 0 <= vehicle < instance.vehicles.types:
@@ -130,10 +133,10 @@ def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
 
 
 def schedule(instance: VrpInstance, route: Route) -> Schedule:
-    """Return distance, load and times of a route, whether or not they keep the limits (missed windows are ignored).
+    """Return distance, load and times of a route, even if they violate limits; missed windows are ignored.
 
-    With reloads the load is that of all trips together. With breaks, rests or several windows, `begin` is that of a
-    schedule with the earliest return; raises Infeasible if there is no schedule.
+    With reloads, the load is the sum over all trips. With breaks, rests or several windows, the schedule is one with the earliest
+    return. Raises Infeasible if no schedule exists.
     """
     path, legs = _paths(instance, [route])[0]
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
@@ -146,14 +149,14 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
         if has_breaks(instance.rules, route.vehicle):
             times = times_with_breaks(instance, route, path, opens, closes, service, travel)
             return Schedule(float(legs.sum()), load, times[1:-1], float(times[0]), float(times[-1]), float(times[-1] - times[0]))
-    begin = opens.copy()  # leaving as soon as the depot opens
+    begin = opens.copy()  # the earliest times: the vehicle leaves when the depot opens
     for i in range(1, len(path)):
         begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
-    last = closes.copy()  # the latest times for which everything after them is still in time
+    last = closes.copy()  # the latest times at which the rest of the route is still in time
     for i in range(len(path) - 2, -1, -1):
         last[i] = min(closes[i], last[i + 1] - travel[i] - service[i])
     busy = float(travel.sum() + service.sum())
-    # Leaving at t, the vehicle is back at max(back, t + busy): the later it leaves (up to last[0]), the shorter it is away.
+    # A vehicle that leaves at t is back at max(back, t + busy): the later it leaves (up to last[0]), the shorter the duration.
     back = float(begin[-1])
     leave = max(float(begin[0]), min(float(last[0]), back - busy))
     begin[0] = leave
@@ -163,7 +166,7 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
 
 
 def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Return the nodes that each route visits, from depot to depot, and the distances between them, computed in one call.
+    """Return the nodes of each route, from depot to depot, and the distances of its legs; all distances are computed in one call.
 
     The distance to the last depot is 0 if the vehicle need not return.
     """
@@ -175,14 +178,16 @@ def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray
     path = np.concatenate(parts)
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     ends = np.cumsum([0, *(len(route.visits) + 2 for route in routes)]).tolist()
-    ways = [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
+    paths = [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
     return (
-        ways if rules is None else [(nodes, leg_distances(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, ways)]
+        paths
+        if rules is None
+        else [(nodes, leg_distances(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, paths)]
     )
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
-    """Check that every client is visited at most once, and the required ones once."""
+    """Check that every client is visited at most once, and every required client exactly once. Raises Infeasible."""
     visits = np.concatenate([np.zeros(0, np.int32), *(route.visits for route in routes)])
     visits = visits[visits >= instance.depots]
     counts = np.bincount(visits, minlength=instance.n)
@@ -196,15 +201,15 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
 
 
 def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[float]:
-    """Return the lengths of routes, after checking the limits of each. Raises Infeasible, naming the first violated limit."""
-    vehicles, ways = instance.vehicles, _paths(instance, routes)
+    """Check the limits of each route, and return the lengths of all routes. Raises Infeasible, naming the violated limit."""
+    vehicles, paths = instance.vehicles, _paths(instance, routes)
     kinds = np.array([route.vehicle for route in routes], np.int64)
-    plain = instance.rules is None  # otherwise the loads have been checked trip by trip
-    loads = np.array([instance.demand[path].sum() if plain else 0.0 for path, _ in ways])
-    lengths = np.array([legs.sum() for _, legs in ways])
-    kept = keeps(loads, vehicles.capacity[kinds]) & keeps(lengths, vehicles.max_distance[kinds])
-    # If time does not matter, the check that takes longest is skipped.
-    for k in range(len(routes)) if instance.timed or not plain else np.flatnonzero(~kept).tolist():
+    plain = instance.rules is None  # with side constraints, the loads have been checked trip by trip
+    loads = np.array([instance.demand[path].sum() if plain else 0.0 for path, _ in paths])
+    lengths = np.array([legs.sum() for _, legs in paths])
+    within_limits = keeps(loads, vehicles.capacity[kinds]) & keeps(lengths, vehicles.max_distance[kinds])
+    # If time does not matter, only routes that violate a limit are examined one by one, which is slow.
+    for k in range(len(routes)) if instance.timed or not plain else np.flatnonzero(~within_limits).tolist():
         _check_limits(instance, k + 1, routes[k], float(loads[k]), float(lengths[k]))
     return [float(length) for length in lengths]
 
@@ -219,26 +224,27 @@ def _check_limits(instance: VrpInstance, number: int, route: Route, load: float,
 
 
 def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
-    """Check that a route keeps its windows and its maximum duration. Raises Infeasible."""
+    """Check that a route keeps its time windows and its maximum duration. Raises Infeasible."""
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
-    plan = schedule(instance, route)
+    times = schedule(instance, route)
     if instance.latest is not None:
         depot = int(vehicles.start[kind])
         at = f"route {number} leaves depot {instance.labels[depot]} at"
-        _within(plan.leave, float(instance.latest[depot]), at, "which closes at", scale)
-        for node, begin in zip(route.visits, plan.begin):
+        _within(times.leave, float(instance.latest[depot]), at, "which closes at", scale)
+        for node, begin in zip(route.visits, times.begin):
             at = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.labels[node]} at"
             _within(float(begin), float(instance.latest[node]), at, "its window ends at", scale)
     if instance.latest is not None and not (instance.rules is not None and stays_out(instance.rules, kind)):
         depot = int(vehicles.end[kind])
         at = f"route {number} is back at depot {instance.labels[depot]} at"
-        _within(plan.back, float(instance.latest[depot]), at, "which closes at", scale)
+        _within(times.back, float(instance.latest[depot]), at, "which closes at", scale)
     if instance.rules is not None and instance.rules.shift is not None:
         ends = float(instance.rules.shift[kind, 1])
-        _within(plan.back, ends, f"route {number} is back at", "the vehicle's shift ends at", scale)
-    _within(plan.duration, float(vehicles.max_duration[kind]), f"route {number} takes", "the limit is", scale, plan.back)
+        _within(times.back, ends, f"route {number} is back at", "the vehicle's shift ends at", scale)
+    _within(times.duration, float(vehicles.max_duration[kind]), f"route {number} takes", "the limit is", scale, times.back)
 
 
-def _within(value: float, limit: float, what: str, of: str, scale: int, size: float = 0.0) -> None:
+def _within(value: float, limit: float, value_words: str, limit_words: str, scale: int, size: float = 0.0) -> None:
+    """Raise Infeasible unless `value` keeps `limit`; `size` is that of corl.tolerance.keeps."""
     if not keeps(value, limit, size):
-        raise Infeasible(f"{what} {value / scale:.10g}; {of} {limit / scale:.10g}")
+        raise Infeasible(f"{value_words} {value / scale:.10g}; {limit_words} {limit / scale:.10g}")

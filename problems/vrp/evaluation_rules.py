@@ -1,4 +1,4 @@
-"""The judge of side constraints: loads, order, shipments, groups, trips, and the times of a route with breaks."""
+"""The judge of side constraints: loads, order of visits, shipments, groups, reloads, and the times of a route with breaks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Floats = NDArray[np.float64]
 
 
 def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
-    """Check all side constraints on assignment, order and loads. Raises Infeasible, naming the first violated."""
+    """Check all side constraints on assignment, order and loads. Raises Infeasible, naming the first violated one."""
     rules = instance.rules
     assert rules is not None
     _check_groups(instance, rules, routes)
@@ -51,7 +51,7 @@ def check_single_route(instance: VrpInstance, route: Route) -> None:
 
 
 def _check_route(instance: VrpInstance, rules: SideConstraints, number: int, route: Route) -> None:
-    """Check that the vehicle may serve the route's clients, and that loads fit."""
+    """Check that the vehicle may serve the route's clients, and that the loads of all trips fit into it."""
     clients = route.visits[route.visits >= instance.depots]
     if rules.allowed is not None and not rules.allowed[route.vehicle, clients].all():
         client = clients[int((~rules.allowed[route.vehicle, clients]).argmax())]
@@ -61,7 +61,7 @@ def _check_route(instance: VrpInstance, rules: SideConstraints, number: int, rou
 
 
 def _check_groups(instance: VrpInstance, rules: SideConstraints, routes: Sequence[Route]) -> None:
-    """Check that at most one client of a group is served, and one of each required group."""
+    """Check that at most one client of every group is served, and exactly one of every required group."""
     if rules.groups is None or rules.group_required is None:
         return
     served = np.concatenate([np.zeros(0, np.int64), *(rules.groups[route.visits] for route in routes)])
@@ -74,21 +74,21 @@ def _check_groups(instance: VrpInstance, rules: SideConstraints, routes: Sequenc
 
 
 def _trips(instance: VrpInstance, rules: SideConstraints, number: int, route: Route) -> list[NDArray[np.int32]]:
-    """Return the visits of each trip. Raises Infeasible for a forbidden reload, or one without a client before or after it."""
-    at = np.flatnonzero(route.visits < instance.depots)
-    if not len(at):
+    """Return the visits of each trip. Raises Infeasible for a forbidden reload, and for a trip without clients."""
+    reload_positions = np.flatnonzero(route.visits < instance.depots)
+    if not len(reload_positions):
         return [route.visits]
     kind = route.vehicle
-    most = 0 if rules.reloads is None else int(rules.reloads[kind])
-    if len(at) > most:
-        raise Infeasible(f"route {number} reloads {len(at)} times; the limit is {most}")
-    where = np.zeros(instance.depots, bool)
-    where[instance.vehicles.start[kind]] = True
-    where = where if rules.reload_depots is None else rules.reload_depots[kind]
-    for depot in route.visits[at]:
-        if not where[depot]:
+    max_reloads = 0 if rules.reloads is None else int(rules.reloads[kind])
+    if len(reload_positions) > max_reloads:
+        raise Infeasible(f"route {number} reloads {len(reload_positions)} times; the limit is {max_reloads}")
+    allowed_depots = np.zeros(instance.depots, bool)
+    allowed_depots[instance.vehicles.start[kind]] = True
+    allowed_depots = allowed_depots if rules.reload_depots is None else rules.reload_depots[kind]
+    for depot in route.visits[reload_positions]:
+        if not allowed_depots[depot]:
             raise Infeasible(f"route {number} reloads at depot {instance.labels[depot]}, where its vehicle may not")
-    trips = np.split(route.visits, at)
+    trips = np.split(route.visits, reload_positions)
     trips = [trips[0], *(trip[1:] for trip in trips[1:])]
     if not all(len(trip) for trip in trips):
         raise Infeasible(f"route {number} reloads without a client before or after it")
@@ -96,14 +96,14 @@ def _trips(instance: VrpInstance, rules: SideConstraints, number: int, route: Ro
 
 
 def check_loads(instance: VrpInstance, rules: SideConstraints, route: str, kind: int, trip: NDArray[np.int32]) -> None:
-    """Check that the load fits all along a trip, in every dimension, and that deliveries come first if they must.
+    """Check the load after every visit of a trip, in every dimension, and the order of deliveries and pickups.
 
     Args:
         instance: The instance.
         rules: Its side constraints.
-        route: The route's name in messages.
+        route: The name of the route in messages.
         kind: The vehicle type.
-        trip: int32, the nodes of the trip.
+        trip: int32 [visits], the nodes of the trip.
     """
     demands = rules.of("demands", instance.demand[:, None])
     capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], rules.dimensions, axis=1))[kind]
@@ -116,29 +116,29 @@ def check_loads(instance: VrpInstance, rules: SideConstraints, route: str, kind:
         for (start, end), amount in zip(rules.shipments, rules.amounts):
             change[trip == start] += amount
             change[trip == end] -= amount
-    begin = demands[trip].sum(axis=0) + (0.0 if rules.aboard is None else rules.aboard[kind])
-    aboard = np.concatenate([[begin], begin + np.cumsum(change, axis=0)])
+    initial_load = demands[trip].sum(axis=0) + (0.0 if rules.aboard is None else rules.aboard[kind])
+    aboard = np.concatenate([[initial_load], initial_load + np.cumsum(change, axis=0)])
     if not (fits := keeps(aboard, capacity[None, :])).all():
-        step, dimension = np.unravel_index(int((~fits).argmax()), fits.shape)
-        where = f"after client {instance.labels[trip[step - 1]]}" if step else "when it leaves"
+        visits_done, dimension = np.unravel_index(int((~fits).argmax()), fits.shape)
+        where = f"after client {instance.labels[trip[visits_done - 1]]}" if visits_done else "when it leaves"
         which = "" if rules.dimensions == 1 else f" in dimension {dimension + 1}"
-        message = f"{route} has load {aboard[step, dimension]:.10g}{which} {where}"
+        message = f"{route} has load {aboard[visits_done, dimension]:.10g}{which} {where}"
         raise Infeasible(f"{message}; the capacity is {capacity[dimension]:.10g}")
 
 
 def _check_order(instance: VrpInstance, route: str, trip: NDArray[np.int32], demands: _Floats, pickups: _Floats) -> None:
-    """Check that a trip delivers before it collects, and delivers something if it collects."""
-    brings, takes = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
-    collected = np.logical_or.accumulate(takes) if len(takes) else takes
-    if (late := brings & collected).any():
-        client = instance.labels[trip[int(late.argmax())]]
+    """Check that a trip with pickups makes all of its deliveries, at least one, before its first pickup."""
+    delivers, collects = np.asarray(demands.any(axis=1)), np.asarray(pickups.any(axis=1))
+    collected = np.logical_or.accumulate(collects) if len(collects) else collects
+    if (delivers_late := delivers & collected).any():
+        client = instance.labels[trip[int(delivers_late.argmax())]]
         raise Infeasible(f"{route} delivers to client {client} after a pickup; deliveries come first")
-    if takes.any() and not brings.any():
+    if collects.any() and not delivers.any():
         raise Infeasible(f"{route} collects without delivering anything; accepted: a delivery first")
 
 
 def _check_shipments(instance: VrpInstance, rules: SideConstraints, routes: Sequence[Route]) -> None:
-    """Check that each shipment is delivered after its pickup on the same route."""
+    """Check that each shipment is picked up and then delivered on the same route."""
     if rules.shipments is None:
         return
     route_of, position = np.full(instance.n, -1), np.zeros(instance.n, np.int64)
@@ -153,7 +153,7 @@ def _check_shipments(instance: VrpInstance, rules: SideConstraints, routes: Sequ
 
 
 def _check_begun(instance: VrpInstance, rules: SideConstraints, routes: Sequence[Route], kinds: Iterable[int]) -> None:
-    """Check that routes under way begin with their fixed beginnings."""
+    """Check that the routes of vehicles under way visit their fixed first nodes (`begun`) first."""
     for kind in kinds:
         if rules.begun is None or not len(begun := rules.begun[kind]):
             continue
@@ -172,7 +172,7 @@ def stays_out(rules: SideConstraints, kind: int) -> bool:
 
 
 def leg_distances(rules: SideConstraints, kind: int, path: NDArray[np.int64], legs: _Floats) -> _Floats:
-    """Return the distances along a path for a vehicle type, float64 [len(path) - 1]; legs: those of the instance."""
+    """Return the distances along a path for a vehicle type, float64 [len(path) - 1]; `legs` are the instance's distances."""
     if rules.distances is not None:
         legs = rules.distances[0 if rules.profile is None else rules.profile[kind], path[:-1], path[1:]]
     if stays_out(rules, kind):
@@ -181,7 +181,7 @@ def leg_distances(rules: SideConstraints, kind: int, path: NDArray[np.int64], le
 
 
 def travel_times(instance: VrpInstance, route: Route, path: NDArray[np.int64], legs: _Floats) -> _Floats:
-    """Return the travel time of each leg, float64 [len(path) - 1]; legs: the distances."""
+    """Return the travel time of each leg, float64 [len(path) - 1]; `legs` are the distances, the default."""
     rules, kind = instance.rules, route.vehicle
     assert rules is not None
     if rules.durations is None:
@@ -195,14 +195,14 @@ def travel_times(instance: VrpInstance, route: Route, path: NDArray[np.int64], l
 def path_windows(
     instance: VrpInstance, route: Route, path: NDArray[np.int64], opens: _Floats, closes: _Floats
 ) -> tuple[_Floats, _Floats]:
-    """Return the time windows along a path: of the departure, each service and reload, and the return.
+    """Return the openings and closings along a path: of the departure, of each service or reload, and of the return.
 
     Args:
         instance: The instance.
         route: The route.
-        path: int64, its nodes from depot to depot.
-        opens: float64 [len(path)], the windows of these nodes.
-        closes: float64 [len(path)].
+        path: int64, the route's nodes from depot to depot.
+        opens: float64 [len(path)], when the nodes open.
+        closes: float64 [len(path)], when the nodes close.
     """
     rules = instance.rules
     assert rules is not None
@@ -213,8 +213,8 @@ def path_windows(
         opens[0] = max(opens[0], rules.shift[route.vehicle, 0])
         closes[-1] = min(closes[-1], rules.shift[route.vehicle, 1])
     if rules.release is not None:
-        starts = [0, *(1 + np.flatnonzero(route.visits < instance.depots)).tolist()]
-        for begin, end in zip(starts, [*starts[1:], len(path) - 1]):
+        trip_starts = [0, *(1 + np.flatnonzero(route.visits < instance.depots)).tolist()]
+        for begin, end in zip(trip_starts, [*trip_starts[1:], len(path) - 1]):
             opens[begin] = max(opens[begin], rules.release[path[begin + 1 : end]].max(initial=0.0))
     return opens, closes
 
@@ -231,9 +231,9 @@ def time_cost(instance: VrpInstance, kind: int, duration: float) -> float:
 
 
 def has_breaks(rules: SideConstraints, kind: int) -> bool:
-    """Return whether a vehicle type has breaks or rests, or some client several windows."""
-    resting = rules.max_driving is not None and bool(np.isfinite(rules.max_driving[kind]))
-    return resting or rules.closed is not None or (rules.breaks is not None and bool((rules.breaks[:, 0] == kind).any()))
+    """Return whether a vehicle type has breaks or rests, or any client has several windows."""
+    has_rests = rules.max_driving is not None and bool(np.isfinite(rules.max_driving[kind]))
+    return has_rests or rules.closed is not None or (rules.breaks is not None and bool((rules.breaks[:, 0] == kind).any()))
 
 
 def times_with_breaks(
@@ -242,15 +242,15 @@ def times_with_breaks(
 ) -> _Floats:  # fmt: skip
     """Return float64 [len(path)]: when the vehicle leaves, begins each service and is back, as early as its breaks allow.
 
-    All break schedules are followed at once, as labels (time, remaining breaks, driving time since the last rest, times so far);
-    dominated labels are dropped. Raises Infeasible if none is left.
+    All break schedules are followed in parallel, as labels: (time, number of remaining breaks, driving time since the last rest,
+    begins of the visits so far). Dominated labels are dropped. Raises Infeasible if no label remains.
 
     Args:
         instance: The instance.
         route: The route.
-        path: int64, its nodes from depot to depot.
-        opens: float64 [len(path)], the windows along the path.
-        closes: float64 [len(path)].
+        path: int64, the route's nodes from depot to depot.
+        opens: float64 [len(path)], the earliest time of each step of the path.
+        closes: float64 [len(path)], the latest time of each step.
         service: float64 [len(path)], the durations of service.
         travel: float64 [len(path) - 1], the travel times of the legs.
     """
@@ -260,27 +260,36 @@ def times_with_breaks(
     if rules.breaks is not None:
         breaks = rules.breaks[rules.breaks[:, 0] == kind, 1:]
         breaks = breaks[np.lexsort((breaks[:, 0], breaks[:, 1]))]
-    most = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
+    max_driving = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
     rest = np.inf if rules.rest is None else float(rules.rest[kind])
     labels: list[tuple[float, int, float, tuple[float, ...]]] = [(float(opens[0]), len(breaks), 0.0, (float(opens[0]),))]
     for i in range(1, len(path)):
-        way = float(travel[i - 1])
-        moved = [(t + way, left, driven + way, past) for t, left, driven, past in labels if keeps(driven + way, most)]
+        travel_time = float(travel[i - 1])
+        arrived = [
+            (time + travel_time, breaks_left, driven + travel_time, begins)
+            for time, breaks_left, driven, begins in labels
+            if keeps(driven + travel_time, max_driving)
+        ]
         if i + 1 == len(path):
-            late = [float(b[1]) for b in breaks]
-            back = [(max(t, float(opens[i])), past) for t, left, _, past in moved]
-            due = [left == 0 or keeps(t, min(late[len(late) - left :])) for (t, _), (_, left, _, _) in zip(back, moved)]
-            done = [(t, past) for (t, past), good in zip(back, due) if good and keeps(t, float(closes[i]))]
-            if not done:
+            latest_starts = [float(each[1]) for each in breaks]
+            arrivals = [(max(time, float(opens[i])), begins) for time, breaks_left, _, begins in arrived]
+            breaks_kept = [
+                breaks_left == 0 or keeps(time, min(latest_starts[len(latest_starts) - breaks_left :]))
+                for (time, _), (_, breaks_left, _, _) in zip(arrivals, arrived)
+            ]
+            returns = [
+                (time, begins) for (time, begins), kept in zip(arrivals, breaks_kept) if kept and keeps(time, float(closes[i]))
+            ]
+            if not returns:
                 raise Infeasible(f"a route of vehicle type {instance.vehicle_label(kind)} is not back in time with its breaks")
-            t, past = min(done)
-            return np.array([*past, t])
-        begun = []
-        for t, left, driven, past in _add_breaks(moved, breaks, rest):
-            begin = next_open(instance, int(path[i]), max(t, float(opens[i])))
+            time, begins = min(returns)
+            return np.array([*begins, time])
+        served = []
+        for time, breaks_left, driven, begins in _add_breaks(arrived, breaks, rest):
+            begin = next_open(instance, int(path[i]), max(time, float(opens[i])))
             if keeps(begin, float(closes[i])):
-                begun.append((begin + float(service[i]), left, driven, (*past, begin)))
-        labels = _add_breaks(begun, breaks, rest)
+                served.append((begin + float(service[i]), breaks_left, driven, (*begins, begin)))
+        labels = _add_breaks(served, breaks, rest)
         if not labels:
             node = instance.labels[path[i]]
             route_of = f"a route of vehicle type {instance.vehicle_label(kind)}"
@@ -289,7 +298,7 @@ def times_with_breaks(
 
 
 def next_open(instance: VrpInstance, node: int, time: float) -> float:
-    """Return the first time, from `time` on, at which no window of the node is closed; it may be after the last window."""
+    """Return the first time, from `time` on, that is not between two windows of the node; it may be after the last window."""
     rules = instance.rules
     if rules is not None and rules.closed is not None:
         for _, begin, end in sorted(rules.closed[rules.closed[:, 0] == node].tolist()):
@@ -301,19 +310,19 @@ def next_open(instance: VrpInstance, node: int, time: float) -> float:
 def _add_breaks(
     labels: list[tuple[float, int, float, tuple[float, ...]]], breaks: _Floats, rest: float
 ) -> list[tuple[float, int, float, tuple[float, ...]]]:
-    """Return these labels and those that a break or a rest here leads to, without dominated ones."""
-    found, index = list(labels), 0
-    while index < len(found):
-        t, left, driven, past = found[index]
+    """Return these labels and the labels after any breaks and rests taken here, without dominated labels."""
+    reached, index = list(labels), 0
+    while index < len(reached):
+        time, breaks_left, driven, begins = reached[index]
         index += 1
-        if left:
-            early, late, long = breaks[len(breaks) - left].tolist()
-            if keeps(t, late):
-                found.append((max(t, early) + long, left - 1, 0.0 if long >= rest else driven, past))
+        if breaks_left:
+            earliest, latest, duration = breaks[len(breaks) - breaks_left].tolist()
+            if keeps(time, latest):
+                reached.append((max(time, earliest) + duration, breaks_left - 1, 0.0 if duration >= rest else driven, begins))
         if rest < np.inf and driven > 0.0:
-            found.append((t + rest, left, 0.0, past))
-    kept: list[tuple[float, int, float, tuple[float, ...]]] = []
-    for label in sorted(found, key=lambda each: each[:3]):
-        if not any(all(a <= b for a, b in zip(other[:3], label[:3])) for other in kept):
-            kept.append(label)
-    return kept
+            reached.append((time + rest, breaks_left, 0.0, begins))
+    undominated: list[tuple[float, int, float, tuple[float, ...]]] = []
+    for label in sorted(reached, key=lambda each: each[:3]):
+        if not any(all(a <= b for a, b in zip(other[:3], label[:3])) for other in undominated):
+            undominated.append(label)
+    return undominated

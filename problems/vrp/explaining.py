@@ -17,15 +17,15 @@ __all__ = ["reasons", "unserved_reasons"]
 
 
 def unserved_reasons(instance: VrpInstance, solution: Any) -> dict[str, str]:
-    """Return `reasons` by the clients' names in messages, such as "client 7"."""
+    """Return the client's name in messages, such as "client 7", -> why it is unserved, for each unserved client."""
     return {f"client {instance.labels[node]}": why for node, why in reasons(instance, solution).items()}
 
 
 def reasons(instance: VrpInstance, solution: Any) -> dict[int, str]:
-    """Return, for each unserved client by its node, why it is unserved.
+    """Return node -> reason, for each unserved client.
 
-    That is the limit that prevents all vehicles from serving it; or the cost of its cheapest insertion, with the other routes and
-    their order kept; or why no insertion is feasible. Insertions are evaluated by the judge. Raises Infeasible.
+    The reason is the limit that prevents all vehicles from serving the client; or the cost of its cheapest insertion into the
+    routes, which are otherwise unchanged; or why no insertion is feasible. The judge evaluates insertions. Raises Infeasible.
     """
     routes = routes_of(instance, solution)
     current = objective(instance, routes)
@@ -44,7 +44,7 @@ def reasons(instance: VrpInstance, solution: Any) -> dict[int, str]:
 
 
 def _depends_on_other(instance: VrpInstance, served: NDArray[np.bool_], node: int) -> str:
-    """Return why a client is unserved because of another one, of its group or its shipment; "" otherwise."""
+    """Return why another client, of the same group or shipment, prevents serving `node`; "" if none does."""
     rules = instance.rules
     if rules is None:
         return ""
@@ -61,9 +61,9 @@ def _depends_on_other(instance: VrpInstance, served: NDArray[np.bool_], node: in
 
 
 def _legs(instance: VrpInstance, route: Route) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the nodes that a route visits, and the distances between them."""
-    ends = instance.vehicles
-    path = np.concatenate([[ends.start[route.vehicle]], route.visits, [ends.end[route.vehicle]]]).astype(np.int64)
+    """Return the nodes of a route, from depot to depot, int64 [k], and the distances between them, float64 [k - 1]."""
+    vehicles = instance.vehicles
+    path = np.concatenate([[vehicles.start[route.vehicle]], route.visits, [vehicles.end[route.vehicle]]]).astype(np.int64)
     return path, edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
 
 
@@ -74,12 +74,20 @@ def _cheapest_insertion(
     current: float,
     client: int,
 ) -> str:
-    """Return the cost of the cheapest feasible insertion of a client in words, or why there is none."""
+    """Return the cost of the cheapest feasible insertion of a client, in words, or why no insertion is feasible.
+
+    Args:
+        instance: The instance.
+        routes: The routes.
+        legs: `_legs` of each route.
+        current: The objective value.
+        client: The node.
+    """
     rules, scale, prize = instance.rules, instance.scale, float(instance.prize[client]) / instance.scale
-    known = rules is None or not (rules.lasting or rules.stays_out is not None or rules.distances is not None)
-    best, where, reason = np.inf, "", ""
-    for way, number, position in _positions(instance, routes, legs, client):
-        if known and way / scale - prize >= best:
+    cost_by_distance = rules is None or not (rules.lasting or rules.stays_out is not None or rules.distances is not None)
+    best, best_place, reason = np.inf, "", ""
+    for change, number, position in _positions(instance, routes, legs, client):
+        if cost_by_distance and change / scale - prize >= best:
             break  # the remaining positions cost more
         changed = list(routes)
         if number < len(routes):
@@ -94,26 +102,26 @@ def _cheapest_insertion(
             reason = reason or f"{place}: {error}"
             continue
         if cost < best:
-            best, where = cost, place
-    if where:
-        return f"serving it costs {best + prize:.10g}, {where}; its prize is {prize:.10g}"
+            best, best_place = cost, place
+    if best_place:
+        return f"serving it costs {best + prize:.10g}, {best_place}; its prize is {prize:.10g}"
     return f"it fits nowhere; {reason}" if reason else "there is no vehicle left for it"
 
 
 def _positions(
     instance: VrpInstance, routes: list[Route], legs: list[tuple[NDArray[np.int64], NDArray[np.float64]]], client: int
 ) -> list[tuple[float, int, int]]:
-    """Return (change in the cost of distance, times `scale`; route; position) of all insertions, the cheapest first.
+    """Return (change of cost, times `scale`; route; position) of all insertions of a client, the cheapest first.
 
-    For a new route, the position is the vehicle type.
+    The change of cost includes distance and the cost of a new route. For a new route, the position is the vehicle type.
     """
-    vehicles, found = instance.vehicles, []
-    out = instance.distances_from(client)
-    back = out if instance.matrix is None else instance.matrix[:, client]
+    vehicles, insertions = instance.vehicles, []
+    from_client = instance.distances_from(client)
+    to_client = from_client if instance.matrix is None else instance.matrix[:, client]
     for number, (route, (path, lengths)) in enumerate(zip(routes, legs)):
-        detours = (back[path[:-1]] + out[path[1:]] - lengths) * vehicles.unit_cost[route.vehicle]
-        found += [(detour, number, k) for k, detour in enumerate(detours.tolist())]
+        detours = (to_client[path[:-1]] + from_client[path[1:]] - lengths) * vehicles.unit_cost[route.vehicle]
+        insertions += [(detour, number, k) for k, detour in enumerate(detours.tolist())]
     for kind in np.flatnonzero(vehicles.count).tolist():
-        way = (back[vehicles.start[kind]] + out[vehicles.end[kind]]) * vehicles.unit_cost[kind]
-        found.append((float(way + vehicles.fixed_cost[kind]) + instance.route_weight, len(routes), kind))
-    return sorted(found)
+        round_trip = (to_client[vehicles.start[kind]] + from_client[vehicles.end[kind]]) * vehicles.unit_cost[kind]
+        insertions.append((float(round_trip + vehicles.fixed_cost[kind]) + instance.route_weight, len(routes), kind))
+    return sorted(insertions)

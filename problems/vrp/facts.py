@@ -1,4 +1,4 @@
-"""Facts about an instance for `corl info`, and the part of it with the first clients."""
+"""Facts about an instance for `corl info`, and the instance of its first clients."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["facts", "first_clients"]
 
 
 def facts(instance: VrpInstance) -> dict[str, Any]:
-    """Return name -> number or short text: sizes, distances, vehicles, windows, prizes."""
+    """Return name -> value of the facts: sizes, distances, vehicles, windows, prizes."""
     vehicles, clients = instance.vehicles, slice(instance.depots, None)
     found: dict[str, Any] = {"clients": instance.clients, "depots": instance.depots}
     found["edge_weight_type"] = "EUC_2D in whole tenths (DIMACS)" if instance.scale == 10 else instance.edge_weight_type
-    on_globe = length_unit(instance)[0] == "metres"
-    if on_globe:
+    has_latitudes = length_unit(instance)[0] == "metres"
+    if has_latitudes:
         found["edge_weight_type"] = "straight on the globe"
     if any(instance.units) or instance.speed != 1.0:
         named = zip(("distance", "time", "load"), instance.units)
@@ -31,17 +31,17 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
     if 0 < capacity < np.inf:
         found["least_vehicles_by_demand"] = int(np.ceil(demand / capacity))
     if instance.earliest is not None and instance.latest is not None and instance.clients:
-        width = (instance.latest - instance.earliest)[clients] / (instance.scale * instance.speed)
-        found["windows"] = f"{np.median(width):.10g}{_unit(instance, 1)} wide (median), the day is {_day(instance)}"
+        widths = (instance.latest - instance.earliest)[clients] / (instance.scale * instance.speed)
+        found["windows"] = f"{np.median(widths):.10g}{_unit(instance, 1)} wide (median), the day is {_day(instance)}"
     if not instance.required[clients].all():
-        free = ~instance.required[clients]
-        wanted, prizes = float(instance.demand[clients][free].sum()), float(instance.prize.sum()) / instance.scale
-        found["optional_clients"] = f"{int(free.sum())}, demand {wanted:.10g}, prizes {prizes:.10g} in all"
+        optional = ~instance.required[clients]
+        demand_of_optional, prizes = float(instance.demand[clients][optional].sum()), float(instance.prize.sum()) / instance.scale
+        found["optional_clients"] = f"{int(optional.sum())}, demand {demand_of_optional:.10g}, prizes {prizes:.10g} in all"
     if instance.rules is not None and instance.rules.names:
         found["rules"] = ", ".join(instance.rules.names)
     if instance.fleet == "fewest":
         found["fleet"] = f"fewest routes: each counts {instance.route_weight / instance.scale:.10g}"
-    if on_globe and instance.display is not None:
+    if has_latitudes and instance.display is not None:
         (west, south), (east, north) = instance.display.min(axis=0), instance.display.max(axis=0)
         found["bounding_box"] = f"latitude [{south:.10g}, {north:.10g}], longitude [{west:.10g}, {east:.10g}]"
     elif instance.points is not None:
@@ -53,22 +53,22 @@ def facts(instance: VrpInstance) -> dict[str, Any]:
 
 
 def _vehicle(instance: VrpInstance, k: int) -> str:
-    """Return one vehicle type in words."""
-    v, scale = instance.vehicles, instance.scale
-    words = [f"{v.count[k]} of" if v.count[k] >= 0 else "any number of"]
+    """Return a description of vehicle type k in words."""
+    vehicles, scale = instance.vehicles, instance.scale
+    words = [f"{vehicles.count[k]} of" if vehicles.count[k] >= 0 else "any number of"]
     words += [instance.vehicle_label(k)] if instance.vehicle_names else []
-    words += [f"capacity {v.capacity[k]:.10g}{_unit(instance, 2)}"]
-    words += [f"at {instance.labels[v.start[k]]}"] if instance.depots > 1 else []
+    words += [f"capacity {vehicles.capacity[k]:.10g}{_unit(instance, 2)}"]
+    words += [f"at {instance.labels[vehicles.start[k]]}"] if instance.depots > 1 else []
     for name in ("fixed_cost", "max_distance", "max_duration"):
-        value, timed = float(getattr(v, name)[k]), name == "max_duration"
-        unit = "" if name == "fixed_cost" else _unit(instance, int(timed))
-        words += [f"{name} {value / (scale * (instance.speed if timed else 1.0)):.10g}{unit}"] if 0 < value < np.inf else []
-    words += [f"unit_cost {v.unit_cost[k]:.10g}"] if v.unit_cost[k] != 1.0 else []
+        value, is_time = float(getattr(vehicles, name)[k]), name == "max_duration"
+        unit = "" if name == "fixed_cost" else _unit(instance, int(is_time))
+        words += [f"{name} {value / (scale * (instance.speed if is_time else 1.0)):.10g}{unit}"] if 0 < value < np.inf else []
+    words += [f"unit_cost {vehicles.unit_cost[k]:.10g}"] if vehicles.unit_cost[k] != 1.0 else []
     return " ".join(words)
 
 
 def _day(instance: VrpInstance) -> str:
-    """Return the hours of the depots in words."""
+    """Return the time from the first opening to the last closing of a depot, in words."""
     assert instance.earliest is not None and instance.latest is not None
     depots = slice(0, instance.depots)
     time = instance.scale * instance.speed
@@ -77,17 +77,17 @@ def _day(instance: VrpInstance) -> str:
 
 
 def _unit(instance: VrpInstance, which: int) -> str:
-    """Return what follows a distance (0), a time (1) or a load (2) in messages."""
+    """Return the unit of distance (0), time (1) or load (2) with a leading space; "" if it has no name."""
     return f" {instance.units[which]}" if instance.units[which] else ""
 
 
-def first_clients(instance: VrpInstance, most: int) -> VrpInstance:
-    """Return the instance of the depots and the first clients, at most `most`, with the same vehicles."""
-    n = instance.depots + most
+def first_clients(instance: VrpInstance, max_clients: int) -> VrpInstance:
+    """Return the instance of all depots and the first `max_clients` clients, with the same vehicles."""
+    n = instance.depots + max_clients
     if instance.n <= n:
         return instance
     names = ("demand", "points", "earliest", "latest", "service", "prize", "required", "ids", "display")
-    cut: Any = {name: None if getattr(instance, name) is None else getattr(instance, name)[:n] for name in names}
+    first_rows: Any = {name: None if getattr(instance, name) is None else getattr(instance, name)[:n] for name in names}
     matrix = None if instance.matrix is None else instance.matrix[:n, :n]
-    cut["names"] = instance.names[:n]
-    return replace(instance, matrix=matrix, rules=None if instance.rules is None else instance.rules.first(n), **cut)
+    first_rows["names"] = instance.names[:n]
+    return replace(instance, matrix=matrix, rules=None if instance.rules is None else instance.rules.first(n), **first_rows)

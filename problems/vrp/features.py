@@ -1,6 +1,7 @@
-"""Features of a partial solution: distances, what a vehicle has left, windows and prizes.
+"""Features of a partial solution: distances, remaining resources of the current vehicle, time windows and prizes.
 
-Everything is in units of the distances shown, so that the features do not change when the plane is rotated, moved or scaled.
+Lengths and times are divided by a mean distance of the observed nodes, so that features do not change when the plane is
+rotated, moved or scaled.
 """
 
 from __future__ import annotations
@@ -32,48 +33,51 @@ __all__ = ["PAIRS", "TOKENS", "Observation", "observe", "routes"]
 TOKENS = 27
 """F: features of a token, in the order of `_columns`."""
 PAIRS = 3
-"""P: features of a pair of tokens: both distances, and whether they are the same node."""
+"""P: features of a pair of tokens: the distances in both directions, and whether both are the same node."""
 
 
 class Observation(NamedTuple):
-    """R rows of K action slots, then the origin (where the vehicle is) and the depot: K + 2 slots. Zero in empty slots."""
+    """The observation of R rows. Each has K + 2 slots: K actions, the origin (where the current vehicle is) and the depot.
+
+    Values in empty slots are 0. Distances, times, costs and prizes are times the instance's `scale`.
+    """
 
     clients: NDArray[np.int32]
-    """[R, K + 2] nodes; -1 in empty slots; the depot also in the slot of action 0."""
+    """[R, K + 2] the node of each slot; -1 in empty slots. Action 0 has the depot."""
     mask: NDArray[np.bool_]
-    """[R, K + 2] whether a slot is taken."""
+    """[R, K + 2] whether the slot is used."""
     fresh: NDArray[np.bool_]
-    """[R, K] whether an action returns to the depot first."""
+    """[R, K] whether the action uses a new vehicle, so that the current one returns to the depot first."""
     distances: NDArray[np.float64]
-    """[R, K + 2, K + 2] from slot to slot."""
+    """[R, K + 2, K + 2] the distance from each slot's node to each other one's."""
     cost: NDArray[np.float64]
-    """[R, K] the cost of an action, without prizes."""
+    """[R, K] the cost of the action, without prizes."""
     demand: NDArray[np.float64]
-    """[R, K + 2] as a share of the capacity (0 where that is unlimited)."""
+    """[R, K + 2] the demand of the node, as a share of the capacity (0 if the capacity is unlimited)."""
     room: NDArray[np.float64]
-    """[R] what the vehicle under way may still carry, as a share of the capacity."""
+    """[R] the free capacity of the current vehicle, as a share of the capacity."""
     rest: NDArray[np.float64]
     """[R] the demand of all unvisited clients, as a share of the capacity."""
     prize: NDArray[np.float64]
-    """[R, K + 2]"""
+    """[R, K + 2] the prize of the node."""
     required: NDArray[np.bool_]
-    """[R, K + 2]"""
+    """[R, K + 2] whether the node must be visited."""
     wait: NDArray[np.float64]
-    """[R, K] how long the vehicle would wait at the client."""
+    """[R, K] how long the vehicle would wait at the action's client for the window to open."""
     slack: NDArray[np.float64]
-    """[R, K] how much later its service could begin by its window; inf without a window."""
+    """[R, K] how much later the client's service could begin before the window closes; inf without a window."""
     service: NDArray[np.float64]
-    """[R, K + 2]"""
+    """[R, K + 2] the duration of service at the node."""
     left: NDArray[np.float64]
-    """[R, 2] the distance and the time that the vehicle under way has left, without the return; inf without limits."""
+    """[R, 2] the distance and the time that the current vehicle has left before it must return; inf without limits."""
     remaining: NDArray[np.int32]
-    """[R] unvisited clients."""
+    """[R] the number of unvisited clients."""
     timed: NDArray[np.bool_]
-    """[R] whether there are windows."""
+    """[R] whether the instance has time windows."""
 
     @classmethod
     def empty(cls, rows: int, width: int) -> Observation:
-        """Return empty arrays for this many rows and action slots."""
+        """Return the observation of `rows` rows with `width` (K) action slots, all of them empty."""
         slots = width + 2
         return cls(
             np.full((rows, slots), -1, np.int32), np.zeros((rows, slots), bool), np.zeros((rows, width), bool),
@@ -84,7 +88,10 @@ class Observation(NamedTuple):
 
 
 def routes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return tokens of VrpEnvironment's observations: K slots, the origin, the depot. `scale` is about the cost of the rest."""
+    """Return the tokens of VrpEnvironment's observations: K slots, the origin, the depot.
+
+    Their `scale` is an estimate of the remaining cost: the unit of length times (the number of unvisited clients + 1).
+    """
     mask, distances = observation["mask"], observation["distances"]
     unit = _unit(mask, distances)
     columns = np.stack(np.broadcast_arrays(*_columns(observation, unit)), axis=-1)
@@ -97,41 +104,41 @@ def routes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 
 def _unit(mask: NDArray[np.bool_], distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean distance to the nearest other place shown, float64 [R]; 1 if everything is in one place."""
-    reach = np.where(mask[:, None, :] & (distances > 0), distances, np.inf).min(axis=2, initial=np.inf)
-    there = mask & np.isfinite(reach)
-    total = np.where(there, reach, 0.0).sum(axis=1)
-    return np.where(total > 0, total / np.maximum(1, there.sum(axis=1)), 1.0)
+    """Return the mean distance from a used slot's node to the nearest other node, float64 [R]; 1 if all are at one place."""
+    nearest = np.where(mask[:, None, :] & (distances > 0), distances, np.inf).min(axis=2, initial=np.inf)
+    has_neighbour = mask & np.isfinite(nearest)
+    total = np.where(has_neighbour, nearest, 0.0).sum(axis=1)
+    return np.where(total > 0, total / np.maximum(1, has_neighbour.sum(axis=1)), 1.0)
 
 
 def _columns(obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """Return [R, T] (or an array that broadcasts to it) for each feature."""
+    """Return one array per feature, each of shape [R, T], or broadcastable to it; T = K + 2 tokens."""
     rows, tokens = obs["mask"].shape
     width = tokens - 2
     lengths = unit[:, None]
 
     def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithm of lengths and times from 0; unlimited ones count as a million units."""
+        """Return log(1 + values in units); negative values count as 0, unlimited ones as a million units."""
         return np.log1p(np.clip(values / lengths, 0.0, 1e6))
 
     def slots(values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the values in the action slots; 0 for origin and depot."""
+        """Return float64 [R, K + 2]: the values of the K action slots, then 0 for origin and depot."""
         return np.concatenate([values, np.zeros((rows, 2))], axis=1)
 
     fresh, room = slots(obs["fresh"]), obs["room"][:, None]
     away, home = obs["distances"][:, width], obs["distances"][:, :, tokens - 1]
     kind = np.concatenate([np.zeros(width), [1.0, 2.0]])
-    leaves_out = slots(obs["clients"][:, :width] == 0)
-    after = np.where(fresh > 0, 1.0, room) - obs["demand"]
+    skips_unvisited = slots(obs["clients"][:, :width] == 0)
+    room_after = np.where(fresh > 0, 1.0, room) - obs["demand"]
     prize, cost = np.log1p(np.minimum(obs["prize"] / lengths, 1e6)), slots(obs["cost"])
     timed = np.broadcast_to(obs["timed"][:, None], (rows, tokens)).astype(float)
     left = np.clip(obs["left"] / lengths, 0.0, 1e6)
     savings = np.clip((home[:, width, None] + home - away) / lengths, -1e6, 1e6)
     rank = np.cumsum(1 - fresh, axis=1) * (1 - fresh) + np.cumsum(fresh, axis=1) * fresh
     return [
-        (kind == 0) * 1.0, (kind == 1) * 1.0, (kind == 2) * 1.0, fresh, leaves_out,
+        (kind == 0) * 1.0, (kind == 1) * 1.0, (kind == 2) * 1.0, fresh, skips_unvisited,
         log(cost), log(away), log(home), np.arcsinh(savings), rank / 16.0,
-        obs["demand"], room, np.clip(after, -1.0, 1.0), np.log1p(obs["rest"])[:, None], np.log1p(obs["remaining"])[:, None],
+        obs["demand"], room, np.clip(room_after, -1.0, 1.0), np.log1p(obs["rest"])[:, None], np.log1p(obs["remaining"])[:, None],
         obs["required"] * 1.0, prize, np.arcsinh((obs["prize"] - cost) / lengths),
         timed, timed * log(slots(obs["wait"])), timed * log(slots(obs["slack"])), log(obs["service"]),
         np.isfinite(obs["left"][:, :1]) * 1.0, np.log1p(left[:, :1]),
@@ -141,13 +148,13 @@ def _columns(obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list
 
 @kernel
 def observe(state: State, rows: Any, actions: Any, observation: Any) -> None:
-    """Write the observation of `rows` to `observation`, an Observation, in place.
+    """Write the observation of `rows` to `observation`, in place.
 
     Args:
-        state: State.
-        rows: int [R].
+        state: The pool.
+        rows: int [R], rows of the pool.
         actions: int32 [R, K], the listed actions.
-        observation: Observation of R rows, as `empty` returns it.
+        observation: Observation of R rows, as `Observation.empty` returns it.
     """
     k = actions.shape[1]
     for r in range(len(rows)):
@@ -179,28 +186,28 @@ def observe(state: State, rows: Any, actions: Any, observation: Any) -> None:
 
 @kernel
 def _observe_actions(state: Any, row: Any, origin: Any, observation: Any, r: Any, count: Any) -> None:
-    """Write the costs, waiting and slack of a row's actions, and what the vehicle under way has left."""
+    """Write costs, waiting times and slacks of a row's `count` actions, and the remaining resources of the current vehicle."""
     instance = state.instance[row]
     first, limits, metric = state.graphs.nodes_start[instance], state.limits[instance], graph_metric(state.graphs, instance)
-    new = at_depot(state, instance)
-    at = vehicle_position(state, row) if origin > 0 else new
+    at_start = at_depot(state, instance)
+    current = vehicle_position(state, row) if origin > 0 else at_start
     home = distance(metric, origin, 0) if origin > 0 else 0.0
-    observation.room[r] = 1.0 - at.load / limits[CAPACITY]
-    observation.left[r, 0] = limits[DISTANCE] - at.distance - home
-    observation.left[r, 1] = min(limits[DURATION] - at.busy, state.latest[first] - at.ready) - home
+    observation.room[r] = 1.0 - current.load / limits[CAPACITY]
+    observation.left[r, 0] = limits[DISTANCE] - current.distance - home
+    observation.left[r, 1] = min(limits[DURATION] - current.busy, state.latest[first] - current.ready) - home
     observation.timed[r] = state.latest[first] < np.inf
     for i in range(count):
         client = observation.clients[r, i]
         if client == 0:
             observation.cost[r, i] = limits[UNIT_COST] * home
             continue
-        begins = observation.fresh[r, i] or origin == 0
-        start = 0 if begins else origin
-        before = new if begins else at
-        way = distance(metric, start, client)
-        _, after = serve(state, instance, metric, start, before, client)
-        length = way + (home if observation.fresh[r, i] else 0.0)
-        observation.cost[r, i] = limits[UNIT_COST] * length + (limits[ROUTE_COST] if begins else 0.0)
-        begin = after.ready - state.service[first + client]
-        observation.wait[r, i] = begin - before.ready - way
+        begins_route = observation.fresh[r, i] or origin == 0
+        start = 0 if begins_route else origin
+        position = at_start if begins_route else current
+        leg = distance(metric, start, client)
+        _, new_position = serve(state, instance, metric, start, position, client)
+        length = leg + (home if observation.fresh[r, i] else 0.0)
+        observation.cost[r, i] = limits[UNIT_COST] * length + (limits[ROUTE_COST] if begins_route else 0.0)
+        begin = new_position.ready - state.service[first + client]
+        observation.wait[r, i] = begin - position.ready - leg
         observation.slack[r, i] = state.latest[first + client] - begin

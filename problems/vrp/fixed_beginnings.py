@@ -1,4 +1,7 @@
-"""Proofs that no solution has the fixed beginnings of an instance's routes."""
+"""Proofs that a route with a fixed beginning cannot be completed.
+
+The vehicle of such a route is already under way: `begun` of the side constraints lists the clients that it must visit first.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ __all__ = ["infeasible_beginning"]
 
 
 def infeasible_beginning(instance: VrpInstance, kinds: dict[int, VehicleTravel]) -> str:
-    """Return why a route under way cannot be finished whatever follows its beginning; "" if that is not proven.
+    """Return why a route cannot be completed, whatever follows its fixed beginning; "" if that is not proven.
 
-    kinds: vehicle type -> its VehicleTravel.
+    kinds: Vehicle type -> its VehicleTravel.
     """
     rules = instance.rules or NO_RULES
     begun = list(rules.begun or ())
@@ -43,35 +46,40 @@ def infeasible_beginning(instance: VrpInstance, kinds: dict[int, VehicleTravel])
 
 
 def _group_served_twice(instance: VrpInstance, served: NDArray[np.int64]) -> str:
-    """Return which two clients of a group are both on fixed beginnings, in words; "" if there are none."""
+    """Return which two clients of one group are on fixed beginnings, in words; "" if there are none."""
     rules = instance.rules or NO_RULES
     if rules.groups is None:
         return ""
     groups = rules.groups[served]
     for group in np.unique(groups[groups >= 0]):
-        both = served[groups == group]
-        if len(both) > 1:
-            one, two = instance.labels[both[0]], instance.labels[both[1]]
+        members = served[groups == group]
+        if len(members) > 1:
+            one, two = instance.labels[members[0]], instance.labels[members[1]]
             return f"vehicles are under way to client {one} and client {two}, which are of one group"
     return ""
 
 
 def _split_shipment(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> str:
-    """Return which shipment is delivered before its pickup or by another vehicle, in words; "" if there is none."""
+    """Return which shipment is delivered before its pickup or by another vehicle, in words; "" if there is none.
+
+    begun: The clients that each vehicle type must visit first.
+    """
     rules = instance.rules or NO_RULES
-    place = {int(node): (kind, at) for kind, nodes in enumerate(begun) for at, node in enumerate(nodes)}
+    visit_of = {int(node): (kind, position) for kind, nodes in enumerate(begun) for position, node in enumerate(nodes)}
     for start, end in [] if rules.shipments is None else rules.shipments.tolist():
-        if end in place and (start not in place or place[start][0] != place[end][0] or place[start][1] > place[end][1]):
-            what = f"client {instance.labels[end]} without its shipment from client {instance.labels[start]}"
-            return f"a vehicle is under way to {what}"
-        if start in place and rules.allowed is not None and not rules.allowed[place[start][0], end]:
-            what = f"may not serve client {instance.labels[end]}, where its shipment goes"
-            return f"a vehicle is under way to client {instance.labels[start]} and {what}"
+        if end in visit_of and (
+            start not in visit_of or visit_of[start][0] != visit_of[end][0] or visit_of[start][1] > visit_of[end][1]
+        ):
+            client_words = f"client {instance.labels[end]} without its shipment from client {instance.labels[start]}"
+            return f"a vehicle is under way to {client_words}"
+        if start in visit_of and rules.allowed is not None and not rules.allowed[visit_of[start][0], end]:
+            client_words = f"may not serve client {instance.labels[end]}, where its shipment goes"
+            return f"a vehicle is under way to client {instance.labels[start]} and {client_words}"
     return ""
 
 
 def _broken_limit(instance: VrpInstance, travel: VehicleTravel, nodes: NDArray[np.int64]) -> str:
-    """Return which limit the beginning of a route violates by itself; "" if none."""
+    """Return which limit the fixed beginning of a route violates by itself; "" if none."""
     rules, vehicles, kind = travel.rules, instance.vehicles, travel.kind
     if rules.allowed is not None and not rules.allowed[kind, nodes].all():
         return f"it may not serve client {instance.labels[nodes[int((~rules.allowed[kind, nodes]).argmax())]]}"
@@ -81,39 +89,45 @@ def _broken_limit(instance: VrpInstance, travel: VehicleTravel, nodes: NDArray[n
         return str(error)
     path = [travel.start, *nodes.tolist()]
     legs = [float(travel.row(False, one, False)[two]) for one, two in pairwise(path)]
-    far = sum(legs) + float(travel.back(False, False)[path[-1]])
-    if not keeps(far, vehicles.max_distance[kind]):
-        return f"its route is at least {far / instance.scale:.10g} long; the limit is " \
+    distance = sum(legs) + float(travel.back(False, False)[path[-1]])
+    if not keeps(distance, vehicles.max_distance[kind]):
+        return f"its route is at least {distance / instance.scale:.10g} long; the limit is " \
             f"{vehicles.max_distance[kind] / instance.scale:.10g}"  # fmt: skip
     return _time_conflict(instance, travel, path)
 
 
 def _time_conflict(instance: VrpInstance, travel: VehicleTravel, path: list[int]) -> str:
-    """Return why hours, windows, breaks or the maximum duration forbid a vehicle this path and the return; "" if they do not."""
-    rules, limits = travel.rules, set(LIMITS)
-    first, last, home_from, home_by = operating_hours(travel)
+    """Return why a vehicle cannot follow this path and return in time; "" if that is not proven.
+
+    The limits are hours, windows, breaks and the maximum duration.
+    """
+    rules, limits, scale = travel.rules, set(LIMITS), instance.scale
+    first_departure, last_departure, return_from, return_by = operating_hours(travel)
     if rules.release is not None:
-        first = max(first, float(rules.release[path[1:]].max()))
-    if not keeps(first, last):
-        return f"it leaves at {first / instance.scale:.10g} at the earliest; its depot closes at {last / instance.scale:.10g}"
+        first_departure = max(first_departure, float(rules.release[path[1:]].max()))
+    if not keeps(first_departure, last_departure):
+        return f"it leaves at {first_departure / scale:.10g} at the earliest; its depot closes at {last_departure / scale:.10g}"
     service = np.zeros(instance.n) if instance.service is None else instance.service
     closes = np.full(instance.n, np.inf) if instance.latest is None else instance.latest
-    labels, busy = [(first, len(travel.breaks), 0.0)], 0.0
+    labels, driving_and_service = [(first_departure, len(travel.breaks), 0.0)], 0.0
     for one, two in pairwise(path):
         leg = float(travel.row(True, one, False)[two])
-        busy += leg + float(service[two])
+        driving_and_service += leg + float(service[two])
         labels = after_driving(travel, labels, leg, leg if one == path[0] else 0.0, 0.0) if keeps(leg, travel.max_driving) else []
-        last = min(last, float(closes[two]) - busy + float(service[two]))
+        last_departure = min(last_departure, float(closes[two]) - driving_and_service + float(service[two]))
         labels = after_service(travel, labels, two, float(closes[two]), limits)
         if not labels:
             return f"it does not reach client {instance.labels[two]} in time"
     back = float(travel.back(False, True)[path[-1]])
-    done = [
-        label for label in after_driving(travel, labels, back, 0.0, 0.0) if is_back_in_time(travel, label, home_from, home_by)
+    returned = [
+        label for label in after_driving(travel, labels, back, 0.0, 0.0) if is_back_in_time(travel, label, return_from, return_by)
     ]
-    if not done:
+    if not returned:
         return "it is not back in time"
-    duration, longest = max(busy + back, max(done[0][0], home_from) - last), float(instance.vehicles.max_duration[travel.kind])
-    if not keeps(duration, longest, max(done[0][0], 2.0 * latest_return(travel))):
-        return f"its route takes at least {duration / instance.scale:.10g}; the limit is {longest / instance.scale:.10g}"
+    duration, max_duration = (
+        max(driving_and_service + back, max(returned[0][0], return_from) - last_departure),
+        float(instance.vehicles.max_duration[travel.kind]),
+    )
+    if not keeps(duration, max_duration, max(returned[0][0], 2.0 * latest_return(travel))):
+        return f"its route takes at least {duration / scale:.10g}; the limit is {max_duration / scale:.10g}"
     return ""

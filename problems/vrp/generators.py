@@ -1,4 +1,4 @@
-"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams). `size` counts clients."""
+"""Random instances; equal seeds give equal instances on every machine (NumPy's PCG64 streams). `size` counts clients."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from corl.problems.vrp.instance import Vehicles, VrpInstance
 
 __all__ = ["GENERATORS", "solomon", "uniform", "x"]
 
-_LARGEST = 100_000  # the X scheme has a million places
-_CAPACITIES = {10: 20, 20: 30, 50: 40, 100: 50, 200: 80, 500: 100, 1000: 250}
-_DEPOTS, _CLIENTS, _DEMANDS = ("random", "centre", "corner"), ("random", "clustered", "mixed"), 7
-_RANGES = ((1, 1), (1, 10), (5, 10), (1, 100), (50, 100))  # the first five of X's demand distributions
+_MAX_SIZE = 100_000  # clients; the grid of the X scheme has a million places
+_CAPACITIES = {  # least number of clients -> capacity
+    10: 20, 20: 30, 50: 40, 100: 50, 200: 80, 500: 100, 1000: 250,
+}  # fmt: skip
+_DEPOTS, _CLIENTS = ("random", "centre", "corner"), ("random", "clustered", "mixed")
+_DEMANDS = 7  # the number of demand distributions of the X scheme
+_RANGES = ((1, 1), (1, 10), (5, 10), (1, 100), (50, 100))  # least and greatest demand of the first five distributions
 _Points = NDArray[np.float64]
-_CLASSES = {  # Solomon's: horizon, capacity, service and half-width of a window, of series 1 and 2
+_CLASSES = {  # (kind, series) of Solomon -> horizon, capacity, service time, half the width of a window
     ("R", 1): (230, 200, 10, 5), ("R", 2): (1000, 1000, 10, 60), ("C", 1): (1236, 200, 90, 30), ("C", 2): (3390, 700, 90, 80),
     ("RC", 1): (240, 200, 10, 15), ("RC", 2): (960, 1000, 10, 60),
 }  # fmt: skip
@@ -27,8 +30,8 @@ _CLASSES = {  # Solomon's: horizon, capacity, service and half-width of a window
 def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: int = 0) -> VrpInstance:
     """Return depot and clients uniform in the unit square, demands 1 to 9, unrounded distances, as in the learning literature.
 
-    `capacity` 0: 20, 30, 40, 50, 80, 100, 250 from 10, 20, 50, 100, 200, 500, 1000 clients on (Kool et al., 2019, and BQ-NCO,
-    2023). `optional` is the share of clients that may be skipped, each for a prize uniform up to 0.5.
+    `capacity` 0 stands for 20, 30, 40, 50, 80, 100, 250 from 10, 20, 50, 100, 200, 500, 1000 clients on (Kool et al., 2019;
+    BQ-NCO, Drakulic et al., 2023). `optional` is the share of clients that may be skipped; their prizes are uniform up to 0.5.
     """
     _check_size(size)
     _check(0.0 <= optional <= 1.0, "optional", optional, "0 to 1")
@@ -37,9 +40,9 @@ def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: 
     carried = capacity or _CAPACITIES[max((n for n in _CAPACITIES if n <= size), default=10)]
     points = random.random((size + 1, 2))
     demand = _with_depot(random.integers(1, 10, size))
-    free = _with_depot(random.random(size) < optional).astype(bool)
-    prize = np.where(free, _with_depot(random.random(size) * 0.5), 0.0)
-    given = (f" --option capacity={capacity}" if capacity else "") + (f" --option optional={optional}" if optional else "")
+    optional_clients = _with_depot(random.random(size) < optional).astype(bool)
+    prize = np.where(optional_clients, _with_depot(random.random(size) * 0.5), 0.0)
+    options = (f" --option capacity={capacity}" if capacity else "") + (f" --option optional={optional}" if optional else "")
     return VrpInstance(
         name=f"uniform-{size}",
         edge_weight_type="EXACT_2D",
@@ -47,8 +50,8 @@ def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: 
         vehicles=Vehicles(np.array([carried])),
         points=points,
         prize=prize,
-        required=~free & (np.arange(size + 1) > 0),
-        comment=f"corl generate vrp uniform --option size={size}{given} --seed {seed}",
+        required=~optional_clients & (np.arange(size + 1) > 0),
+        comment=f"corl generate vrp uniform --option size={size}{options} --seed {seed}",
     )
 
 
@@ -57,9 +60,15 @@ def x(
 ) -> VrpInstance:
     """Return an X instance (Uchoa et al., EJOR 2017, section 4): whole coordinates 0 to 1000, EUC_2D.
 
-    depot: random, centre or corner; clients: random, clustered (3 to 8 seeds, density falling by e every 40) or mixed (half
-    of each); demand: 1 unitary, 2 to 5 uniform in 1-10, 5-10, 1-100, 50-100, 6 by quadrant, 7 many small and few large;
-    route_size: clients that a vehicle carries on average, from 1. Parameters that are not given ("" or 0) are drawn.
+    Parameters that are not given ("" or 0) are drawn at random.
+
+    Args:
+        size: The number of clients.
+        depot: random, centre or corner.
+        clients: random, clustered around 3 to 8 of them (density exp(-distance / 40)), or mixed (half of each).
+        demand: 1 unitary; 2 to 5 uniform in 1-10, 5-10, 1-100, 50-100; 6 by quadrant; 7 many small and few large.
+        route_size: The number of average clients that a vehicle can serve, from 1.
+        seed: The seed.
     """
     _check_size(size)
     _check(depot in ("", *_DEPOTS), "depot", depot, ", ".join(_DEPOTS))
@@ -68,53 +77,66 @@ def x(
     _check(route_size == 0 or route_size >= 1, "route_size", route_size, "0, or from 1")
     random = np.random.default_rng(seed)
     drawn = (_DEPOTS[random.integers(3)], _CLIENTS[random.integers(3)], int(random.integers(1, 8)), random.triangular(3, 6, 25))
-    kind, spread, law, carried = depot or drawn[0], clients or drawn[1], demand or drawn[2], route_size or float(drawn[3])
-    start = {"centre": [500, 500], "corner": [0, 0]}.get(kind, random.integers(0, 1001, 2).tolist())
-    points = np.array([start, *_positions(random, size, spread)], np.float64)
-    demands = _demands(random, points[1:], law)
+    depot_place, clients_kind, distribution, carried = (
+        depot or drawn[0],
+        clients or drawn[1],
+        demand or drawn[2],
+        route_size or float(drawn[3]),
+    )
+    start = {"centre": [500, 500], "corner": [0, 0]}.get(depot_place, random.integers(0, 1001, 2).tolist())
+    points = np.array([start, *_positions(random, size, clients_kind)], np.float64)
+    demands = _demands(random, points[1:], distribution)
     capacity = max(int(np.ceil(carried * demands.sum() / size)), int(demands.max()))
     options = {"depot": depot, "clients": clients, "demand": demand, "route_size": route_size}
-    given = "".join(f" --option {key}={value}" for key, value in options.items() if value)
+    command_options = "".join(f" --option {key}={value}" for key, value in options.items() if value)
     return VrpInstance(
         name=f"x-{size}",
         edge_weight_type="EUC_2D",
         demand=_with_depot(demands),
         vehicles=Vehicles(np.array([capacity])),
         points=points,
-        comment=f"corl generate vrp x --option size={size}{given} --seed {seed}",
+        comment=f"corl generate vrp x --option size={size}{command_options} --seed {seed}",
     )
 
 
 def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float = 1.0, seed: int = 0) -> VrpInstance:
-    """Return an instance with time windows in the manner of Solomon (1987).
+    """Return an instance with time windows in the manner of Solomon (1987), with any number of vehicles.
 
-    Clients are at random (R), in clusters (C) or half of each (RC). `series` 1 has a short day, narrow windows and small
-    vehicles, 2 a long day. `windows`: the share of clients that have one. Windows lie where a separate vehicle could arrive in
-    time; in C about the times of a tour of each cluster. The square's side is 100 for up to 100 clients and grows with the root
-    of their number, and so does the day. The fleet is unlimited.
+    A separate vehicle could serve each client within its window; for kind C, windows lie around the times of a tour of each
+    cluster. The side of the square is 100 for up to 100 clients and grows with the square root of their number, as does the day.
+
+    Args:
+        size: The number of clients.
+        kind: R: clients at random; C: in clusters; RC: half of each.
+        series: 1: a short day and small vehicles; 2: a long day and large vehicles.
+        windows: The share of clients that have a time window.
+        seed: The seed.
     """
     _check_size(size)
     _check((kind, series) in _CLASSES, "kind, series", f"{kind}, {series}", "R, C or RC and 1 or 2")
     _check(0.0 <= windows <= 1.0, "windows", windows, "0 to 1")
     random = np.random.default_rng(seed)
-    horizon, capacity, service, half = _CLASSES[kind, series]
+    horizon, capacity, service, half_width = _CLASSES[kind, series]
     side = 100.0 * max(1.0, np.sqrt(size / 100))
     horizon = round(horizon * side / 100)
-    inner = np.rint(random.random((size, 2)) * side)
-    grouped = {"R": 0, "C": size, "RC": size // 2}[kind]
-    centres = random.random((max(1, grouped // 10), 2)) * side
-    of = random.integers(0, len(centres), grouped)
-    inner[:grouped] = np.clip(np.rint(centres[of] + random.standard_normal((grouped, 2)) * 4.0), 0, side)
-    points = np.concatenate([np.full((1, 2), np.rint(0.4 * side)), inner])
-    away = np.floor(10.0 * np.hypot(*(points - points[0]).T)) / 10.0
-    first, last = np.ceil(away), np.floor(horizon - away - service)  # when service may begin
+    places = np.rint(random.random((size, 2)) * side)
+    clustered = {"R": 0, "C": size, "RC": size // 2}[kind]
+    centres = random.random((max(1, clustered // 10), 2)) * side
+    cluster_of = random.integers(0, len(centres), clustered)
+    places[:clustered] = np.clip(np.rint(centres[cluster_of] + random.standard_normal((clustered, 2)) * 4.0), 0, side)
+    points = np.concatenate([np.full((1, 2), np.rint(0.4 * side)), places])
+    from_depot = np.floor(10.0 * np.hypot(*(points - points[0]).T)) / 10.0
+    first, last = (
+        np.ceil(from_depot),
+        np.floor(horizon - from_depot - service),
+    )  # earliest and latest begin of service by a separate vehicle
     middle = first + random.random(size + 1) * (last - first)
     if kind == "C":
-        middle[1:] = _tour_times(random, inner, of, first[1:], last[1:], service)
-    wide = np.maximum(1.0, half * (0.5 + random.random(size + 1)))
-    free = random.random(size + 1) >= windows
-    earliest = np.where(free, 0.0, np.clip(np.rint(middle - wide), 0.0, last))
-    latest = np.where(free, last, np.clip(np.rint(middle + wide), first, last))
+        middle[1:] = _tour_times(random, places, cluster_of, first[1:], last[1:], service)
+    half_widths = np.maximum(1.0, half_width * (0.5 + random.random(size + 1)))
+    without_window = random.random(size + 1) >= windows
+    earliest = np.where(without_window, 0.0, np.clip(np.rint(middle - half_widths), 0.0, last))
+    latest = np.where(without_window, last, np.clip(np.rint(middle + half_widths), first, last))
     earliest[0], latest[0] = 0.0, horizon
     options = f" --option kind={kind} --option series={series}" + (f" --option windows={windows}" if windows < 1 else "")
     demand = np.clip(np.rint(15 + 8 * random.standard_normal(size)), 1, 40) if kind == "R" else random.integers(1, 5, size) * 10
@@ -133,7 +155,7 @@ def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float
 
 
 def _positions(random: np.random.Generator, size: int, spread: str) -> list[tuple[int, int]]:
-    """Return clients of the X scheme (section 4.2), at different places as far as the grid has room."""
+    """Return `size` different places of clients, as in section 4.2 of the X scheme."""
     scattered = {"random": size, "clustered": 0, "mixed": size // 2}[spread]
     seeds = random.integers(0, 1001, (int(random.integers(3, 9)), 2))[: size - scattered]
     clients = dict.fromkeys(map(tuple, seeds.tolist()))
@@ -143,7 +165,7 @@ def _positions(random: np.random.Generator, size: int, spread: str) -> list[tupl
 
 
 def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wanted: int, seeds: NDArray | None) -> None:
-    """Add places until there are `wanted`; with `seeds`, one at distance d from them has probability sum exp(-d / 40)."""
+    """Add random places until there are `wanted`; with `seeds`, a place is accepted with probability sum exp(-distance / 40)."""
     while len(clients) < wanted:
         block = random.integers(0, 1001, (4096, 2))
         if seeds is not None:
@@ -155,47 +177,57 @@ def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wan
             clients[place] = None
 
 
-def _demands(random: np.random.Generator, points: _Points, law: int) -> NDArray[np.int64]:
-    """Return demands by one of the seven distributions of section 4.3."""
+def _demands(random: np.random.Generator, points: _Points, distribution: int) -> NDArray[np.int64]:
+    """Return demands by `distribution` (1..7) of section 4.3."""
     size = len(points)
-    if law <= len(_RANGES):
-        return random.integers(*_RANGES[law - 1], size, endpoint=True)
+    if distribution <= len(_RANGES):
+        return random.integers(*_RANGES[distribution - 1], size, endpoint=True)
     small, large = random.integers(1, 51, size), random.integers(51, 101, size)
-    if law == 6:
-        even = (points[:, 0] < 500) == (points[:, 1] < 500)
-        return np.where(even, small, large)
-    few = random.random(size) >= random.uniform(0.7, 0.95)
-    return np.where(few, random.integers(50, 101, size), random.integers(1, 11, size))
+    if distribution == 6:
+        small_quadrant = (points[:, 0] < 500) == (points[:, 1] < 500)
+        return np.where(small_quadrant, small, large)
+    is_large = random.random(size) >= random.uniform(0.7, 0.95)
+    return np.where(is_large, random.integers(50, 101, size), random.integers(1, 11, size))
 
 
 def _tour_times(
-    random: np.random.Generator, points: _Points, of: NDArray[np.int64], first: _Points, last: _Points, service: float
+    random: np.random.Generator, points: _Points, cluster_of: NDArray[np.int64], first: _Points, last: _Points, service: float
 ) -> _Points:
-    """Return when a vehicle would serve each client of a cluster, going from each to the nearest next."""
+    """Return when a vehicle would serve each client on a nearest-neighbour tour of its cluster, float64 [clients].
+
+    Args:
+        random: The generator.
+        points: float64 [clients, 2].
+        cluster_of: int64 [clients], the cluster of each client.
+        first: float64 [clients], the earliest begin of service.
+        last: float64 [clients], the latest begin of service.
+        service: The service time.
+    """
     times = np.empty(len(points))
-    for cluster in np.unique(of):
-        left = np.flatnonzero(of == cluster)
-        at = left[0]
-        clock = first[at] + random.random() * max(0.0, float(last[at] - first[at])) * 0.3
-        while len(left):
-            clock = min(max(clock, first[at]), last[at])
-            times[at] = clock
-            left = left[left != at]
-            if len(left):
-                apart = np.hypot(*(points[left] - points[at]).T)
-                clock += service + float(apart.min())
-                if clock > last[left[apart.argmin()]]:
-                    clock = float(first[left[apart.argmin()]])
-                at = left[apart.argmin()]
+    for cluster in np.unique(cluster_of):
+        unserved = np.flatnonzero(cluster_of == cluster)
+        client = unserved[0]
+        time = first[client] + random.random() * max(0.0, float(last[client] - first[client])) * 0.3
+        while len(unserved):
+            time = min(max(time, first[client]), last[client])
+            times[client] = time
+            unserved = unserved[unserved != client]
+            if len(unserved):
+                apart = np.hypot(*(points[unserved] - points[client]).T)
+                time += service + float(apart.min())
+                if time > last[unserved[apart.argmin()]]:
+                    time = float(first[unserved[apart.argmin()]])
+                client = unserved[apart.argmin()]
     return times
 
 
 def _with_depot(values: NDArray) -> NDArray[np.float64]:
+    """Return the values of the clients after a 0 for the depot."""
     return np.concatenate([[0.0], values])
 
 
 def _check_size(size: int) -> None:
-    _check(1 <= size <= _LARGEST, "size", size, f"1 to {_LARGEST:,}")
+    _check(1 <= size <= _MAX_SIZE, "size", size, f"1 to {_MAX_SIZE:,}")
 
 
 def _check(holds: bool, name: str, value: object, accepted: str) -> None:

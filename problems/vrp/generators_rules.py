@@ -1,4 +1,8 @@
-"""Random instances with side constraints that real instances have."""
+"""Random instances with side constraints of real instances.
+
+Each function `_NAME(made, random)` adds the side constraint NAME: it returns fields of SideConstraints, and may change `made`,
+the arguments of VrpInstance, in place.
+"""
 
 from __future__ import annotations
 
@@ -14,59 +18,59 @@ from corl.problems.vrp.rules import SideConstraints
 
 __all__ = ["day"]
 
-_DAY = 600.0  # minutes; a unit of distance takes one
+_DAY = 600.0  # minutes; a vehicle travels one unit of distance in one minute
 _CAPACITY = 50.0
-_OF_VEHICLES = {
+_VEHICLE_FIELDS = {  # the fields with one row per vehicle type
     "aboard", "capacities", "stays_out", "overtime_from", "overtime_cost", "duration_cost", "reloads", "max_driving", "rest",
 }  # fmt: skip
-_LARGEST = 100_000
+_MAX_SIZE = 100_000  # clients
 
 
 def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) -> VrpInstance:
-    """Return a day of deliveries with the side constraints in `ask`, separated by commas, that has a solution.
+    """Return a feasible day of deliveries with the side constraints in `ask`, which are separated by commas.
 
     Clients are uniform in a square of 100 by 100 minutes with the depot in its middle; demands are 1 to 9, the capacity 50,
-    service 5 to 10 minutes, and the day ten hours long; the share `windows` of clients has a window of one to four hours.
-    Accepted in `ask`: aboard, backhauls, breaks, dimensions, groups, open, overtime, pickups, releases, reloads, rests,
-    shipments, skills, spells (several windows), in supported combinations.
+    service 5 to 10 minutes, and the day ten hours long. A share `windows` of the clients has a time window of one to four hours.
+    Accepted in `ask`, in supported combinations: aboard, backhauls, breaks, dimensions, groups, open, overtime, pickups,
+    releases, reloads, rests, shipments, skills, spells (several windows).
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
         if word not in _RULES:
             raise UsageError(unknown("there is no rule", word, sorted(_RULES)))
-    if not 1 <= size <= _LARGEST or not 0.0 <= windows <= 1.0:
-        raise UsageError(f"accepted: size 1 to {_LARGEST}, windows 0 to 1")
+    if not 1 <= size <= _MAX_SIZE or not 0.0 <= windows <= 1.0:
+        raise UsageError(f"accepted: size 1 to {_MAX_SIZE}, windows 0 to 1")
     random = np.random.default_rng(seed)
     points = np.concatenate([[[50.0, 50.0]], random.integers(0, 101, (size, 2))])
     n = size + 1
-    begin = np.floor(random.uniform(60.0, _DAY - 360.0, n))
-    narrow = (random.random(n) < windows) & (np.arange(n) > 0)
+    opening = np.floor(random.uniform(60.0, _DAY - 360.0, n))
+    has_window = (random.random(n) < windows) & (np.arange(n) > 0)
     made: dict[str, Any] = {
         "demand": np.append([0.0], random.integers(1, 10, size)),
-        "earliest": np.where(narrow, begin, 0.0),
-        "latest": np.where(narrow, begin + random.integers(60, 240, n), np.where(np.arange(n) > 0, _DAY - 100.0, _DAY)),
+        "earliest": np.where(has_window, opening, 0.0),
+        "latest": np.where(has_window, opening + random.integers(60, 240, n), np.where(np.arange(n) > 0, _DAY - 100.0, _DAY)),
         "service": np.append([0.0], random.integers(5, 11, size)),
         "required": np.arange(n) > 0,
         "vehicles": Vehicles(np.array([_CAPACITY])),
     }
     rules: dict[str, Any] = {}
-    for word in sorted(set(wanted)):  # skills, which split the vehicle type in two, come after what concerns vehicles
+    for word in sorted(set(wanted)):  # in this order skills, which double the vehicle type, follow all changes of vehicles
         rules |= _RULES[word](made, random)
-    for name in _OF_VEHICLES & rules.keys():
+    for name in _VEHICLE_FIELDS & rules.keys():
         rules[name] = np.repeat(rules[name], made["vehicles"].types, axis=0)
-    given = (f" --option ask={','.join(wanted)}" if wanted else "") + (f" --option windows={windows}" if windows != 0.3 else "")
+    options = (f" --option ask={','.join(wanted)}" if wanted else "") + (f" --option windows={windows}" if windows != 0.3 else "")
     return VrpInstance(
         name=f"day-{size}",
         edge_weight_type="EUC_2D",
         points=points.astype(np.float64),
         rules=SideConstraints(**rules) if rules else None,
-        comment=f"corl generate vrp day --option size={size}{given} --seed {seed}",
+        comment=f"corl generate vrp day --option size={size}{options} --seed {seed}",
         **made,
     )
 
 
 def _clients(made: dict[str, Any], random: np.random.Generator, share: float) -> NDArray[np.bool_]:
-    """Return bool [n]: about this share of the clients."""
+    """Return bool [n]: a random choice of about this share of the clients."""
     chosen = random.random(len(made["demand"])) < share
     chosen[0] = False
     return chosen
@@ -93,7 +97,7 @@ def _dimensions(made: dict[str, Any], random: np.random.Generator) -> dict[str, 
 
 
 def _groups(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Return groups of two clients with consecutive numbers, one of which must be served."""
+    """Return groups of two clients with consecutive numbers; one of the two must be served."""
     n = len(made["demand"])
     first = _clients(made, random, 0.2)[1:-1]
     first[1:] &= ~first[:-1]
@@ -134,7 +138,7 @@ def _rests(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
 
 
 def _shipments(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Return shipments between half of the clients; a pair's first demand becomes the amount."""
+    """Return shipments between half of the clients; the demand of the client that ships becomes the amount."""
     order = 1 + random.permutation(len(made["demand"]) - 1)
     pairs = order[: len(order) // 4 * 2].reshape(-1, 2)
     ends = np.zeros(len(made["demand"]), bool)
@@ -147,14 +151,14 @@ def _shipments(made: dict[str, Any], random: np.random.Generator) -> dict[str, A
 
 
 def _skills(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Make two vehicle types, the second of which is more expensive and may serve all clients."""
-    one = made["vehicles"]
-    made["vehicles"] = Vehicles(np.repeat(one.capacity, 2), np.repeat(one.count, 2), unit_cost=np.array([1.0, 1.3]))
+    """Make a second, more expensive vehicle type, which may serve all clients; the first may serve only about 70 %."""
+    vehicles = made["vehicles"]
+    made["vehicles"] = Vehicles(np.repeat(vehicles.capacity, 2), np.repeat(vehicles.count, 2), unit_cost=np.array([1.0, 1.3]))
     return {"allowed": np.stack([~_clients(made, random, 0.3), np.ones(len(made["demand"]), bool)])}
 
 
 def _spells(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Return closed intervals: about a third of the clients is absent for half an hour of its window."""
+    """Return closed intervals: about a third of the clients cannot be served for half an hour within their windows."""
     nodes = np.flatnonzero(_clients(made, random, 0.35))
     begin = made["earliest"][nodes] + np.floor((made["latest"] - made["earliest"])[nodes] / 4)
     return {"closed": np.column_stack([nodes, begin, begin + 30.0]).astype(np.float64)}

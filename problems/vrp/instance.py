@@ -16,9 +16,10 @@ from corl.routing.edge_weights import COORDINATE_TYPES, LARGEST, edge_lengths
 __all__ = ["EDGE_WEIGHT_TYPES", "FLEETS", "Vehicles", "VrpInstance"]
 
 EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "TENTHS_2D", "EXPLICIT")
-"""TSPLIB's, EXACT_* for the unrounded Euclidean distance, and TENTHS_2D for its whole tenths (DIMACS 2022)."""
+"""TSPLIB's types; EXACT_*: unrounded Euclidean distances; TENTHS_2D: Euclidean distances cut to whole tenths (DIMACS 2022)."""
 
 FLEETS = ("distance", "fewest")
+"""The objectives: least cost; or fewest routes first, then least cost."""
 
 _Floats = NDArray[np.float64]
 
@@ -31,19 +32,21 @@ class Vehicles:
     """
 
     capacity: _Floats
+    """The greatest load; inf: unlimited."""
     count: NDArray[np.int64] = -1  # type: ignore[assignment]
     """The number of vehicles; -1: unlimited."""
     start: NDArray[np.int64] = 0  # type: ignore[assignment]
-    """The depot (0..D-1) that a route of this type begins at."""
+    """The depot (0..D-1) where a route of this type begins."""
     end: NDArray[np.int64] = None  # type: ignore[assignment]
-    """The depot that it ends at; by default the depot where it began."""
+    """The depot where the route ends; by default the depot where it began."""
     fixed_cost: _Floats = 0.0  # type: ignore[assignment]
     """The cost of a route, regardless of its length."""
     unit_cost: _Floats = 1.0  # type: ignore[assignment]
     """The cost of one unit of distance."""
     max_distance: _Floats = np.inf  # type: ignore[assignment]
+    """The greatest length of a route; inf: unlimited."""
     max_duration: _Floats = np.inf  # type: ignore[assignment]
-    """The longest time from leaving the depot to being back: travel, waiting and service. The departure time is free."""
+    """The longest time from departure to return: travel, waiting and service. Each vehicle departs at the best time for it."""
 
     def __post_init__(self) -> None:
         types = len(np.atleast_1d(self.capacity))
@@ -68,57 +71,60 @@ class Vehicles:
 
     @property
     def types(self) -> int:
-        """K."""
+        """K, the number of vehicle types."""
         return len(self.capacity)
 
 
 @dataclass(frozen=True, eq=False)
 class VrpInstance:
-    """D depots, then n - D clients; the costs of going from one node to another; and the vehicles.
+    """D depots and n - D clients, the distances between these nodes, and the vehicles.
 
-    Nodes are 0..n-1 here, the depots first, and `ids[i]` in the file. All arrays are read-only. One unit of time is the travel
-    time of one unit of distance. Distances, times, prizes and fixed costs are held `scale` times as large as in the file
-    (10 for TENTHS_2D, so that they are whole); objective values are not: they are the sum of costs divided by `scale`.
+    Nodes are 0..n-1, the depots first; node i has the id `ids[i]` in the file. All arrays are read-only. One unit of time is the
+    travel time of one unit of distance. Distances, times, prizes and fixed costs are stored `scale` times as large as in the file
+    (10 for TENTHS_2D, so that they are whole). Objective values are not scaled: they are the sum of costs divided by `scale`.
     Raises InputError for invalid shapes or values; `feasibility.unservable` checks whether every client can be served.
     """
 
     name: str
     edge_weight_type: str
     demand: _Floats
-    """float64 [n], not negative, 0 for depots."""
+    """float64 [n], the load delivered to each client, not negative; 0 for depots."""
     vehicles: Vehicles
     points: _Floats | None = None
-    """float64 [n, 2 or 3], as in the file."""
+    """float64 [n, 2 or 3], the coordinates in the file; None for EXPLICIT."""
     matrix: _Floats | None = None
-    """float64 [n, n], for EXPLICIT: from row to column, not negative, zero on the diagonal."""
+    """float64 [n, n], the distances from row to column for EXPLICIT, not negative, zero on the diagonal; otherwise None."""
     depots: int = 1
+    """D."""
     earliest: _Floats | None = None
-    """float64 [n]: service does not begin before (a vehicle waits); for a depot, when vehicles may leave. None: no windows."""
+    """float64 [n]: when service may begin (an early vehicle waits); for a depot, when vehicles may leave. None: no windows."""
     latest: _Floats | None = None
-    """float64 [n]: service does not begin after this; for a depot, when vehicles must be back. inf is allowed."""
+    """float64 [n]: the latest begin of service; for a depot, when vehicles must be back. inf is allowed."""
     service: _Floats | None = None
-    """float64 [n]: the duration of service, 0 for depots."""
+    """float64 [n]: the duration of service, 0 for depots; None: 0 everywhere."""
     prize: _Floats = None  # type: ignore[assignment]
-    """float64 [n]: the cost of not visiting a client that is not required."""
+    """float64 [n]: the cost of not visiting an optional client; by default 0."""
     required: NDArray[np.bool_] = None  # type: ignore[assignment]
-    """bool [n]: whether a client must be visited; false for depots. By default all clients are."""
+    """bool [n]: whether a client must be visited; false for depots. By default all clients are required."""
     fleet: str = "distance"
-    """"fewest": one route fewer is preferred to any reduction of distance, see `route_weight`."""
-    ids: NDArray[np.int64] = None  # type: ignore[assignment]  # 1..n by default
+    """"distance": the least cost; "fewest": one route fewer is preferred to any reduction of cost, see `route_weight`."""
+    ids: NDArray[np.int64] = None  # type: ignore[assignment]
+    """int64 [n], the ids of the nodes in the file; by default 1..n."""
     scale: int = 1
+    """The factor by which distances, times, prizes and fixed costs are stored larger than in the file: 1 or 10."""
     display: _Floats | None = None
-    """float64 [n, 2] to draw at, if `points` are not given."""
+    """float64 [n, 2], where drawings show the nodes; None: at `points`."""
     comment: str = ""
     units: tuple[str, str, str] = field(default=("", "", ""))
     """The file's names of its units of distance, time and load, for display."""
     speed: float = 1.0
-    """Units of distance that the file's unit of time takes: its times were multiplied by it."""
+    """Distance travelled in one of the file's units of time. Times of the file were multiplied by it."""
     rules: SideConstraints | None = None
-    """Constraints beyond the fields above; None: none."""
+    """Constraints beyond the fields above; None: no such constraint."""
     names: tuple[str, ...] = ()
-    """The names of the nodes, n different texts; empty: by their ids."""
+    """n different names of the nodes; empty: messages use the ids."""
     vehicle_names: tuple[str, ...] = ()
-    """The names of the vehicle types, K different texts; empty: by their numbers."""
+    """K different names of the vehicle types; empty: messages use their numbers."""
 
     def __post_init__(self) -> None:
         if self.edge_weight_type not in EDGE_WEIGHT_TYPES:
@@ -152,28 +158,32 @@ class VrpInstance:
             self.rules.check(self)
 
     def _check_distances(self) -> None:
-        kind, p, m = self.edge_weight_type, self.points, self.matrix
+        """Check and convert `points` or `matrix`. Raises InputError."""
+        kind, points, matrix = self.edge_weight_type, self.points, self.matrix
         if kind == "EXPLICIT":
-            if m is None or p is not None or np.ndim(m) != 2 or m.shape[0] != m.shape[1]:
+            if matrix is None or points is not None or np.ndim(matrix) != 2 or matrix.shape[0] != matrix.shape[1]:
                 raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
-            m = np.array(m, np.float64, order="C")
-            np.fill_diagonal(m, 0.0)  # the diagonal is unused; files store arbitrary values there
-            if not (m <= LARGEST).all():  # false for NaN as well
+            matrix = np.array(matrix, np.float64, order="C")
+            np.fill_diagonal(matrix, 0.0)  # the diagonal is unused; files store arbitrary values there
+            if not (matrix <= LARGEST).all():  # false for NaN as well
                 raise InputError(f"distances must be finite and at most {LARGEST:g}", field="matrix")
-            if (m < 0).any():
-                i, j = np.unravel_index(int((m < 0).argmax()), m.shape)
-                raise InputError(f"the distance from node {i} to node {j} is {m[i, j]:g}; accepted: 0 or more", field="matrix")
-            object.__setattr__(self, "matrix", _read_only(m))
+            if (matrix < 0).any():
+                i, j = np.unravel_index(int((matrix < 0).argmax()), matrix.shape)
+                raise InputError(
+                    f"the distance from node {i} to node {j} is {matrix[i, j]:g}; accepted: 0 or more", field="matrix"
+                )
+            object.__setattr__(self, "matrix", _read_only(matrix))
             return
         dimensions = COORDINATE_TYPES.get(kind, 2)
-        if p is None or m is not None or np.ndim(p) != 2 or p.shape[1] != dimensions:
+        if points is None or matrix is not None or np.ndim(points) != 2 or points.shape[1] != dimensions:
             raise InputError(f"{kind} takes points of shape [n, {dimensions}] and no matrix", field="points")
-        p = np.array(p, np.float64, order="C")
-        if not (np.abs(p) <= LARGEST).all():
+        points = np.array(points, np.float64, order="C")
+        if not (np.abs(points) <= LARGEST).all():
             raise InputError(f"coordinates must be finite and at most {LARGEST:g} in size", field="points")
-        object.__setattr__(self, "points", _read_only(p))
+        object.__setattr__(self, "points", _read_only(points))
 
     def _check_nodes(self) -> None:
+        """Check and convert the arrays of nodes. Raises InputError."""
         n, depots = self.n, self.depots
         self._floats("demand", self.demand, depots_zero=True)
         if self.service is not None:
@@ -194,8 +204,8 @@ class VrpInstance:
         object.__setattr__(self, "required", _read_only(required))
         if (bad := required & (self.demand > self.vehicles.capacity.max())).any():
             i = int(bad.argmax())
-            most = self.vehicles.capacity.max()
-            message = f"client {self.labels[i]}'s demand {self.demand[i]:g} is above the capacity of every vehicle, {most:g}"
+            capacity = self.vehicles.capacity.max()
+            message = f"client {self.labels[i]}'s demand {self.demand[i]:g} is above the capacity of every vehicle, {capacity:g}"
             raise InputError(message, field="demand")
         if self.display is not None:
             display = np.array(self.display, np.float64, order="C")
@@ -204,12 +214,13 @@ class VrpInstance:
             object.__setattr__(self, "display", _read_only(display))
 
     def _floats(self, name: str, given: Any, depots_zero: bool = False, infinite: bool = False) -> None:
+        """Set field `name` to `given` as float64 [n]. Raises InputError unless all values are from 0 (or inf, if `infinite`)."""
         values = np.array(given, np.float64)
         if values.shape != (self.n,):
             raise InputError(f"accepted: {self.n} numbers, one for each node", field=name)
-        good = (values >= 0) & ((values <= LARGEST) | (infinite & (values == np.inf)))
-        if not good.all():
-            i = int((~good).argmax())
+        accepted = (values >= 0) & ((values <= LARGEST) | (infinite & (values == np.inf)))
+        if not accepted.all():
+            i = int((~accepted).argmax())
             raise InputError(f"{values[i]:g} at node {self.labels[i]} is not accepted; accepted: 0 to {LARGEST:g}", field=name)
         if depots_zero and values[: self.depots].any():
             raise InputError("accepted: 0 at depots", field=name)
@@ -241,7 +252,7 @@ class VrpInstance:
 
     @property
     def timed(self) -> bool:
-        """Whether time matters: windows, or a limit on the duration."""
+        """Whether time matters: there are time windows or maximum durations."""
         return self.windows or bool((self.vehicles.max_duration < np.inf).any())
 
     @property
@@ -260,22 +271,23 @@ class VrpInstance:
 
     def distances_from(self, node: int) -> _Floats:
         """Return the distances from a node to all nodes (times `scale`), float64 [n], by the judge's formulas."""
-        everything = np.arange(self.n)
-        return edge_lengths(self.edge_weight_type, self.points, self.matrix, np.full(self.n, node), everything)
+        heads = np.arange(self.n)
+        return edge_lengths(self.edge_weight_type, self.points, self.matrix, np.full(self.n, node), heads)
 
     @cached_property
     def route_weight(self) -> float:
-        """The cost of a route besides its distance (times `scale`), which is added to each vehicle's fixed cost.
+        """The cost (times `scale`) that `fleet` "fewest" adds to the fixed cost of each route; 0 for `fleet` "distance".
 
-        It is 0, or with `fleet` "fewest" a power of ten not less than the cost of serving every client alone.
+        It is a power of ten not less than the cost of serving every client by a separate route, so that one route fewer is
+        always cheaper.
         """
         if self.fleet == "distance":
             return 0.0
-        vehicles, alone = self.vehicles, np.zeros(self.n)
+        vehicles, round_trip = self.vehicles, np.zeros(self.n)
         for start, end, cost in {*zip(vehicles.start.tolist(), vehicles.end.tolist(), vehicles.unit_cost.tolist())}:
             back = self.distances_from(end) if self.symmetric else self.matrix[:, end]  # type: ignore[index]
-            alone = np.maximum(alone, cost * (self.distances_from(start) + back))
-        return float(self.scale * 10.0 ** np.ceil(np.log10(max(10.0, alone[self.depots :].sum() / self.scale))))
+            round_trip = np.maximum(round_trip, cost * (self.distances_from(start) + back))
+        return float(self.scale * 10.0 ** np.ceil(np.log10(max(10.0, round_trip[self.depots :].sum() / self.scale))))
 
 
 def _read_only(values: Any) -> Any:

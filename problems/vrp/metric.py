@@ -1,4 +1,4 @@
-"""Distances of an instance inside kernels (corl.routing.metric): no N x N matrix for coordinate instances."""
+"""Distances of an instance for kernels (corl.routing.metric), computed from coordinates without an n x n matrix."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ __all__ = ["EXPLICIT", "Metric", "distance", "metric_of"]
 
 
 def metric_of(instance: VrpInstance) -> Metric:
-    """Return the Metric of an instance (distances times `scale`): O(n) memory for coordinates, none for a matrix."""
+    """Return the Metric of an instance (distances times `scale`). It copies no matrix; for coordinates it takes O(n) memory."""
     return metric(instance.edge_weight_type, instance.points, instance.matrix)

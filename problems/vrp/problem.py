@@ -40,8 +40,8 @@ def _savings(observation: Mapping[str, Any]) -> Tokens:
 class Vrp(Problem):
     """Vehicle routing: capacities, time windows, depots, different vehicles, optional clients with prizes, side constraints.
 
-    A solution is a list of Route(vehicle type, int32 client nodes in order); see corl.problems.vrp.evaluation.
-    Modules that are only needed by one method are imported there.
+    A solution is a list of Route(vehicle type, int32 client nodes in order); see corl.problems.vrp.evaluation. A module that only
+    one method needs is imported in that method.
     """
 
     name = "vrp"
@@ -55,15 +55,15 @@ class Vrp(Problem):
     instance_suffixes = (".vrp",)
 
     def infeasible(self, instance: VrpInstance) -> str:
-        """Return the first client that no vehicle can serve, or that the demand exceeds the fleet's capacity; "" if neither."""
+        """Return why the instance has no solution, in one line; "" if that is not proven. See corl.problems.vrp.feasibility."""
         from corl.problems.vrp.feasibility import unservable
 
         return unservable(instance)
 
     def evaluate(self, instance: VrpInstance, solution: Any) -> float:
-        """Return distance, fixed costs and missed prizes.
+        """Return the objective value: costs of distance, routes and time, and the prizes of unserved clients.
 
-        Raises Infeasible, naming the first violated limit in the file's ids.
+        Raises Infeasible, naming the first violated limit and the file's ids.
         """
         from corl.problems.vrp.evaluation import objective
 
@@ -76,22 +76,19 @@ class Vrp(Problem):
         return recognises(head)
 
     def read(self, path: Path) -> VrpInstance:
-        """Return the instance in a file of VRPLIB, Solomon, Li and Lim or JSON, by its content. Raises InputError or OSError."""
+        """Return the instance in a VRPLIB, Solomon, Li and Lim or JSON file. Raises InputError or OSError."""
         from corl.problems.vrp.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: VrpInstance, path: Path) -> None:
-        """Write JSON (a name ending in .json) or VRPLIB, from which `read` returns an identical instance. Raises UsageError."""
+        """Write JSON (a name ending in .json) or VRPLIB; `read` returns an identical instance. Raises UsageError."""
         from corl.problems.vrp.formats import write_instance
 
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> VrpInstance:
-        """Return the instance of an object in the layout of the JSON files (formats.md), with lists or arrays.
-
-        Raises InputError.
-        """
+        """Return the instance of a dict with the fields of a JSON file (formats.md), with lists or arrays. Raises InputError."""
         from corl.problems.vrp.formats.json_format import from_json_value
 
         return from_json_value(Field(plain(data))) if isinstance(data, Mapping) else super().adapt(data)
@@ -103,13 +100,13 @@ class Vrp(Problem):
         return read_solution(instance, path)
 
     def write_solution(self, instance: VrpInstance, solution: Any, path: Path) -> None:
-        """Write a VRPLIB .sol file: clients are numbered 1..n-1."""
+        """Write a VRPLIB .sol file, in which clients are numbered from 1. Raises UsageError if vehicles or depots differ."""
         from corl.problems.vrp.formats.solutions import write_solution
 
         write_solution(instance, solution, path)
 
     def to_json(self, instance: VrpInstance, solution: Any) -> list[Any]:
-        """Return a list of the file's client ids for each route, without depots; dicts if vehicles or depots differ."""
+        """Return for each route the list of its client ids; for each route a dict if vehicles or depots differ."""
         from corl.problems.vrp.formats.solutions import to_json
 
         return to_json(instance, solution)
@@ -136,13 +133,13 @@ class Vrp(Problem):
         return facts(instance)
 
     def explain(self, instance: VrpInstance, solution: Any) -> dict[str, str]:
-        """Return, for each unserved client, the cost of serving it, or the limit that prevents it."""
+        """Return, for each unserved client, the cost of serving the client, or the limit that prevents it."""
         from corl.problems.vrp.explaining import unserved_reasons
 
         return unserved_reasons(instance, solution)
 
     def draw(self, instance: VrpInstance, solution: Any, axes: Axes) -> None:
-        """Draw depots and clients, and the routes if there is a solution; the routes with the largest loads are named."""
+        """Draw depots and clients, and the routes if there is a solution."""
         from corl.problems.vrp.drawing import draw
 
         draw(instance, solution, axes)
@@ -158,8 +155,8 @@ class Vrp(Problem):
     ) -> VrpEnvironment:
         """Return an environment that builds routes client by client: `rows` states of `instances`.
 
-        At most `width` actions are listed. Raises UsageError, naming the feature, for what the decision process does not support:
-        several depots or vehicle types, fewer vehicles than clients.
+        At most `width` actions are listed. Raises UsageError for instances that the decision process does not support: several
+        depots or vehicle types, side constraints, fewer vehicles than clients.
         """
         from corl.problems.vrp.environment import VrpEnvironment
         from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
@@ -174,7 +171,7 @@ class Vrp(Problem):
         return decisions(instance, solution)
 
     def warm_up_instance(self, instance: VrpInstance) -> VrpInstance:
-        """Return the instance of the first dozen clients."""
+        """Return the instance of the first twelve clients."""
         from corl.problems.vrp.facts import first_clients
 
         return first_clients(instance, 12)

@@ -11,11 +11,9 @@ __all__ = ["Route"]
 
 
 class Route(NamedTuple):
-    """The route of one vehicle: from its depot to `visits`, int32 client nodes in order, and to its last depot.
-
-    A depot's node among the visits is a reload, between two trips.
-    """
+    """The route of one vehicle, from its first depot over `visits` to its last depot."""
 
     vehicle: int
     """The vehicle type."""
     visits: NDArray[np.int32]
+    """int32 [v]: the client nodes in the order of their visits. A depot among them is a reload between two trips."""

@@ -1,4 +1,4 @@
-"""Side constraints: what an instance requires beyond capacities, one window per client, fleets, depots and prizes."""
+"""Side constraints: requirements beyond capacities, one time window per client, vehicle types, depots and prizes."""
 
 from __future__ import annotations
 
@@ -24,75 +24,74 @@ _Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SideConstraints:
-    """Side constraints; each is None if an instance does without it.
+    """The side constraints of an instance; a field is None if the instance does not have the constraint.
 
-    In the shapes, there are n nodes, depots first; K vehicle types; Q dimensions of load. Arrays are read-only. Times, distances
-    and costs are in the instance's units (times its `scale`).
+    In the shapes, there are n nodes, the D depots first; K vehicle types; Q dimensions of load. Arrays are read-only. Times,
+    distances and costs are in the instance's units (times its `scale`). A trip is the part of a route between two loadings at a
+    depot.
 
-    Raises InputError, once an instance takes them, for an invalid value, and for two of them that are not supported together.
+    The constructor of the instance raises InputError for invalid values and for combinations that are not supported.
     """
 
     # ---------------------------------------------------------------- loads
     demands: _Floats | None = None
-    """float64 [n, Q]: what is delivered to clients from the depot, in every dimension; the first is the instance's `demand`."""
+    """float64 [n, Q]: the load delivered to each client, in every dimension; the first column is the instance's `demand`."""
     capacities: _Floats | None = None
-    """float64 [K, Q]; the first column is the vehicles' `capacity`. By default that in every dimension."""
+    """float64 [K, Q]: the first column is the vehicles' `capacity`. By default every column is."""
     pickups: _Floats | None = None
-    """float64 [n, Q]: what is collected from clients for the depot, after their delivery."""
+    """float64 [n, Q]: the load collected from each client for the depot, after the client's delivery."""
     backhauls_last: bool = False
-    """A trip collects only after its last delivery, and makes at least one; no client has both a delivery and a pickup."""
+    """A trip with pickups makes all of its deliveries, at least one, before. No client has both a delivery and a pickup."""
     shipments: _Integers | None = None
-    """int64 [S, 2]: the nodes where a shipment is picked up and, later on the same route, delivered."""
+    """int64 [S, 2]: for each shipment the node where it is picked up, and the node where the same route delivers it later."""
     amounts: _Floats | None = None
     """float64 [S, Q]: the size of each shipment."""
     aboard: _Floats | None = None
-    """float64 [K, Q]: the load that is on board from the beginning and goes to the depot."""
+    """float64 [K, Q]: the load that is on board at the departure and remains there until the return."""
     # ---------------------------------------------------------------- clients
     release: _Floats | None = None
-    """float64 [n]: a trip leaves its depot when all that it delivers has been released."""
+    """float64 [n]: when each client's load is available at the depot; a trip leaves after the release of all its loads."""
     groups: _Integers | None = None
-    """int64 [n]: the client's group, 0..G-1, at most one client of which is served; -1: none."""
+    """int64 [n]: the client's group, 0..G-1, or -1 for no group. At most one client of a group is served."""
     group_required: NDArray[np.bool_] | None = None
-    """bool [G]: whether one client of the group must be served. Clients of groups are not `required` themselves."""
+    """bool [G]: whether one client of the group must be served. The instance's `required` is false for clients in groups."""
     closed: _Floats | None = None
-    """float64 [c, 3]: node, from, to: service does not begin between these times, which lie between a node's windows."""
+    """float64 [c, 3]: (node, begin, end) of each interval between two windows of a node; service does not begin inside."""
     allowed: NDArray[np.bool_] | None = None
     """bool [K, n]: which vehicle types may serve which client."""
     # ---------------------------------------------------------------- vehicles
     shift: _Floats | None = None
-    """float64 [K, 2]: the earliest departure, and the latest return (or end of the last service)."""
+    """float64 [K, 2]: the earliest departure, and the latest return (with `stays_out`, the latest end of the last service)."""
     stays_out: NDArray[np.bool_] | None = None
-    """bool [K]: the route ends at its last client."""
+    """bool [K]: whether the route ends at its last client, without a return to a depot."""
     reloads: _Integers | None = None
-    """int64 [K]: how often a vehicle may return to a depot to load, between two trips."""
+    """int64 [K]: how often a vehicle may return to a depot to load again, which begins a new trip."""
     reload_depots: NDArray[np.bool_] | None = None
-    """bool [K, D]: where it may reload; by default at its first depot."""
+    """bool [K, D]: the depots where a vehicle may reload; by default the depot where its route begins."""
     duration_cost: _Floats | None = None
     """float64 [K]: the cost of a unit of time between departure and return."""
     overtime_from: _Floats | None = None
+    """float64 [K]: the duration of a route after which overtime begins."""
     overtime_cost: _Floats | None = None
-    """float64 [K] each: the duration after which overtime begins, and the cost of a unit of it, in addition to
-    `duration_cost`.
-    """
+    """float64 [K]: the cost of a unit of overtime, in addition to `duration_cost`."""
     breaks: _Floats | None = None
-    """float64 [b, 4]: vehicle type, earliest and latest start, duration.
+    """float64 [b, 4]: vehicle type, earliest start, latest start, duration.
 
-    A break is taken at a client or a reload, before or after service. The breaks of a vehicle are taken in order; a break is
-    skipped if the vehicle is back before its latest start.
+    A break is taken at a client or a reload, before or after service. A vehicle takes its breaks in the order of their latest
+    starts; it skips a break if it is back before the latest start of the break.
     """
     max_driving: _Floats | None = None
+    """float64 [K]: the greatest driving time without a rest."""
     rest: _Floats | None = None
-    """float64 [K] each: the greatest driving time without a rest, and the least duration of a rest, at a client or a reload;
-    breaks of that duration count as rests.
-    """
+    """float64 [K]: the duration of a rest, taken at a client or a reload. Breaks at least as long count as rests."""
     profile: _Integers | None = None
     """int64 [K]: the index of the type's matrix in `distances` and `durations`; by default the first."""
     distances: _Floats | None = None
-    """float64 [P, n, n]; by default the instance's own. If they are given, the first is the instance's matrix."""
+    """float64 [P, n, n]: distance matrices, the first of which is the instance's `matrix`. By default all types use that one."""
     durations: _Floats | None = None
-    """float64 [P, n, n]: travel times; by default equal to the distances."""
+    """float64 [P, n, n]: matrices of travel times; by default equal to the distances."""
     begun: tuple[_Integers, ...] | None = None
-    """K arrays int64: the nodes that a route under way visits first; its vehicle is the only one of its type."""
+    """K arrays int64: the nodes that a vehicle already under way must visit first, in order; it is the only one of its type."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -100,9 +99,9 @@ class SideConstraints:
             if each.name in ("closed", "breaks") and given is not None and not len(given):
                 object.__setattr__(self, each.name, None)
             elif isinstance(given, np.ndarray):
-                held = np.array(given, order="C")
-                held.flags.writeable = False
-                object.__setattr__(self, each.name, held)
+                copied = np.array(given, order="C")
+                copied.flags.writeable = False
+                object.__setattr__(self, each.name, copied)
 
     def of(self, name: str, default: Any) -> Any:
         """Return a side constraint, or `default` if there is none."""
@@ -115,12 +114,12 @@ class SideConstraints:
         return self.named(each.name for each in fields(self))
 
     def named(self, fields: Iterable[str]) -> list[str]:
-        """Return the names of those of these fields that are given, in words for messages."""
-        return [_WORDS[name] for name in fields if name in _WORDS and _there(getattr(self, name))]
+        """Return the names of the side constraints among these fields that are given, in words for messages."""
+        return [_WORDS[name] for name in fields if name in _WORDS and _is_given(getattr(self, name))]
 
     @property
     def dimensions(self) -> int:
-        """Q."""
+        """Q, the number of dimensions of load."""
         return next((a.shape[1] for a in (self.demands, self.capacities, self.pickups, self.amounts) if a is not None), 1)
 
     @property
@@ -129,7 +128,7 @@ class SideConstraints:
         return self.duration_cost is not None or self.overtime_cost is not None
 
     def first(self, n: int) -> SideConstraints:
-        """Return the side constraints of the first n nodes; a shipment is included if both its nodes are."""
+        """Return the side constraints of the first n nodes. A shipment is included if both of its nodes are."""
         cut: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -140,8 +139,8 @@ class SideConstraints:
         if self.group_required is not None:
             cut["group_required"] = self.group_required & np.isin(np.arange(len(self.group_required)), cut["groups"])
         if self.shipments is not None and self.amounts is not None:
-            inside = (self.shipments < n).all(axis=1)
-            cut |= {"shipments": self.shipments[inside], "amounts": self.amounts[inside]}
+            both_ends_included = (self.shipments < n).all(axis=1)
+            cut |= {"shipments": self.shipments[both_ends_included], "amounts": self.amounts[both_ends_included]}
         cut |= {} if self.closed is None else {"closed": self.closed[self.closed[:, 0] < n]}
         cut |= {} if self.begun is None else {"begun": tuple(nodes[nodes < n] for nodes in self.begun)}
         return replace(self, **cut)
@@ -170,6 +169,7 @@ class SideConstraints:
         self._check_together(instance)
 
     def _check_loads(self, instance: VrpInstance) -> None:
+        """Check demands, capacities, pickups and shipments. Raises InputError."""
         if self.demands is not None and not np.array_equal(self.demands[:, 0], instance.demand):
             raise InputError("the first column is the instance's demand", field="demands")
         if self.capacities is not None and not np.array_equal(self.capacities[:, 0], instance.vehicles.capacity):
@@ -177,9 +177,9 @@ class SideConstraints:
         if self.pickups is not None and self.pickups[: instance.depots].any():
             raise InputError("accepted: 0 at depots", field="pickups")
         if self.backhauls_last and self.pickups is not None:
-            both = (instance.demand > 0) & (self.pickups > 0).any(axis=1)
-            if both.any():
-                node = instance.labels[int(both.argmax())]
+            delivers_and_collects = (instance.demand > 0) & (self.pickups > 0).any(axis=1)
+            if delivers_and_collects.any():
+                node = instance.labels[int(delivers_and_collects.argmax())]
                 raise InputError(
                     f"client {node} has a demand too; with backhauls last, a client has only one of them", field="pickups"
                 )
@@ -190,11 +190,12 @@ class SideConstraints:
             raise InputError("accepted: a line for each of the shipments", field="amounts")
         if len(np.unique(ends)) != len(ends) or ((ends < instance.depots) | (ends >= instance.n)).any():
             raise InputError("accepted: clients, each in one shipment", field="shipments")
-        own = instance.demand[ends].any() or (self.pickups is not None and self.pickups[ends].any())
-        if own or not instance.required[ends].all():
+        other_loads = instance.demand[ends].any() or (self.pickups is not None and self.pickups[ends].any())
+        if other_loads or not instance.required[ends].all():
             raise InputError("a shipment's ends have no other demand or pickup, and are required", field="shipments")
 
     def _check_clients(self, instance: VrpInstance) -> None:
+        """Check groups and closed intervals. Raises InputError."""
         if self.groups is not None and self.group_required is not None:
             if not ((self.groups >= -1) & (self.groups < len(self.group_required))).all():
                 raise InputError(f"accepted: -1 to {len(self.group_required) - 1}", field="groups")
@@ -205,20 +206,21 @@ class SideConstraints:
         if self.closed is None:
             return
         node, begins, ends = self.closed.T
-        known = ((node >= instance.depots) & (node < instance.n) & (begins <= ends)).all()
-        if not known or instance.earliest is None or instance.latest is None:
+        valid = ((node >= instance.depots) & (node < instance.n) & (begins <= ends)).all()
+        if not valid or instance.earliest is None or instance.latest is None:
             raise InputError("accepted: client, from, to", field="closed")
         node = node.astype(np.int64)
         if (begins < instance.earliest[node]).any() or (ends > instance.latest[node]).any():
             raise InputError("accepted: times within the window of the client", field="closed")
 
     def _check_vehicles(self, instance: VrpInstance) -> None:
+        """Check breaks, matrices and fixed first nodes. Raises InputError."""
         types = instance.vehicles.types
         if self.breaks is not None and not (self.breaks[:, 0] < types).all():
             raise InputError(f"accepted: vehicle types 0 to {types - 1}", field="breaks")
         if self.profile is not None:
-            known = [len(each) for each in (self.distances, self.durations) if each is not None]
-            if not known or self.profile.min() < 0 or self.profile.max() >= min(known):
+            matrix_counts = [len(each) for each in (self.distances, self.durations) if each is not None]
+            if not matrix_counts or self.profile.min() < 0 or self.profile.max() >= min(matrix_counts):
                 raise InputError("accepted: places in distances and durations", field="profile")
         if self.distances is not None and (instance.matrix is None or not np.array_equal(self.distances[0], instance.matrix)):
             raise InputError("the first is the instance's own matrix", field="distances")
@@ -233,18 +235,18 @@ class SideConstraints:
             raise InputError("a vehicle that is under way is the only one of its type: count 1", field="begun")
 
     def _check_together(self, instance: VrpInstance) -> None:
-        """Refuse combinations that the judge or the solvers do not support."""
-        lasting = self.lasting or bool(np.isfinite(instance.vehicles.max_duration).any())
+        """Check that the combination is supported by the judge and the solvers. Raises InputError."""
+        duration_matters = self.lasting or bool(np.isfinite(instance.vehicles.max_duration).any())
         pauses = [name for name in ("closed", "breaks", "max_driving") if getattr(self, name) is not None]
         trips = self.reloads is not None and bool(self.reloads.any())
-        out = self.stays_out is not None and bool(self.stays_out.any())
+        open_routes = self.stays_out is not None and bool(self.stays_out.any())
         for refused, field, message in (
-            (lasting and bool(pauses), (*pauses, "")[0], "maximum durations or costs of time"),
+            (duration_matters and bool(pauses), (*pauses, "")[0], "maximum durations or costs of time"),
             (trips and self.shipments is not None, "reloads", "shipments"),
             (trips and self.backhauls_last, "reloads", "backhauls last"),
             (trips and self.aboard is not None, "reloads", "initial loads"),
             (self.shipments is not None and self.backhauls_last, "shipments", "backhauls last"),
-            (trips and out, "reloads", "routes that end at their last client"),
+            (trips and open_routes, "reloads", "routes that end at their last client"),
         ):
             if refused:
                 raise InputError(f"{_WORDS[field]} together with {message} are not supported", field=field)
@@ -260,7 +262,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _there(value: Any) -> bool:
+def _is_given(value: Any) -> bool:
     return value is not None and value is not False
 
 

@@ -1,4 +1,9 @@
-"""Necessary conditions of every solution: a vehicle can serve the client if there is no other."""
+"""Tests whether a vehicle type can serve a client if there is no other client.
+
+A direct route to the client and back proves that the client can be served. If even shortest paths over other nodes do not keep
+the limits, no solution serves the client. Times with breaks and rests are computed by labels, as in shortest paths with resource
+constraints: a label is (time, remaining breaks, driving time since the last rest), a state that the vehicle may be in.
+"""
 
 from __future__ import annotations
 
@@ -28,23 +33,23 @@ __all__ = [
     "servable_nodes",
 ]
 
-LIMITS = {  # limits that may prevent all vehicles from serving a client, in words
+LIMITS = {  # limits that may prevent all vehicles from serving a client -> their words in messages
     "capacity": "its demand, pickup or shipment", "allowed": "the vehicles that may serve it", "window": "its window",
     "release": "its release time", "hours": "the hours of depots and vehicles", "distance": "the longest distance",
     "duration": "the longest duration", "pauses": "breaks and rests from driving",
 }  # fmt: skip
 NO_RULES = SideConstraints()
 
-_MOST_BREAK_CHECKS = 2000  # greatest number of clients whose breaks are checked
-_MOST_LENGTHS = 2.5e6, 2.5e7  # greatest number of distances, between points and in a matrix, for shortest paths from a node
-_METRICS = ("EXACT_2D", "EXACT_3D")  # no path is shorter than the direct one, except for rounding
+_MAX_BREAK_CHECKS = 2000  # clients whose breaks are checked, at most; others count as servable
+_MAX_DISTANCES = 2.5e6, 2.5e7  # distances used for shortest paths from one node: computed from points, or read from a matrix
+_TRIANGLE_INEQUALITY = ("EXACT_2D", "EXACT_3D")  # edge weight types in which no path is shorter than the direct leg
 
 _Floats = NDArray[np.float64]
-_Label = tuple[float, int, float]  # time, remaining breaks, driving time since the last rest
+_Label = tuple[float, int, float]  # time, number of remaining breaks, driving time since the last rest
 
 
 class VehicleTravel:
-    """Distances and travel times of a vehicle type, from its first depot and to its last, over nodes where it may stop."""
+    """Distances and travel times of a vehicle type between its depots and the nodes where it may stop."""
 
     def __init__(self, instance: VrpInstance, kind: int) -> None:
         rules = instance.rules or NO_RULES
@@ -55,65 +60,73 @@ class VehicleTravel:
         self.stays_out = rules.stays_out is not None and bool(rules.stays_out[kind])
         self.max_driving = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
         self.rest = np.inf if rules.rest is None else float(rules.rest[kind])
-        rows = np.zeros((0, 3)) if rules.breaks is None else rules.breaks[rules.breaks[:, 0] == kind, 1:]
-        self.breaks = rows[np.lexsort((rows[:, 0], rows[:, 1]))]
+        own_breaks = np.zeros((0, 3)) if rules.breaks is None else rules.breaks[rules.breaks[:, 0] == kind, 1:]
+        self.breaks = own_breaks[np.lexsort((own_breaks[:, 0], own_breaks[:, 1]))]
+        """float64 [b, 3]: earliest start, latest start and duration of each break, by latest start."""
         self.has_breaks = bool(len(self.breaks)) or self.max_driving < np.inf
         self.reloads = _reload_depots(instance, rules, kind)
+        """int64 [r]: the depots where the vehicle may reload."""
         self.fits = _fitting_loads(instance, rules, kind)
+        """bool [n]: whether the load of a node alone fits into the vehicle."""
         self.stops = self.fits.copy() if rules.allowed is None else self.fits & rules.allowed[kind]
         self.stops[: instance.depots] = False
         self.stops[self.reloads] = True
+        """bool [n]: the nodes where the vehicle may stop: clients that fit and are allowed, and depots to reload at."""
         self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
         self.cached: dict[tuple[bool, int, bool], _Floats] = {}
 
     @cached_property
     def without_breaks(self) -> VehicleTravel:
-        """The same for a vehicle without breaks and rests."""
+        """The same vehicle type, but without breaks and rests."""
         if not self.has_breaks:
             return self
-        other = copy(self)
-        other.breaks, other.max_driving, other.rest, other.has_breaks = self.breaks[:0], np.inf, np.inf, False
-        other.cached = {}
-        return other
+        unbroken = copy(self)
+        unbroken.breaks, unbroken.max_driving, unbroken.rest, unbroken.has_breaks = self.breaks[:0], np.inf, np.inf, False
+        unbroken.cached = {}
+        return unbroken
 
     def to(self, node: int, direct: bool, time: bool) -> _Floats:
-        """Return float64 [n]: from `node` to all nodes; direct, or by shortest paths; in time, or in distance."""
+        """Return the travel times (`time`) or distances from `node` to all nodes, float64 [n].
+
+        Each is that of the direct leg (`direct`), or of a shortest path over nodes where the vehicle may stop.
+        """
         return self.row(time, node, False) if direct else self._shortest(time, node, False)
 
     def back(self, direct: bool, time: bool) -> _Floats:
-        """Return float64 [n]: from all nodes to the last depot; see `to`."""
+        """Return the travel times or distances from all nodes to the last depot, float64 [n]; see `to`."""
         if self.stays_out:
             return np.zeros(self.instance.n)
         return self.row(time, self.end, True) if direct else self._shortest(time, self.end, True)
 
     def row(self, time: bool, node: int, towards: bool) -> _Floats:
-        """Return float64 [n]: the direct legs from a node, or `towards` it."""
+        """Return the travel times or distances of the direct legs from `node`, or `towards` it, float64 [n]."""
         if (matrix := self._matrices[time]) is None:
             return self.instance.distances_from(node)
         return np.asarray(matrix[:, node] if towards else matrix[node])
 
     def _shortest(self, time: bool, node: int, towards: bool) -> _Floats:
-        """Return float64 [n]: shortest paths over the stops (Dijkstra), with legs of at most the driving time without a rest.
+        """Return the lengths of shortest paths over nodes where the vehicle may stop, float64 [n] (Dijkstra).
 
-        If it would take too long, it ends early with lower bounds: no node left is nearer than the last one settled.
+        Legs longer than the driving time between two rests are not used. A computation that would take too long ends early
+        with lower bounds: an unsettled node is at least as far as the last settled one.
         """
         towards = towards and self._matrices[time] is not None  # distances between points are symmetric
         time = time and (self._matrices[True] is not self._matrices[False] or self.max_driving < np.inf)
-        if (known := self.cached.get((time, node, towards))) is not None:
-            return known
-        most = self.max_driving if time else np.inf
+        if (cached := self.cached.get((time, node, towards))) is not None:
+            return cached
+        max_leg = self.max_driving if time else np.inf
 
         def row(node: int) -> _Floats:
             legs = self.row(time, node, towards)
-            return np.where(keeps(legs, most), legs, np.inf)
+            return np.where(keeps(legs, max_leg), legs, np.inf)
 
-        length, left = row(node), self.stops.copy()
-        left[node] = False
-        most_steps = _MOST_LENGTHS[self._matrices[time] is not None] / (self.instance.n * self.instance.vehicles.types)
-        for steps, nearest in enumerate(dijkstra(row, length, left)):
-            if steps + 1 > most_steps:
+        length, unsettled = row(node), self.stops.copy()
+        unsettled[node] = False
+        max_steps = _MAX_DISTANCES[self._matrices[time] is not None] / (self.instance.n * self.instance.vehicles.types)
+        for steps, nearest in enumerate(dijkstra(row, length, unsettled)):
+            if steps + 1 > max_steps:
                 length = np.minimum(length, length[nearest])
-                if self._matrices[time] is None and self.instance.edge_weight_type in _METRICS:
+                if self._matrices[time] is None and self.instance.edge_weight_type in _TRIANGLE_INEQUALITY:
                     length = np.maximum(length, self.row(time, node, towards) * (1.0 - LIMIT))
                 break
         self.cached[time, node, towards] = length
@@ -121,90 +134,96 @@ class VehicleTravel:
 
 
 def servable_nodes(travel: VehicleTravel, direct: bool, limits: set[str], asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return bool [n]: which of the nodes `asked` a vehicle of this type could serve.
+    """Return bool [n]: which of the nodes `asked` a vehicle of this type could serve, considering only some limits.
 
     Args:
-        travel: Of the vehicle type.
-        direct: On a route with this client only; otherwise over shortest paths, with breaks anywhere, and other clients demanding
-            nothing.
-        limits: The keys of `LIMITS` that hold.
-        asked: bool [n].
+        travel: The distances and travel times of the vehicle type.
+        direct: Whether the route visits only this client. Otherwise it may follow shortest paths, take breaks anywhere on them,
+            and loads nothing at the other clients, which is a necessary condition of every solution.
+        limits: The keys of `LIMITS` that are considered.
+        asked: bool [n], the nodes in question.
     """
     instance, rules, kind = travel.instance, travel.rules, travel.kind
     travel = travel if "pauses" in limits else travel.without_breaks
-    good = asked & travel.fits if "capacity" in limits else asked.copy()
+    servable = asked & travel.fits if "capacity" in limits else asked.copy()
     if "allowed" in limits and rules.allowed is not None:
-        good &= rules.allowed[kind]
-    if not good.any():
-        return np.asarray(good)
+        servable &= rules.allowed[kind]
+    if not servable.any():
+        return np.asarray(servable)
     if "distance" in limits:
-        good &= keeps(travel.to(travel.start, direct, False) + travel.back(direct, False), instance.vehicles.max_distance[kind])
-    good &= _in_time(travel, direct, limits)
+        servable &= keeps(
+            travel.to(travel.start, direct, False) + travel.back(direct, False), instance.vehicles.max_distance[kind]
+        )
+    servable &= _in_time(travel, direct, limits)
     if travel.has_breaks:
-        good = _check_breaks(travel, direct, limits, good)
-    return np.asarray(good)
+        servable = _check_breaks(travel, direct, limits, servable)
+    return np.asarray(servable)
 
 
 def _in_time(travel: VehicleTravel, direct: bool, limits: set[str]) -> NDArray[np.bool_]:
-    """Return bool [n]: whether windows, hours, release times and durations allow the node, without breaks."""
+    """Return bool [n]: whether windows, hours, release times and durations allow serving each node, without breaks."""
     instance, kind = travel.instance, travel.kind
     to, back = travel.to(travel.start, direct, True), travel.back(direct, True)
     service, closes = _service(instance), _closes(instance, limits)
-    first, last, home_from, home_by = operating_hours(travel, limits)
+    first_departure, last_departure, return_from, return_by = operating_hours(travel, limits)
     begin = np.full(instance.n, np.inf)
-    for leave, way in _departures(travel, direct, limits, first, last):
-        begin = np.minimum(begin, _begin(travel, limits, leave + way))
-    ready = np.maximum(begin + service + back, home_from)
-    good = keeps(begin, closes) & keeps(ready, home_by) & (ready < np.inf)
+    for departure, travel_time in _departures(travel, direct, limits, first_departure, last_departure):
+        begin = np.minimum(begin, _begin(travel, limits, departure + travel_time))
+    ready = np.maximum(begin + service + back, return_from)
+    in_time = keeps(begin, closes) & keeps(ready, return_by) & (ready < np.inf)
     if "duration" in limits:
         longest, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_return(travel, limits))
-        good &= keeps(to + service + back, longest, size)
-        with np.errstate(invalid="ignore"):  # infinities, which are refused already
-            good &= keeps(ready - np.minimum(last, closes - to), longest, size)  # left as late as possible
-    return np.asarray(good)
+        in_time &= keeps(to + service + back, longest, size)
+        with np.errstate(invalid="ignore"):  # of infinities, which are refused above
+            in_time &= keeps(ready - np.minimum(last_departure, closes - to), longest, size)  # with the latest departure
+    return np.asarray(in_time)
 
 
 def _departures(
-    travel: VehicleTravel, direct: bool, limits: set[str], first: float, last: float
+    travel: VehicleTravel, direct: bool, limits: set[str], first_departure: float, last_departure: float
 ) -> list[tuple[_Floats, _Floats]]:
-    """Return pairs of float64 [n]: when a trip to each client may leave (inf: never), and its travel time to the client.
+    """Return pairs of float64 [n]: when a trip to each client may leave (inf: never), and its travel time to that client.
 
     There is one pair for the first depot and one for every depot where the vehicle may reload.
     """
     instance, rules = travel.instance, travel.rules
     release = np.zeros(instance.n) if rules.release is None or "release" not in limits else rules.release
     to = travel.to(travel.start, direct, True)
-    leave = np.maximum(first, release)
-    found = [(np.where(keeps(leave, last), leave, np.inf), to)]
-    if not direct and keeps(first, last):
+    departure = np.maximum(first_departure, release)
+    departures = [(np.where(keeps(departure, last_departure), departure, np.inf), to)]
+    if not direct and keeps(first_departure, last_departure):
         for depot in travel.reloads:
             opens, closes = _opens(instance, limits)[depot], _closes(instance, limits)[depot]
-            leave = np.maximum(max(opens, first + to[depot]), release)
-            found.append((np.where(keeps(leave, closes), leave, np.inf), travel.to(int(depot), False, True)))
-    return found
+            departure = np.maximum(max(opens, first_departure + to[depot]), release)
+            departures.append((np.where(keeps(departure, closes), departure, np.inf), travel.to(int(depot), False, True)))
+    return departures
 
 
-def _check_breaks(travel: VehicleTravel, direct: bool, limits: set[str], good: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return bool [n]: which of the nodes that are `good` without breaks are so with them."""
-    instance, good = travel.instance, good.copy()
+def _check_breaks(travel: VehicleTravel, direct: bool, limits: set[str], servable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return bool [n]: which of the nodes that are `servable` without breaks remain so with breaks and rests."""
+    instance, servable = travel.instance, servable.copy()
     to, back = travel.to(travel.start, direct, True), travel.back(direct, True)
-    first, last, home_from, home_by = operating_hours(travel, limits)
-    departures = _departures(travel, direct, limits, first, last)
+    first_departure, last_departure, return_from, return_by = operating_hours(travel, limits)
+    departures = _departures(travel, direct, limits, first_departure, last_departure)
     closes = _closes(instance, limits)
     if direct:
-        good &= keeps(to, travel.max_driving) & keeps(back, travel.max_driving)
-    soon, late = (_nearest_stop(travel, direct, towards) for towards in (False, True))
-    for node in np.flatnonzero(good)[:_MOST_BREAK_CHECKS].tolist():
+        servable &= keeps(to, travel.max_driving) & keeps(back, travel.max_driving)
+    to_first_stop, from_last_stop = (_nearest_stop(travel, direct, towards) for towards in (False, True))
+    for node in np.flatnonzero(servable)[:_MAX_BREAK_CHECKS].tolist():
         labels: list[_Label] = []
-        for number, (leave, way) in enumerate(departures):
-            if leave[node] < np.inf:
-                least = 0 if number else len(travel.breaks)  # any number of breaks may have been taken before a reload
-                states = [(float(leave[node]), left, 0.0) for left in range(least, len(travel.breaks) + 1)]
-                labels += after_driving(travel, states, float(way[node]), 0.0 if number else min(float(way[node]), soon), 0.0)
+        for number, (departure, travel_time) in enumerate(departures):
+            if departure[node] < np.inf:
+                fewest_left = 0 if number else len(travel.breaks)  # before a reload, any number of breaks may have been taken
+                before = [
+                    (float(departure[node]), breaks_left, 0.0) for breaks_left in range(fewest_left, len(travel.breaks) + 1)
+                ]
+                labels += after_driving(
+                    travel, before, float(travel_time[node]), 0.0 if number else min(float(travel_time[node]), to_first_stop), 0.0
+                )
         labels = after_service(travel, labels, node, float(closes[node]), limits)
-        labels = after_driving(travel, labels, float(back[node]), 0.0, min(float(back[node]), late))
-        good[node] = any(is_back_in_time(travel, label, home_from, home_by) for label in labels)
-    return good
+        labels = after_driving(travel, labels, float(back[node]), 0.0, min(float(back[node]), from_last_stop))
+        servable[node] = any(is_back_in_time(travel, label, return_from, return_by) for label in labels)
+    return servable
 
 
 def _nearest_stop(travel: VehicleTravel, direct: bool, towards: bool) -> float:
@@ -217,71 +236,80 @@ def _nearest_stop(travel: VehicleTravel, direct: bool, towards: bool) -> float:
 
 
 def after_service(travel: VehicleTravel, labels: list[_Label], node: int, closes: float, limits: set[str]) -> list[_Label]:
-    """Return the labels after service at `node`, from those on arrival; labels that are too late are dropped."""
-    found = []
-    for time, left, since in labels:
+    """Return the labels after service at `node`, given the labels on arrival; labels that miss its window are dropped."""
+    after = []
+    for time, breaks_left, driven in labels:
         begin = float(_begin(travel, limits, np.full(1, time), node)[0])
         if keeps(begin, closes):
-            found.append((begin + float(_service(travel.instance)[node]), left, since))
-    return found
+            after.append((begin + float(_service(travel.instance)[node]), breaks_left, driven))
+    return after
 
 
-def after_driving(travel: VehicleTravel, labels: list[_Label], way: float, soon: float, late: float) -> list[_Label]:
-    """Return the labels after a leg of travel time `way`, from those before it.
+def after_driving(
+    travel: VehicleTravel, labels: list[_Label], travel_time: float, unbroken_start: float, unbroken_end: float
+) -> list[_Label]:
+    """Return the labels after a leg, given the labels before it; no label if `travel_time` is infinite.
 
-    Breaks may be taken anywhere on the leg except during its first `soon` and its last `late` units of time. The labels are lower
-    bounds: never later, nor with more driving time, than possible. Dominated labels are dropped; an infinite leg leaves none.
+    Breaks may be taken anywhere on the leg, except in its first `unbroken_start` and its last `unbroken_end` units of time. The
+    labels are lower bounds of time and driving time. Dominated labels are dropped.
     """
-    found: list[_Label] = []
-    if way == np.inf:
-        return found
-    for time, left, since in labels:
-        free, arrival = time + soon, time + way
-        found += _after_rests(travel, arrival, left, 0, since + way)
-        for count, (early, by, long) in enumerate(travel.breaks[len(travel.breaks) - left :].tolist(), 1):
-            begin = max(free, early)
-            if not keeps(begin, by):
+    after: list[_Label] = []
+    if travel_time == np.inf:
+        return after
+    for time, breaks_left, driven in labels:
+        pause_from, arrival = time + unbroken_start, time + travel_time
+        after += _after_rests(travel, arrival, breaks_left, 0, driven + travel_time)
+        for count, (earliest, latest, duration) in enumerate(travel.breaks[len(travel.breaks) - breaks_left :].tolist(), 1):
+            begin = max(pause_from, earliest)
+            if not keeps(begin, latest):
                 break
-            free, arrival = begin + long, max(arrival + long, begin + long + late)
-            found += _after_rests(travel, arrival, left, count, since + way)
-    return _drop_dominated(found)
+            pause_from, arrival = begin + duration, max(arrival + duration, begin + duration + unbroken_end)
+            after += _after_rests(travel, arrival, breaks_left, count, driven + travel_time)
+    return _drop_dominated(after)
 
 
-def _after_rests(travel: VehicleTravel, arrival: float, left: int, count: int, since: float) -> list[_Label]:
-    """Return the labels on arrival after `count` more breaks and as many rests as this much driving requires, or one more."""
+def _after_rests(travel: VehicleTravel, arrival: float, breaks_left: int, breaks_taken: int, driven: float) -> list[_Label]:
+    """Return the labels on arrival after `breaks_taken` more breaks and the least number of rests, or one more.
+
+    One rest more makes the arrival later, but leaves more driving time after it.
+    """
     if travel.max_driving == np.inf:
-        return [(arrival, left - count, 0.0)]
+        return [(arrival, breaks_left - breaks_taken, 0.0)]
     if travel.max_driving == 0.0:
-        return [(arrival, left - count, 0.0)] if since == 0.0 else []
-    begun = len(travel.breaks) - left
-    long = sum(float(each) >= travel.rest for each in travel.breaks[begun : begun + count, 2])
-    needed = max(0, math.ceil(since / travel.max_driving * (1.0 - LIMIT)) - 1)
-    rests = [max(0, needed + more - long) for more in (0, 1)]
+        return [(arrival, breaks_left - breaks_taken, 0.0)] if driven == 0.0 else []
+    next_break = len(travel.breaks) - breaks_left
+    breaks_as_rests = sum(float(each) >= travel.rest for each in travel.breaks[next_break : next_break + breaks_taken, 2])
+    needed = max(0, math.ceil(driven / travel.max_driving * (1.0 - LIMIT)) - 1)
+    rest_counts = [max(0, needed + extra - breaks_as_rests) for extra in (0, 1)]
     if travel.rest == np.inf:
-        rests = [each for each in rests if each == 0]
+        rest_counts = [each for each in rest_counts if each == 0]
     return [
-        (arrival + (rest * travel.rest if rest else 0.0), left - count, max(0.0, since - (rest + long) * travel.max_driving))
-        for rest in rests
-    ]  # fmt: skip
+        (
+            arrival + (rests * travel.rest if rests else 0.0),
+            breaks_left - breaks_taken,
+            max(0.0, driven - (rests + breaks_as_rests) * travel.max_driving),
+        )
+        for rests in rest_counts
+    ]
 
 
 def _drop_dominated(labels: list[_Label]) -> list[_Label]:
     """Return the labels that no other one dominates."""
-    kept: list[_Label] = []
+    undominated: list[_Label] = []
     for label in sorted(labels):
-        if not any(all(a <= b for a, b in zip(other, label)) for other in kept):
-            kept.append(label)
-    return kept
+        if not any(all(a <= b for a, b in zip(other, label)) for other in undominated):
+            undominated.append(label)
+    return undominated
 
 
-def is_back_in_time(travel: VehicleTravel, label: _Label, home_from: float, home_by: float) -> bool:
-    """Return whether a label at the end of the route is in time, and before the latest starts of the breaks not taken."""
-    time = max(label[0], home_from)
-    late = travel.breaks[len(travel.breaks) - label[1] :, 1]
-    return bool(keeps(time, home_by) and keeps(time, late.min(initial=np.inf)))
+def is_back_in_time(travel: VehicleTravel, label: _Label, return_from: float, return_by: float) -> bool:
+    """Return whether a label at the end of the route is in time, and no remaining break should have begun before."""
+    back = max(label[0], return_from)
+    latest_starts = travel.breaks[len(travel.breaks) - label[1] :, 1]
+    return bool(keeps(back, return_by) and keeps(back, latest_starts.min(initial=np.inf)))
 
 
-# -------------------------------------------------------------------- the instance under these limits
+# -------------------------------------------------------------------- the instance with some of its limits
 def operating_hours(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> tuple[float, float, float, float]:
     """Return the first and the last departure, and the first and the last return, of a vehicle."""
     if "hours" not in limits:
@@ -293,47 +321,48 @@ def operating_hours(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> tu
 
 
 def latest_return(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> float:
-    """Return an upper bound of the return of a vehicle that keeps its maximum duration and its hours (except for rounding).
+    """Return an upper bound of the time at which a vehicle that keeps its hours and its maximum duration is back.
 
-    Once everything has opened, it waits for nothing. The judge's tolerance of a duration is a share of the time of the return.
+    After all nodes have opened, a vehicle never waits, so it is back within its maximum duration. The bound serves for the
+    tolerance of durations, which for the judge is a share of the time of return.
     """
     instance, rules = travel.instance, travel.rules
-    next_open = [_opens(instance, LIMITS), np.zeros(0) if rules.release is None else rules.release]
-    next_open.append(np.zeros(0) if rules.shift is None else rules.shift[travel.kind, :1])
+    openings = [_opens(instance, LIMITS), np.zeros(0) if rules.release is None else rules.release]
+    openings.append(np.zeros(0) if rules.shift is None else rules.shift[travel.kind, :1])
     longest = float(instance.vehicles.max_duration[travel.kind])
-    return min(operating_hours(travel, limits)[3], float(np.concatenate(next_open).max()) + longest)
+    return min(operating_hours(travel, limits)[3], float(np.concatenate(openings).max()) + longest)
 
 
 def _opens(instance: VrpInstance, limits: Iterable[str]) -> _Floats:
-    return _limit_or(instance, limits, instance.earliest, 0.0)
+    return _relaxed(instance, limits, instance.earliest, 0.0)
 
 
 def _closes(instance: VrpInstance, limits: Iterable[str]) -> _Floats:
-    return _limit_or(instance, limits, instance.latest, np.inf)
+    return _relaxed(instance, limits, instance.latest, np.inf)
 
 
-def _limit_or(instance: VrpInstance, limits: Iterable[str], given: _Floats | None, otherwise: float) -> _Floats:
-    """Return float64 [n]: `given` where the limit is among `limits`, otherwise the default.
+def _relaxed(instance: VrpInstance, limits: Iterable[str], bounds: _Floats | None, default: float) -> _Floats:
+    """Return float64 [n]: `bounds` at the nodes whose limit is among `limits`, otherwise `default`.
 
-    The limit of depots is "hours", that of clients "window".
+    The limit of depots is "hours", the limit of clients is "window".
     """
-    values = np.full(instance.n, otherwise)
-    if given is not None:
+    values = np.full(instance.n, default)
+    if bounds is not None:
         for limit, nodes in (("hours", slice(0, instance.depots)), ("window", slice(instance.depots, None))):
             if limit in limits:
-                values[nodes] = given[nodes]
+                values[nodes] = bounds[nodes]
     return values
 
 
-def _begin(travel: VehicleTravel, limits: set[str], arrival: _Floats, node: int | None = None) -> _Floats:
-    """Return when service begins after arrival at these times, at every node or at one."""
+def _begin(travel: VehicleTravel, limits: set[str], arrivals: _Floats, node: int | None = None) -> _Floats:
+    """Return when service begins after the `arrivals` at all nodes, float64 [n], or at one `node`, float64 [1]."""
     nodes = slice(None) if node is None else slice(node, node + 1)
-    begin = np.maximum(arrival, _opens(travel.instance, limits)[nodes])
+    begin = np.maximum(arrivals, _opens(travel.instance, limits)[nodes])
     closed = travel.rules.closed
     if closed is not None and "window" in limits:
-        for each in np.unique(closed[:, 0].astype(np.int64)).tolist() if node is None else [node]:
-            at = each if node is None else 0
-            begin[at] = next_open(travel.instance, each, float(begin[at]))
+        for closed_node in np.unique(closed[:, 0].astype(np.int64)).tolist() if node is None else [node]:
+            position = closed_node if node is None else 0
+            begin[position] = next_open(travel.instance, closed_node, float(begin[position]))
     return begin
 
 
@@ -342,19 +371,20 @@ def _service(instance: VrpInstance) -> _Floats:
 
 
 def _reload_depots(instance: VrpInstance, rules: SideConstraints, kind: int) -> NDArray[np.int64]:
+    """Return the depots where a vehicle type may reload, by default its first depot."""
     if rules.reloads is None or not rules.reloads[kind]:
         return np.zeros(0, np.int64)
-    own = np.arange(instance.depots) == instance.vehicles.start[kind]
-    return np.flatnonzero(own if rules.reload_depots is None else rules.reload_depots[kind])
+    at_first_depot = np.arange(instance.depots) == instance.vehicles.start[kind]
+    return np.flatnonzero(at_first_depot if rules.reload_depots is None else rules.reload_depots[kind])
 
 
 def _fitting_loads(instance: VrpInstance, rules: SideConstraints, kind: int) -> NDArray[np.bool_]:
     """Return bool [n]: whether the client's delivery, pickup and shipment each fit into the vehicle, in every dimension."""
     q = rules.dimensions
     capacity = rules.of("capacities", np.repeat(instance.vehicles.capacity[:, None], q, axis=1))[kind]
-    good = keeps(rules.of("demands", instance.demand[:, None]), capacity).all(axis=1)
+    fits = keeps(rules.of("demands", instance.demand[:, None]), capacity).all(axis=1)
     if rules.pickups is not None:
-        good &= keeps(rules.pickups, capacity).all(axis=1)
+        fits &= keeps(rules.pickups, capacity).all(axis=1)
     if rules.shipments is not None and rules.amounts is not None:
-        good[rules.shipments] &= keeps(rules.amounts, capacity).all(axis=1)[:, None]
-    return np.asarray(good)
+        fits[rules.shipments] &= keeps(rules.amounts, capacity).all(axis=1)[:, None]
+    return np.asarray(fits)

@@ -25,16 +25,16 @@ _Floats = NDArray[np.float64]
 
 
 class Stop(NamedTuple):
-    """A visit. departure = arrival + wait + pause + service; times and durations are in the file's unit."""
+    """A visit of a route; departure = arrival + wait + pause + service. Times and durations are in the unit of the file."""
 
     node: int
     arrival: float
     wait: float
-    """Idle, until a window opens or a break may begin."""
+    """Idle time until a window opens or a break may begin."""
     pause: float
-    """Breaks and rests taken at this stop, before or after its service."""
+    """The duration of the breaks and rests taken at this stop, before or after service."""
     begin: float
-    """When service, or at a depot reloading, begins."""
+    """When service begins; at a depot, when reloading begins."""
     service: float
     departure: float
     load: tuple[float, ...]
@@ -44,14 +44,14 @@ class Stop(NamedTuple):
 
 
 def length_unit(instance: VrpInstance) -> tuple[str, float]:
-    """Return ("metres", metres in a unit of the instance) for latitudes and longitudes, otherwise ("distance", 1)."""
+    """Return ("metres", metres per unit of distance) for instances of latitudes and longitudes, otherwise ("distance", 1)."""
     on_globe = instance.edge_weight_type == "EXACT_3D" and instance.display is not None and instance.units[0] in _METRES
     return ("metres", _METRES[instance.units[0]]) if on_globe else ("distance", 1.0)
 
 
 def stops(instance: VrpInstance, route: Route) -> list[Stop]:
-    """Return the visits of a route, in order, by the judge's schedule. Raises Infeasible if it has none."""
-    vehicles, rules, found = instance.vehicles, instance.rules, schedule(instance, route)
+    """Return the visits of a route, in order, with the times of the judge's schedule. Raises Infeasible if no schedule exists."""
+    vehicles, rules, route_times = instance.vehicles, instance.rules, schedule(instance, route)
     path = np.array([vehicles.start[route.vehicle], *route.visits, vehicles.end[route.vehicle]], np.int64)
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     travel = legs
@@ -59,24 +59,26 @@ def stops(instance: VrpInstance, route: Route) -> list[Stop]:
         legs = leg_distances(rules, route.vehicle, path, legs)
         travel = travel_times(instance, route, path, legs)
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
-    taken = np.zeros((len(path), 3))
+    pauses = np.zeros((len(path), 3))
     if rules is not None and has_breaks(rules, route.vehicle):
-        taken = _explain_breaks(rules, route.vehicle, [found.leave, *found.begin.tolist(), found.back], service, travel)
-    loads, time = _loads_after(instance, route), instance.scale * instance.speed
-    length, left, listed = length_unit(instance)[1] / instance.scale, found.leave, []
+        pauses = _assign_breaks(
+            rules, route.vehicle, [route_times.leave, *route_times.begin.tolist(), route_times.back], service, travel
+        )
+    loads, time_unit = _loads_after(instance, route), instance.scale * instance.speed
+    length_factor, departure, visits = length_unit(instance)[1] / instance.scale, route_times.leave, []
     for k, node in enumerate(route.visits.tolist(), 1):
-        arrival, begin = left + float(travel[k - 1]), float(found.begin[k - 1])
-        before, after, stays = taken[k].tolist()
-        left = begin + float(service[k]) + stays
-        wait, pause = max(0.0, begin - arrival - before) + stays - after, before + after
-        times = [round(each / time, 9) for each in (arrival, wait, pause, begin, float(service[k]), left)]
-        row: list[Any] = [node, *times, tuple(loads[k - 1].tolist()), round(float(legs[k - 1]) * length, 6)]
-        listed.append(Stop(*row))
-    return listed
+        arrival, begin = departure + float(travel[k - 1]), float(route_times.begin[k - 1])
+        pause_before, pause_after, stay_after = pauses[k].tolist()
+        departure = begin + float(service[k]) + stay_after
+        wait, pause = max(0.0, begin - arrival - pause_before) + stay_after - pause_after, pause_before + pause_after
+        times = [round(each / time_unit, 9) for each in (arrival, wait, pause, begin, float(service[k]), departure)]
+        row: list[Any] = [node, *times, tuple(loads[k - 1].tolist()), round(float(legs[k - 1]) * length_factor, 6)]
+        visits.append(Stop(*row))
+    return visits
 
 
 def _loads_after(instance: VrpInstance, route: Route) -> _Floats:
-    """Return float64 [visits, Q]: the load on board after each stop; at a reload, that with which the next trip leaves."""
+    """Return float64 [visits, Q]: the load on board after each stop; after a reload, the load of the next trip."""
     rules = instance.rules or SideConstraints()
     change = -rules.of("demands", instance.demand[:, None])[route.visits]
     if rules.pickups is not None:
@@ -94,56 +96,59 @@ def _loads_after(instance: VrpInstance, route: Route) -> _Floats:
     return aboard
 
 
-def _explain_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], service: _Floats, travel: _Floats) -> _Floats:
+def _assign_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], service: _Floats, travel: _Floats) -> _Floats:
     """Return float64 [visits + 2, 3], breaks and rests that explain the times of a schedule.
 
-    The columns are, for each stop, the depots included: the breaks before its service, those after it, and how long the vehicle
-    stays after its service, waiting for a break included. It is the first assignment of breaks that fits, by depth-first search.
+    A row is a stop, the depots included. The columns are the duration of breaks and rests before its service, of those after
+    its service, and the time from the end of service to the departure. A depth-first search returns the first assignment
+    that fits the times.
 
     Args:
         rules: The side constraints.
         kind: The vehicle type.
-        begins: When the vehicle leaves, when each service begins, and when it is back.
+        begins: Length visits + 2: when the vehicle leaves, when each service begins, and when the vehicle is back.
         service: float64 [visits + 2], durations of service, 0 at the depots.
         travel: float64 [visits + 1], travel times of the legs.
     """
     breaks = np.zeros((0, 3)) if rules.breaks is None else rules.breaks[rules.breaks[:, 0] == kind, 1:]
     breaks = breaks[np.lexsort((breaks[:, 0], breaks[:, 1]))]
-    most = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
+    max_driving = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
     rest = np.inf if rules.rest is None else float(rules.rest[kind])
-    taken = np.zeros((len(travel) + 1, 3))
+    pauses = np.zeros((len(travel) + 1, 3))
 
-    def breaks_taken(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
-        """(time after it, pause, breaks used, driven) of every way to pause at a time, none first."""
-        ways = [(time, 0.0, used, driven)]
-        for now, spent, count, far in ways:
-            if count < len(breaks) and now <= breaks[count, 1] * (1 + _TOLERANCE):
+    def pauses_from(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
+        """Return (time after it, duration, breaks used, driving time since a rest) of every possible pause; no pause first."""
+        options = [(time, 0.0, used, driven)]
+        for time_now, paused, count, driven_now in options:
+            if count < len(breaks) and time_now <= breaks[count, 1] * (1 + _TOLERANCE):
                 length = float(breaks[count, 2])
-                after = max(now, float(breaks[count, 0])) + length
-                ways.append((after, spent + length, count + 1, 0.0 if length >= rest else far))
-            if rest < np.inf and far > 0.0:
-                ways.append((now + rest, spent + rest, count, 0.0))
-        return ways
+                time_after = max(time_now, float(breaks[count, 0])) + length
+                options.append((time_after, paused + length, count + 1, 0.0 if length >= rest else driven_now))
+            if rest < np.inf and driven_now > 0.0:
+                options.append((time_now + rest, paused + rest, count, 0.0))
+        return options
 
     def follow(stop: int, time: float, used: int, driven: float) -> bool:
-        """Whether the rest of the route can be explained after the service at a stop."""
-        for left, after, count, far in breaks_taken(time, used, driven) if stop else [(time, 0.0, used, driven)]:
-            way = float(travel[stop])
-            if far + way > most * (1 + _TOLERANCE):
+        """Assign breaks from the end of service at a stop on; return whether the times of the remaining route are explained."""
+        for departure, pause_after, count, driven_now in pauses_from(time, used, driven) if stop else [(time, 0.0, used, driven)]:
+            travel_time = float(travel[stop])
+            if driven_now + travel_time > max_driving * (1 + _TOLERANCE):
                 continue
             begin = begins[stop + 1]
             if stop + 1 == len(travel):
-                due = count < len(breaks) and begin > float(breaks[count:, 1].min()) * (1 + _TOLERANCE)
-                if due or left + way > begin + _TOLERANCE * max(1.0, begin):
+                break_due = count < len(breaks) and begin > float(breaks[count:, 1].min()) * (1 + _TOLERANCE)
+                if break_due or departure + travel_time > begin + _TOLERANCE * max(1.0, begin):
                     continue
-                taken[stop, 1:] = after, left - time
+                pauses[stop, 1:] = pause_after, departure - time
                 return True
-            for ready, before, count_there, far_there in breaks_taken(left + way, count, far + way):
-                late = ready > begin + _TOLERANCE * max(1.0, begin)
-                if not late and follow(stop + 1, begin + float(service[stop + 1]), count_there, far_there):
-                    taken[stop, 1:], taken[stop + 1, 0] = (after, left - time), before
+            for ready_at, pause_before, count_after, driven_after in pauses_from(
+                departure + travel_time, count, driven_now + travel_time
+            ):
+                late = ready_at > begin + _TOLERANCE * max(1.0, begin)
+                if not late and follow(stop + 1, begin + float(service[stop + 1]), count_after, driven_after):
+                    pauses[stop, 1:], pauses[stop + 1, 0] = (pause_after, departure - time), pause_before
                     return True
         return False
 
     follow(0, begins[0], 0, 0.0)
-    return taken
+    return pauses

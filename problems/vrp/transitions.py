@@ -1,4 +1,4 @@
-"""The pool of partial solutions and its kernels: what `corl.search` calls through `corl.hooks`."""
+"""The pool of partial solutions and its kernels, which `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -34,25 +34,33 @@ __all__ = [
 
 CAPACITY, DISTANCE, DURATION, ROUTE_COST, UNIT_COST, SCALE = range(6)
 """Columns of State.limits."""
-_SLACK = 0.5 * LIMIT  # half the judge's tolerance: whatever is accepted here, the judge accepts despite rounding
+_SLACK = 0.5 * LIMIT  # half the judge's tolerance, so that the judge accepts all that is accepted here, despite rounding
 
 
 class State(NamedTuple):
-    """The pool. I instances, each of node 0, the depot, and clients 1..n-1 (n at most N); R rows. Costs are times `scale`."""
+    """The pool of R partial solutions (rows) of I instances. Distances, times, prizes and costs are times the instance's `scale`.
+
+    An instance has n nodes (N at most): node 0, the depot, and the clients 1..n-1.
+    """
 
     graphs: GraphPool
+    """Coordinates or matrices, and neighbour lists, of the instances."""
     limits: NDArray[np.float64]
-    """[I, 6] CAPACITY, the longest DISTANCE and DURATION, ROUTE_COST, UNIT_COST of distance, and the SCALE."""
+    """[I, 6] the columns CAPACITY, greatest DISTANCE, greatest DURATION, ROUTE_COST, UNIT_COST of distance, and SCALE."""
     demand: NDArray[np.float64]
-    """[sum of n], as the next six."""
+    """[sum of n] one value per node, the nodes of one instance after those of another."""
     earliest: NDArray[np.float64]
+    """[sum of n] the earliest begin of service."""
     latest: NDArray[np.float64]
+    """[sum of n] the latest begin of service."""
     service: NDArray[np.float64]
+    """[sum of n] the duration of service."""
     prize: NDArray[np.float64]
-    """0 where required."""
+    """[sum of n] 0 for required clients."""
     required: NDArray[np.bool_]
+    """[sum of n] whether the client must be visited."""
     servable: NDArray[np.bool_]
-    """Whether the client can be served by a route with no other client."""
+    """[sum of n] whether the client can be served by a route without other clients."""
     instance: NDArray[np.int32]
     """[R] the row's instance."""
     visited: NDArray[np.int32]
@@ -60,74 +68,80 @@ class State(NamedTuple):
     required_left: NDArray[np.int32]
     """[R] the number of required clients that are unvisited."""
     done: NDArray[np.bool_]
-    """[R] whether the remaining clients are skipped."""
+    """[R] whether all remaining clients are skipped, which ends the episode."""
     order: NDArray[np.int32]
-    """[R, N] the clients visited in order, then the others in any order."""
+    """[R, N] the visited clients in order, then the unvisited clients in any order."""
     place: NDArray[np.int32]
     """[R, N] the position of each client in `order`."""
     begins_route: NDArray[np.bool_]
     """[R, N] whether the t-th visit begins a route."""
     vehicle: NDArray[np.float64]
-    """[R, 5] the Position of the vehicle that is under way, after service at the last client."""
+    """[R, 5] the Position of the current vehicle, after service at the last client."""
     from_depot: NDArray[np.bool_]
-    """[1] whether a new vehicle's clients are listed by their distance from the depot instead of from the vehicle under way."""
+    """[1] whether the clients of a new vehicle are listed by their distance from the depot, not from the current vehicle."""
 
 
 class Position(NamedTuple):
     """The state of a route under way."""
 
     load: float
+    """The sum of the demands so far."""
     distance: float
+    """The distance so far."""
     ready: float
     """The earliest time at which service ends."""
     busy: float
-    """Travel and service so far."""
+    """The time of travel and service so far, without waiting."""
     leave: float
-    """The latest departure from the depot that keeps all windows so far."""
+    """The latest departure from the depot with which all windows so far are kept."""
 
 
 @kernel
 def _within(value: Any, limit: Any, size: Any) -> Any:
-    """Return whether a limit is kept, except for rounding; size: as in corl.tolerance.keeps."""
+    """Return whether `value` keeps `limit` except for rounding; `size` is that of corl.tolerance.keeps."""
     return value <= limit + _SLACK * max(abs(value), size)
 
 
 @kernel
 def at_depot(state: Any, instance: Any) -> Any:
-    """Return the Position of a vehicle at the depot."""
+    """Return the Position of a vehicle before it leaves the depot."""
     first = state.graphs.nodes_start[instance]
     return Position(0.0, 0.0, state.earliest[first], 0.0, state.latest[first])
 
 
 @kernel
 def vehicle_position(state: Any, row: Any) -> Any:
-    """Return the Position of a row's vehicle."""
+    """Return the Position of a row's current vehicle."""
     v = state.vehicle[row]
     return Position(v[0], v[1], v[2], v[3], v[4])
 
 
 @kernel
 def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
-    """Return whether a vehicle at `origin` in Position `at` can serve `client` next and be back in time; and its new Position."""
+    """Return whether a vehicle at node `origin`, with Position `at`, can serve `client` next and return; and its new Position."""
     first, limits = state.graphs.nodes_start[instance], state.limits[instance]
-    there, back = distance(metric, origin, client), distance(metric, client, 0)
+    distance_out, distance_home = distance(metric, origin, client), distance(metric, client, 0)
     node = first + client
-    begin = max(state.earliest[node], at.ready + there)
-    load, length, busy = at.load + state.demand[node], at.distance + there, at.busy + there + state.service[node]
-    leave = min(at.leave, state.latest[node] - at.busy - there)
+    begin = max(state.earliest[node], at.ready + distance_out)
+    load, length, busy = at.load + state.demand[node], at.distance + distance_out, at.busy + distance_out + state.service[node]
+    leave = min(at.leave, state.latest[node] - at.busy - distance_out)
     ready = begin + state.service[node]
-    after = Position(load, length, ready, busy, leave)
-    if not (_within(load, limits[CAPACITY], 0.0) and _within(length + back, limits[DISTANCE], 0.0)):
-        return False, after
-    if not (_within(begin, state.latest[node], 0.0) and _within(ready + back, state.latest[first], 0.0)):
-        return False, after
-    late = min(leave, state.latest[first] - busy - back)  # the latest departure of all
-    return _within(max(busy + back, ready + back - late), limits[DURATION], ready + back), after
+    new_position = Position(load, length, ready, busy, leave)
+    if not (_within(load, limits[CAPACITY], 0.0) and _within(length + distance_home, limits[DISTANCE], 0.0)):
+        return False, new_position
+    if not (_within(begin, state.latest[node], 0.0) and _within(ready + distance_home, state.latest[first], 0.0)):
+        return False, new_position
+    latest_departure = min(
+        leave, state.latest[first] - busy - distance_home
+    )  # the latest departure with which all windows are kept
+    return _within(
+        max(busy + distance_home, ready + distance_home - latest_departure), limits[DURATION], ready + distance_home
+    ), new_position
 
 
 @kernel
 def mark_servable(state: Any) -> None:
-    """Write to `state.servable` whether each client can be served by a route with no other client."""
+    """Write to `state.servable` whether each client can be served by a route without other clients."""
     for instance in range(len(state.graphs.size)):
         metric, first = graph_metric(state.graphs, instance), state.graphs.nodes_start[instance]
         for client in range(1, state.graphs.size[instance]):
@@ -137,7 +151,7 @@ def mark_servable(state: Any) -> None:
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make each of `rows` the empty solution of instances[i]; write its base value, minus all prizes, to `bases`."""
+    """Make rows[i] the empty solution of instances[i], and bases[i] its base value, minus all prizes, in place."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
         first, required_left, prizes = state.graphs.nodes_start[instance], 0, 0.0
@@ -152,7 +166,7 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 @kernel
 def _set_position(state: Any, row: Any, at: Any) -> None:
-    """Store the Position of a row's vehicle."""
+    """Store the Position of a row's current vehicle."""
     v = state.vehicle[row]
     v[0], v[1], v[2], v[3], v[4] = at.load, at.distance, at.ready, at.busy, at.leave
 
@@ -173,8 +187,8 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
 
 
 @kernel
-def _skip_rest(state: Any, src: Any, dst: Any) -> Any:
-    """Return to the depot and skip all unvisited clients."""
+def _skip_unvisited(state: Any, src: Any, dst: Any) -> Any:
+    """Return to the depot and skip all unvisited clients; return the reward."""
     instance, t = state.instance[src], state.visited[src]
     if src != dst:
         _copy(state, src, dst)
@@ -185,22 +199,25 @@ def _skip_rest(state: Any, src: Any, dst: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Serve a client next (1..n-1), or by a new vehicle (n + client); 0 skips the others, if none of them is required."""
+    """Serve a client next (action 1..n-1) or by a new vehicle (n + client), or skip all unvisited clients (0); return the reward.
+
+    The reward of an illegal action is NaN. Skipping is legal if no unvisited client is required.
+    """
     instance, t = state.instance[src], state.visited[src]
     n, limits = state.graphs.size[instance], state.limits[instance]
     if state.done[src] or t >= n - 1 or action < 0 or action >= 2 * n or action == n:
         return math.nan
     if action == 0:
-        return _skip_rest(state, src, dst) if state.required_left[src] == 0 else math.nan
-    fresh = action >= n
-    client = action - n if fresh else action
-    if state.place[src, client] < t or (fresh and t == 0):
+        return _skip_unvisited(state, src, dst) if state.required_left[src] == 0 else math.nan
+    new_vehicle = action >= n
+    client = action - n if new_vehicle else action
+    if state.place[src, client] < t or (new_vehicle and t == 0):
         return math.nan
     metric, origin = graph_metric(state.graphs, instance), state.order[src, t - 1] if t > 0 else 0
-    length = distance(metric, origin, 0) if fresh else 0.0
-    if fresh:
+    length = distance(metric, origin, 0) if new_vehicle else 0.0
+    if new_vehicle:
         origin = 0
-    fits, after = serve(
+    fits, new_position = serve(
         state, instance, metric, origin, at_depot(state, instance) if origin == 0 else vehicle_position(state, src), client
     )
     if not fits:
@@ -208,12 +225,12 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     if src != dst:
         _copy(state, src, dst)
     order, place = state.order[dst], state.place[dst]
-    moved, hole = order[t], place[client]  # replaces the unvisited client at position t
-    order[t], order[hole], place[client], place[moved] = client, moved, t, hole
+    displaced, old_place = order[t], place[client]  # the unvisited client at position t takes the old place of `client`
+    order[t], order[old_place], place[client], place[displaced] = client, displaced, t, old_place
     node = state.graphs.nodes_start[instance] + client
     state.begins_route[dst, t], state.visited[dst] = origin == 0, t + 1
     state.required_left[dst] -= state.required[node]
-    _set_position(state, dst, after)
+    _set_position(state, dst, new_position)
     length += distance(metric, origin, client)
     if t + 1 == n - 1:
         length += distance(metric, client, 0)
@@ -223,40 +240,41 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the nearest clients that can be served next, then the nearest that a new vehicle can serve, then 0 if it is legal.
+    """List the nearest clients that can be served next, then the nearest clients for a new vehicle, then 0 if it is legal.
 
-    Each kind has half the slots, and those that the other leaves of its half.
+    Each of the two kinds of actions has half of the slots, and the slots that the other kind does not use.
     """
     instance, t = state.instance[row], state.visited[row]
     n = state.graphs.size[instance]
     if state.done[row] or t >= n - 1:
         return 0
-    room = len(out) - (1 if state.required_left[row] == 0 else 0)
-    near, far = np.empty(max(0, room), np.int32), np.empty(max(0, room), np.int32)
-    direct = _nearest(state, row, False, near)
-    fresh = _nearest(state, row, True, far) if t > 0 else 0
-    some = max(min(direct, room - room // 2), min(direct, room - fresh))
-    fresh = min(fresh, room - some)
-    for i in range(some):
-        out[i] = near[i]
-    for i in range(fresh):
-        out[some + i] = n + far[i]
-    if room < len(out):
-        out[some + fresh] = 0
-        return some + fresh + 1
-    return some + fresh
+    client_slots = len(out) - (1 if state.required_left[row] == 0 else 0)
+    next_clients, new_vehicle_clients = np.empty(max(0, client_slots), np.int32), np.empty(max(0, client_slots), np.int32)
+    next_count = _nearest(state, row, False, next_clients)
+    new_vehicle_count = _nearest(state, row, True, new_vehicle_clients) if t > 0 else 0
+    listed_next = max(min(next_count, client_slots - client_slots // 2), min(next_count, client_slots - new_vehicle_count))
+    new_vehicle_count = min(new_vehicle_count, client_slots - listed_next)
+    for i in range(listed_next):
+        out[i] = next_clients[i]
+    for i in range(new_vehicle_count):
+        out[listed_next + i] = n + new_vehicle_clients[i]
+    if client_slots < len(out):
+        out[listed_next + new_vehicle_count] = 0
+        return listed_next + new_vehicle_count + 1
+    return listed_next + new_vehicle_count
 
 
 @kernel
-def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
-    """Fill `out` with the clients nearest to the vehicle that it, or a `fresh` one, can serve; return their number.
+def _nearest(state: Any, row: Any, new_vehicle: Any, out: Any) -> Any:
+    """Write the nearest clients that the current vehicle, or a new one (`new_vehicle`), can serve to `out`; return their number.
 
-    They are taken from the neighbour list or, if that has too few, from a scan; ties by the lower number.
+    They come from the neighbour list or, if the list has too few, from a scan of all unvisited clients. Of clients at equal
+    distances, the one with the lower number is first.
     """
     instance, t = state.instance[row], state.visited[row]
     graphs, metric = state.graphs, graph_metric(state.graphs, instance)
     n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.nodes_start[instance]
-    origin = state.order[row, t - 1] if t > 0 and not (fresh and state.from_depot[0]) else 0
+    origin = state.order[row, t - 1] if t > 0 and not (new_vehicle and state.from_depot[0]) else 0
     at = vehicle_position(state, row) if t > 0 else at_depot(state, instance)
     wanted, count = min(len(out), n - 1 - t), 0
     begin = graphs.lists_start[instance] + origin * listed
@@ -266,7 +284,7 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
         client = graphs.lists[i]
         if client == 0 or state.place[row, client] < t or not state.servable[first + client]:
             continue
-        if fresh or serve(state, instance, metric, origin, at, client)[0]:
+        if new_vehicle or serve(state, instance, metric, origin, at, client)[0]:
             out[count] = client
             count += 1
     if count == wanted or listed == n - 1:
@@ -278,6 +296,6 @@ def _nearest(state: Any, row: Any, fresh: Any, out: Any) -> Any:
         length = distance(metric, origin, client)
         if too_far(lengths, out, count, length, client):
             continue
-        if fresh or serve(state, instance, metric, origin, at, client)[0]:
+        if new_vehicle or serve(state, instance, metric, origin, at, client)[0]:
             count = insert_nearest(lengths, out, count, length, client)
     return count

@@ -27,8 +27,8 @@ __all__ = ["AlphaZero"]
 class AlphaZero(PolicyRecipe):
     """Gumbel AlphaZero (Danihelka et al., ICLR 2022) on new instances in every generation.
 
-    A generation is `episodes` instances, each played once by search. `updates` optimiser steps on moves of the replay follow;
-    they imitate the search's improved policy, and fit the value to the returns of the episodes.
+    A generation is `episodes` instances, each played once by search. `updates` optimiser steps on moves of the replay follow:
+    the network imitates the search's improved policy, and its value is fitted to the returns of the episodes.
     """
 
     start: str = option("", "A checkpoint with a value to continue from; empty: a new network of `width`, `layers` and `heads`.")
@@ -36,7 +36,7 @@ class AlphaZero(PolicyRecipe):
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
     batch: int = option(256, "Moves per optimiser step.", low=1, scale="log")
     replay: int = option(
-        20_000, "The number of latest moves that the replay holds; at least those of one generation.", low=1, scale="log"
+        20_000, "Capacity of the replay, which keeps the latest moves; those of one generation must fit.", low=1, scale="log"
     )
     simulations: int = option(16, "Simulations of the search for each move.", low=1, scale="log")
     considered: int = option(8, "Actions considered at the root of a search.", low=1)
@@ -45,7 +45,7 @@ class AlphaZero(PolicyRecipe):
     )
     value_weight: float = option(1.0, "Weight of the value's squared error relative to the policy's cross-entropy.", low=0)
     teacher: str = option(
-        "", "A solver limited by iterations, whose solutions are played at the start of the training; empty: none."
+        "", "A solver that iterations can limit; its solutions are played at the start of the training. Empty: no teacher."
     )
     teacher_iterations: int = option(100, "The teacher's iterations per instance.", low=1, scale="log")
     taught: float = option(
@@ -71,7 +71,7 @@ class AlphaZero(PolicyRecipe):
             curves = {}
             if training.step % self.updates == 0:
                 generation, taught = training.step // self.updates, float(teacher_plays(self, training))
-                episodes = games.generation(network, generation, self.episodes, taught)
+                episodes = self_play.generation(network, generation, self.episodes, taught)
                 for part in episodes:
                     replay.add(part)
                 curves = loop.validate(episodes)
@@ -83,7 +83,7 @@ class AlphaZero(PolicyRecipe):
         def loss(batch: Batch) -> tuple[Tensor, dict[str, float]]:
             return imitation.loss(network, batch, self.value_weight)
 
-        with SelfPlay(training, _player, self, loop.source, type(network), network.config) as games:
+        with SelfPlay(training, _player, self, loop.source, type(network), network.config) as self_play:
             loop.run(moves, loop.minimise(loss))
 
     def first_network(self, training: Training, source: Source) -> NetworkPolicy:

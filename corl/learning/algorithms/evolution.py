@@ -1,7 +1,7 @@
 """Evolution strategies, the recipe `any.evolution`: a gradient estimated from the objective values of perturbed networks.
 
-Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): Gaussian perturbations of all
-parameters in opposite pairs, and ranks in place of objective values. No backpropagation is needed.
+Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning" (2017): all parameters are perturbed
+by Gaussian noise and by its opposite, and the results are replaced by their ranks. No backpropagation is needed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["Evolution", "gradient", "moved", "outcomes", "parameters_of", "set_g
 
 @dataclass(frozen=True)
 class Evolution(PolicyRecipe):
-    """Evolution strategies (Salimans et al., 2017), for small networks and long episodes, whose return no single action explains.
+    """Evolution strategies (Salimans et al., 2017), for small networks, and long episodes whose return no single action explains.
 
-    The perturbed copies play by their likeliest actions, all on the same new instances, in this process; workers are not used.
-    The weights with the best validation result are kept.
+    In each step all perturbed copies of the network play the same new instances by their likeliest actions, in this process;
+    workers are not used. The weights with the best validation result are saved at the end.
     """
 
     start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
@@ -52,13 +52,13 @@ class Evolution(PolicyRecipe):
         from corl.learning.optimise import optimiser_step
         from corl.networks.threads import one_thread
 
-        loop = Loop(self, training, keep=True, decay=0.0, gate_rate=1.0)  # gates' gradients are as noisy as the others'
+        loop = Loop(self, training, keep=True, decay=0.0, gate_rate=1.0)  # gates' gradients are as noisy as all others here
         loop.manage()
 
-        def outcome() -> tuple[NDArray[np.float64] | None, dict[str, float]]:
+        def estimated() -> tuple[NDArray[np.float64] | None, dict[str, float]]:
             curves = loop.validate(every=self.every)
-            estimate, objective, chose = self._gradient(loop)
-            return estimate if chose else None, {"objective": objective, **curves}
+            estimate, objective, had_choice = self._gradient(loop)
+            return estimate if had_choice else None, {"objective": objective, **curves}
 
         def follow(estimate: NDArray[np.float64]) -> dict[str, float]:
             set_gradient(loop.network, estimate)
@@ -66,10 +66,10 @@ class Evolution(PolicyRecipe):
             return {"slope": float(np.linalg.norm(estimate))}
 
         with one_thread():
-            loop.run(outcome, follow)
+            loop.run(estimated, follow)
 
     def _gradient(self, loop: Loop) -> tuple[NDArray[np.float64], float, bool]:
-        """Return an estimate of the gradient of the expected rank, the mean objective value, and whether a state had a choice."""
+        """Return a gradient estimate [D] of the expected rank, the mean objective value, and whether a state had two actions."""
         import numpy as np
 
         training, network = loop.training, loop.network
@@ -77,15 +77,16 @@ class Evolution(PolicyRecipe):
         flat = parameters_of(network)
         noise = training.generator(3, training.step).standard_normal((self.pairs, len(flat)))
         changes = self.spread * np.concatenate([noise, -noise])
-        found, chose = outcomes(training.problem, instances, [moved(network, flat + change) for change in changes])
+        results, had_choice = outcomes(training.problem, instances, [moved(network, flat + change) for change in changes])
         sign = 1.0 if training.problem.sense == "max" else -1.0
-        standard = (found - found.mean(axis=0)) / np.maximum(found.std(axis=0), 1e-9 * np.maximum(1.0, np.abs(found).max(axis=0)))
+        deviation = np.maximum(results.std(axis=0), 1e-9 * np.maximum(1.0, np.abs(results).max(axis=0)))
+        standard = (results - results.mean(axis=0)) / deviation  # so that every instance has the same weight
         costs = -standard.mean(axis=1).reshape(2, self.pairs).T
-        return gradient(costs, noise, self.spread), sign * float(found.mean()), chose
+        return gradient(costs, noise, self.spread), sign * float(results.mean()), had_choice
 
 
 def parameters_of(network: nn.Module) -> NDArray[np.float64]:
-    """Return all parameters, float64 [D]."""
+    """Return all parameters of a network in one vector, float64 [D]."""
     import numpy as np
 
     return np.concatenate([part.detach().cpu().double().numpy().ravel() for part in network.parameters()])
@@ -106,8 +107,8 @@ def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: flo
     """Return an estimate of the gradient of the expected rank, float64 [D].
 
     Args:
-        costs: float64 [P, 2], the costs of the parameters changed by `spread` * noise, and by its opposite. Their ranks go from
-            -0.5 for the least to 0.5 for the most; equal costs have the mean rank.
+        costs: float64 [P, 2], the costs after the parameters were changed by `spread` * noise, and by its opposite. Only their
+            ranks count, from -0.5 for the lowest cost to 0.5 for the highest; equal costs get their mean rank.
         noise: float64 [P, D], standard normal.
         spread: The standard deviation of the changes.
     """
@@ -119,12 +120,13 @@ def gradient(costs: NDArray[np.float64], noise: NDArray[np.float64], spread: flo
 
 
 def set_gradient(network: nn.Module, flat: NDArray[np.float64]) -> None:
-    """Set the gradient of the parameters to `flat` [D] in place, for an optimiser's step."""
+    """Set the gradients of a network's parameters to `flat`, float64 [D], in place, for an optimiser's step."""
     for parameter, part in zip(network.parameters(), _parts(network, flat)):
         parameter.grad = part
 
 
 def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[Tensor]:
+    """Return `flat` [D], cut into tensors with the shapes and types of the network's parameters."""
     import torch
 
     sizes = [parameter.numel() for parameter in network.parameters()]
@@ -133,27 +135,28 @@ def _parts(network: nn.Module, flat: NDArray[np.float64]) -> list[Tensor]:
 
 
 def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[NetworkPolicy]) -> tuple[NDArray[np.float64], bool]:
-    """Return the results of the likeliest actions of each network on each instance, and whether any state had a choice.
+    """Play the likeliest actions of each network on each instance, and return the results.
 
-    All networks play at once in one pool, from the same starts; a state's only action is taken without evaluating a network.
+    All networks play at once in one pool, from the same starts. If a state has only one action, it is taken without evaluating a
+    network.
 
     Returns:
-        float64 [networks, instances], higher is better; and a bool, which is True also if it is unknown.
+        The results, float64 [networks, instances], higher is better; and whether any state had two actions (True if unknown).
     """
     import numpy as np
 
     from corl.decoding.play import play
     from corl.policy import Player
 
-    several, count = len(networks), len(instances)
-    environment = problem.environment(instances, several * count, name=networks[0].environment)
-    rows = np.arange(several * count)
-    base = environment.reset(rows, np.tile(np.arange(count), several))
+    network_count, count = len(networks), len(instances)
+    environment = problem.environment(instances, network_count * count, name=networks[0].environment)
+    rows = np.arange(network_count * count)
+    base = environment.reset(rows, np.tile(np.arange(count), network_count))
     evaluators = [network.on(environment) for network in networks]
     players = [one for one in evaluators if isinstance(one, Player)]
-    if len(players) == several:
-        played = [one.play(part)[0] for one, part in zip(players, np.split(rows, several))]
-        return base.reshape(several, count) + np.array(played), True
+    if len(players) == network_count:  # networks that play whole episodes in compiled code
+        rewards = [one.play(part)[0] for one, part in zip(players, np.split(rows, network_count))]
+        return base.reshape(network_count, count) + np.array(rewards), True
 
     def logits_of(view: View, owner: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the logits [R, K] by the networks numbered `owner` [R], ascending."""
@@ -162,17 +165,17 @@ def outcomes(problem: Problem, instances: Sequence[Any], networks: Sequence[Netw
         parts = zip(owners.tolist(), cuts, cuts[1:])
         return np.concatenate([evaluators[i].evaluate(view.part(slice(a, b)))[0] for i, a, b in parts])
 
-    chose = False
+    had_choice = False
 
     def choose(decision: DecisionStep) -> NDArray[np.integer]:
-        nonlocal chose
+        nonlocal had_choice
         slots = np.zeros(len(decision.rows), np.int64)
-        choosing = np.flatnonzero((decision.actions >= 0).sum(axis=1) > 1)
-        if len(choosing):
-            chose = True
-            view = environment.view(decision.rows[choosing], decision.actions[choosing])
-            slots[choosing] = logits_of(view, decision.episode[choosing] // count).argmax(axis=1)
+        several = np.flatnonzero((decision.actions >= 0).sum(axis=1) > 1)  # indices of the states with several actions
+        if len(several):
+            had_choice = True
+            view = environment.view(decision.rows[several], decision.actions[several])
+            slots[several] = logits_of(view, decision.episode[several] // count).argmax(axis=1)
         return decision.taken(slots)
 
-    totals = play(environment, rows, base, choose).totals.reshape(several, count)
-    return totals, chose
+    totals = play(environment, rows, base, choose).totals.reshape(network_count, count)
+    return totals, had_choice

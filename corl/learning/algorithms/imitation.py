@@ -1,6 +1,6 @@
-"""Imitation, the recipe `any.imitation`: a policy that imitates a solver; and the loss that all imitating recipes share.
+"""Imitation, the recipe `any.imitation`: a policy that imitates a solver (its teacher), and a loss for all imitating recipes.
 
-AlphaZero imitates the policy of its search in the same way, and self-improvement the best of its own samples.
+AlphaZero imitates the policy of its search with the same loss, and self-improvement the best of its own samples.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ __all__ = ["Batch", "Imitation", "TrainableNetwork", "draw", "loss"]
 class Imitation(PolicyRecipe):
     """Cross-entropy on states of a solver's solutions of new instances, which the workers solve while the network trains.
 
-    The store holds states of `uses` * `block` lessons, each of `lesson` solutions. A round uses all of them once, in random
-    order; then new ones replace the oldest, a quarter with `uses` = 4. If the teacher completes episodes of the policy, they are
-    played with the weights at the beginning of the previous round, which are one to two rounds old.
+    A lesson holds states of `lesson` solutions; the training keeps `uses` * `block` lessons. A round uses all their states once,
+    in random order; then `block` new lessons replace the oldest ones. With `completing`, the policy begins the episodes; it plays
+    with the weights at the beginning of the previous round, which are one to two rounds old.
     """
 
-    teacher: str = option("", "The solver to imitate, which iterations must be able to limit (corl list solvers); required.")
+    teacher: str = option("", "The solver to imitate, required; one that iterations can limit (corl list solvers).")
     teacher_iterations: int = option(10, "The teacher's iterations per instance.", low=1, scale="log")
     completing: bool = option(
         False,
-        "Whether the teacher completes episodes, which the policy plays up to a random state, instead of solving instances; few "
-        "solvers can.",
+        "Whether the teacher, instead of solving instances, completes episodes that the policy has played up to a random state; "
+        "few solvers can.",
     )
     start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
     batch: int = option(16, "An optimiser step uses `batch` * `states` states.", low=1, scale="log")
     lesson: int = option(0, "New instances per lesson, played together; 0: `batch`.", low=0)
     block: int = option(
         4,
-        "Lessons that the workers make at a time and that are added to the store together; at most this many workers are busy.",
+        "Lessons that the workers make together, and which then replace as many old ones; more workers than this are idle.",
         low=1,
     )
-    states: int = option(8, "States per solution that are learned from, drawn at random.", low=1)
+    states: int = option(8, "States of each solution that are learned from, drawn at random.", low=1)
     starts: int = option(
-        1, "Random starts from which each solution is followed, if the problem has several (the cities of a tour).", low=1
+        1, "Times that each solution is used, from random starts, if the problem has several (the cities of a tour).", low=1
     )
     uses: int = option(4, "Times that each state is learned from; with 1, every step uses new states.", low=1, scale="log")
-    value_weight: float = option(0.0, "Weight of the squared error of the value, the return of the rest of the solution.", low=0)
+    value_weight: float = option(0.0, "Weight of the value's squared error; its target is the sum of the later rewards.", low=0)
     every: int = option(20, "Steps between two validations.", low=1)
 
     title: ClassVar[str] = "imitation of a solver's solutions"
@@ -89,7 +89,7 @@ class Imitation(PolicyRecipe):
             loop.run(states, loop.minimise(imitated))
 
     def check(self, problem: str) -> None:
-        """Raise UsageError if the teacher is no solver that iterations can limit, or cannot complete episodes but has to."""
+        """Raise UsageError if iterations cannot limit the teacher, or if it must complete episodes and cannot."""
         from corl import registry
         from corl.learning.demonstrations import check_teacher
         from corl.solver import Solver
@@ -103,7 +103,7 @@ class Imitation(PolicyRecipe):
 
 
 def draw(replay: Replay, at: NDArray[np.int64], network: TrainableNetwork) -> Batch:
-    """Return the moves with the numbers `at` [N], ascending, as a batch on the network's device."""
+    """Return the moves of a replay with the numbers `at`, int64 [N], ascending, as a batch on the network's device."""
     import numpy as np
     import torch
 
@@ -116,7 +116,7 @@ def draw(replay: Replay, at: NDArray[np.int64], network: TrainableNetwork) -> Ba
 
 
 def loss(network: TrainableNetwork, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
-    """Return the cross-entropy with the target + `value_weight` times the squared error of the value; and both terms.
+    """Return the loss, cross-entropy with the target + `value_weight` * squared error of the value, and its terms by name.
 
     If the target is a set of right actions, the first term is minus the logarithm of the probability that one of them is taken.
     Listed actions that the network cannot choose (logits of -inf) cannot be learned and are removed from the target.
@@ -145,13 +145,13 @@ class Batch(NamedTuple):
     states: Any
     """The argument of `NetworkPolicy.forward`."""
     target: Tensor
-    """[N, K] float32: probabilities of the actions, all 0 for a move without a target; or bool: the right actions."""
+    """[N, K]; float32: probabilities of the actions, all 0 for a move without a target; or bool: whether an action is right."""
     value: Tensor
-    """float32 [N] the return from this move on, in the unit of the row (its "scale")."""
+    """float32 [N] the sum of the rewards from this move on, divided by the "scale" of its state."""
 
 
 class TrainableNetwork(Protocol):
-    """A network that learns from a replay: a NetworkPolicy, or any whose `collate` returns the argument of its forward pass."""
+    """A network that learns from a replay: a NetworkPolicy, or another network with the same `collate` and forward pass."""
 
     def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64], /) -> Any:
         """See NetworkPolicy.collate."""
@@ -164,9 +164,9 @@ class TrainableNetwork(Protocol):
 
 
 class _LessonStream:
-    """The batches of labelled states, which the workers make while the network trains on the previous ones.
+    """The batches of labelled states. While the network trains on them, the workers make the next lessons.
 
-    Each state is used `uses` times (Rounds). A snapshot holds `rounds` and `pending`.
+    Each state is used `uses` times (corl.learning.reuse_buffer). Snapshots hold `rounds` and `pending`.
     """
 
     def __init__(self, recipe: Imitation, loop: Loop) -> None:
@@ -174,12 +174,12 @@ class _LessonStream:
         from corl.networks.policy import NetworkPolicy
 
         self.recipe, self.loop, self.policy = recipe, loop, loop.network
-        encodes = type(self.policy).context is not NetworkPolicy.context
-        self.rounds = Rounds(recipe.uses, recipe.batch * recipe.states, loop.training.seed, encodes)
+        encodes_instances = type(self.policy).context is not NetworkPolicy.context
+        self.rounds = Rounds(recipe.uses, recipe.batch * recipe.states, loop.training.seed, encodes_instances)
         self.pending = _PendingLessons(recipe)
 
     def teaching(self) -> Workers:
-        """Return the workers that make the lessons; in a resumed run the pending requests are repeated."""
+        """Return the workers that make the lessons; a resumed run repeats the pending requests."""
         from corl.processes.workers import Workers
 
         training, arguments = self.loop.training, (self.recipe, self.loop.source, type(self.policy), self.policy.config)
@@ -189,35 +189,35 @@ class _LessonStream:
 
     def batch(self, workers: Workers) -> Batch | None:
         """Return the next batch; None if the lessons of a round have no state to learn from."""
-        if not self.rounds.left:
+        if not self.rounds.parts_left:
             self.rounds.begin(self.pending.next(workers, self.policy, self.rounds.begun))
         at = self.rounds.next()
         return draw(self.rounds.replay, at, self.policy) if len(at) else None
 
 
 class _PendingLessons:
-    """The block of lessons that the workers make while the network trains on the previous ones."""
+    """The block of lessons that the workers are making while the network trains on earlier ones."""
 
     def __init__(self, recipe: Imitation) -> None:
         self.recipe = recipe
         self.weights: Mapping[str, NDArray[Any]] = {}
-        """The weights of the pending request; empty if the lessons do not depend on them."""
-        self._numbers: deque[int] = deque()
+        """The weights of the pending request; empty if the lessons do not depend on the policy."""
+        self._requests: deque[int] = deque()
 
     def next(self, workers: Workers, policy: NetworkPolicy, number: int) -> list[Episodes]:
-        """Return block `number`, after a request for the next one with the current weights."""
+        """Return block `number`, and request block `number` + 1, made with the current weights."""
         from corl.learning.selfplay import weights_of
 
         weights = weights_of(policy) if self.recipe.completing else {}
         if not number:
             self._request(workers, 0, weights)
-        lessons = [workers.take(self._numbers.popleft()) for _ in range(self.recipe.block)]
+        lessons = [workers.take(self._requests.popleft()) for _ in range(self.recipe.block)]
         self.weights = weights
         self._request(workers, number + 1, weights)
         return lessons
 
     def repeat(self, workers: Workers, number: int) -> None:
-        """Repeat in a resumed run the request that was pending when it stopped."""
+        """Repeat, in a resumed run, the request that was pending when the run stopped; block `number` was its result."""
         if number:
             self._request(workers, number, self.weights)
 
@@ -226,7 +226,7 @@ class _PendingLessons:
 
         count, block = self.recipe.lesson or self.recipe.batch, self.recipe.block
         for lesson in range(number * block, (number + 1) * block):
-            self._numbers.append(workers.submit(Job(dict(weights), lesson * count, count)))
+            self._requests.append(workers.submit(Job(dict(weights), lesson * count, count)))
 
     def state_dict(self) -> dict[str, Any]:
         return {"weights": dict(self.weights)}
@@ -238,7 +238,7 @@ class _PendingLessons:
 def _lessons(
     recipe: Imitation, source: Source, network_kind: type[NetworkPolicy], config: dict[str, Any]
 ) -> Callable[[Job], Episodes]:
-    """Return the function from a job to the episodes of a lesson's instances."""
+    """Return the function of a worker: from a job to the episodes of a lesson."""
     import numpy as np
 
     from corl.learning.demonstrations import Teacher, demonstrate

@@ -1,8 +1,8 @@
 """MuZero, the recipe `any.muzero`: a model of the problem learned from play, and a policy and a value from searching that model.
 
-The model is unrolled along moves of the replay (learning.unrolling) and fitted to the observations there. Schrittwieser et al.,
-Nature 2020 (loss, K = 5 steps, gradient scaling: appendix G; reanalyse: appendix H); EfficientZero (Ye et al., NeurIPS 2021) for
-the consistency loss.
+The model is unrolled along segments, which are sequences of successive moves from the replay (corl.learning.unrolling), and
+fitted to the states observed there. Sources: Schrittwieser et al., Nature 2020 (appendix G for the loss, K = 5 steps and the
+scaling of gradients, appendix H for reanalyse); EfficientZero (Ye et al., NeurIPS 2021) for the consistency loss.
 """
 
 from __future__ import annotations
@@ -33,34 +33,36 @@ if TYPE_CHECKING:
 
 __all__ = ["LossWeights", "MuZero", "loss", "reanalyse", "search_latent"]
 
-_RANDOM = 64  # episodes of random play, and of the teacher, that determine the ranges of values and rewards
-_HALF = 0.5  # the share of the gradient that passes through each step of the dynamics (appendix G)
+_RANGE_EPISODES = 64  # episodes of random play, and as many of the teacher, from which the ranges of the heads are estimated
+_GRADIENT_SHARE = 0.5  # the share of the gradient that passes through each step of the dynamics (appendix G)
 
 
 @dataclass(frozen=True)
 class MuZero(PolicyRecipe):
     """MuZero (Schrittwieser et al., Nature 2020) with Gumbel search, on new instances in every generation.
 
-    The environment only executes the moves: a search uses the observation at its root and the learned model below it.
+    The environment only executes the moves: a search uses the observation at its root, and the learned model below the root.
     A generation is `episodes` instances, each played once; `updates` optimiser steps follow. The network is a MuZeroNetwork.
     """
 
     network: Literal["muzero"] = option("muzero", "The architecture.")
     episodes: int = option(128, "Instances per generation.", low=1, scale="log")
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
-    batch: int = option(64, "Stretches of moves per optimiser step.", low=1, scale="log")
+    batch: int = option(64, "Segments of `unroll` moves per optimiser step.", low=1, scale="log")
     replay: int = option(
-        20_000, "The number of latest moves that the replay holds; at least those of one generation.", low=1, scale="log"
+        20_000, "Capacity of the replay, which keeps the latest moves; those of one generation must fit.", low=1, scale="log"
     )
     simulations: int = option(16, "Simulations of the search for each move.", low=1, scale="log")
     considered: int = option(8, "Actions considered at the root of a search.", low=1)
     value_scale: float = option(
         0.1, "Weight of a search's values relative to the network's logits (c_scale of Gumbel MuZero).", low=0
     )
-    unroll: int = option(5, "Moves over which the model is unrolled in training (K of the paper).", low=1)
-    td_steps: int = option(10, "Rewards that a value target adds up; the search's value of the state after them is added.", low=1)
-    reanalyse: float = option(0.5, "Moves of the replay that are searched again per new move.", low=0)
-    dynamics_layers: int = option(1, "Layers of the dynamics; `layers` are those of the representation.", low=1)
+    unroll: int = option(5, "Moves along which the model is unrolled in training (K of the paper).", low=1)
+    td_steps: int = option(
+        10, "A value target is the sum of this many rewards and the search's value of the state after them.", low=1
+    )
+    reanalyse: float = option(0.5, "Moves of the replay that are searched again, for each new move.", low=0)
+    dynamics_layers: int = option(1, "Layers of the dynamics; `layers` sets those of the representation.", low=1)
     bins: int = option(64, "Bins of the histograms of value and reward.", low=2)
     value_weight: float = option(
         0.25, "Weight of the value's cross-entropy relative to the policy's; 0.25 as in the paper's Reanalyze.", low=0
@@ -68,7 +70,7 @@ class MuZero(PolicyRecipe):
     reward_weight: float = option(1.0, "Weight of the reward's cross-entropy.", low=0)
     consistency: float = option(1.0, "Weight of the agreement between predicted and observed latent states.", low=0)
     teacher: str = option(
-        "", "A solver limited by iterations, whose solutions are played at the start of the training; empty: none."
+        "", "A solver that iterations can limit; its solutions are played at the start of the training. Empty: no teacher."
     )
     teacher_iterations: int = option(100, "The teacher's iterations per instance.", low=1, scale="log")
     taught: float = option(
@@ -76,8 +78,8 @@ class MuZero(PolicyRecipe):
     )
     explored: float = option(
         0.5,
-        "While the teacher plays, the share of a generation that the search plays nevertheless: the model learns the effects of "
-        "other actions from it, and the policy does not imitate it.",
+        "While the teacher plays: the share of a generation's episodes that the search plays instead. From these episodes the "
+        "model learns the effects of other actions; the policy does not imitate them.",
         low=0,
         high=1,
     )
@@ -98,10 +100,10 @@ class MuZero(PolicyRecipe):
         weights = LossWeights(self.value_weight, self.reward_weight, self.consistency)
         loop.manage(replay=replay)
 
-        def stretches() -> tuple[Unroll | None, dict[str, float]]:
+        def segments() -> tuple[Unroll | None, dict[str, float]]:
             curves, random = {}, training.generator(2, training.step)
             if training.step % self.updates == 0:
-                episodes = self._generation(training, games, network, replay, random)
+                episodes = self._generation(training, self_play, network, replay, random)
                 curves = loop.validate(episodes)
             if not replay.size:
                 return None, curves
@@ -111,18 +113,18 @@ class MuZero(PolicyRecipe):
         def unrolled(batch: Unroll) -> tuple[Tensor, dict[str, float]]:
             return loss(network, batch, weights, training.device)
 
-        with SelfPlay(training, _player, self, loop.source, network.config) as games:
-            loop.run(stretches, loop.minimise(unrolled))
+        with SelfPlay(training, _player, self, loop.source, network.config) as self_play:
+            loop.run(segments, loop.minimise(unrolled))
 
     def _generation(
-        self, training: Training, games: SelfPlay, network: MuZeroNetwork, replay: Replay, random: np.random.Generator
+        self, training: Training, self_play: SelfPlay, network: MuZeroNetwork, replay: Replay, random: np.random.Generator
     ) -> list[Episodes]:
-        """Play a generation and add it to the replay, whose earlier moves are reanalysed unless a teacher plays."""
+        """Play a generation, search earlier moves of the replay again unless a teacher plays, and add the new episodes to it."""
         from corl.learning.demonstrations import teacher_plays
 
         taught = teacher_plays(self, training)
-        share = 1.0 - self.explored if taught else 0.0
-        episodes = games.generation(network, training.step // self.updates, self.episodes, share)
+        teacher_share = 1.0 - self.explored if taught else 0.0
+        episodes = self_play.generation(network, training.step // self.updates, self.episodes, teacher_share)
         if not taught:
             self._reanalyse(network, replay, sum(int(part.lengths.sum()) for part in episodes), random)
         for part in episodes:
@@ -136,7 +138,10 @@ class MuZero(PolicyRecipe):
         return MuZeroNetwork(**self._config(source)).to(training.device)
 
     def _config(self, source: Source) -> dict[str, Any]:
-        """Return the network's arguments: sizes of the tokens, and histograms that cover random play and the teacher's play."""
+        """Return the network's arguments: sizes of the tokens, and ranges of values and rewards that fit the play.
+
+        The ranges are estimated from episodes of random play and, if there is a teacher, from its episodes.
+        """
         import numpy as np
 
         from corl.learning.demonstrations import Teacher, demonstrate
@@ -147,14 +152,14 @@ class MuZero(PolicyRecipe):
         from corl.networks.muzero import MuZeroNetwork
         from corl.networks.tokens import token_sizes
 
-        instances, rows = source.instances(0, _RANDOM), np.arange(_RANDOM)
+        instances, rows = source.instances(0, _RANGE_EPISODES), np.arange(_RANGE_EPISODES)
         sizes = token_sizes(source.problem, self.features, self.environment, instances[0])
-        environment = source.problem.environment(instances, _RANDOM, name=self.environment)
+        environment = source.problem.environment(instances, _RANGE_EPISODES, name=self.environment)
         random, base = np.random.default_rng([source.seed, 3]), environment.reset(rows, rows)
-        observer = MuZeroNetwork(**sizes, width=1, heads=1, layers=1, feedforward=1)
+        observer = MuZeroNetwork(**sizes, width=1, heads=1, layers=1, feedforward=1)  # computes features only, so any width does
         episodes = record(observer, environment, rows, base, random_choice(random))
         if not episodes.moves:
-            raise nothing_to_learn(f"{_RANDOM} episodes of random play")
+            raise nothing_to_learn(f"{_RANGE_EPISODES} episodes of random play")
         parts = [episodes]
         if self.teacher:
             teacher = Teacher(self.teacher, self.teacher_iterations)
@@ -173,7 +178,7 @@ class MuZero(PolicyRecipe):
         }
 
     def _reanalyse(self, network: MuZeroNetwork, replay: Replay, count: int, random: np.random.Generator) -> None:
-        """Search `reanalyse` * count moves of the replay again, `episodes` of them at a time."""
+        """Search `reanalyse` * count random moves of the replay again, `episodes` of them at a time."""
         if not replay.size:
             return
         at = replay.sample(random, int(self.reanalyse * count))
@@ -185,7 +190,7 @@ class MuZero(PolicyRecipe):
 
 
 class LossWeights(NamedTuple):
-    """The weights of the terms of the loss, relative to the policy's."""
+    """The weights of the loss's terms, relative to the term of the policy."""
 
     value: float = 0.25
     reward: float = 1.0
@@ -193,81 +198,93 @@ class LossWeights(NamedTuple):
 
 
 def loss(network: MuZeroNetwork, batch: Unroll, weights: LossWeights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
-    """Return the loss of a batch and its terms. The root's terms have weight 1, those of the K steps 1 / K each.
+    """Return the loss of a batch, and its terms. The root's terms have weight 1, the terms of each of the K steps 1 / K.
 
-    The terms of value and reward are cross-entropies with the HL-Gauss targets. That of consistency is minus the cosine of the
-    unrolled latent vectors with the representation of the observed state, through which no gradient passes.
+    The terms of value and reward are cross-entropies with the HL-Gauss targets. The term of consistency is minus the cosine of
+    the unrolled latent vectors with the representation of the observed state; no gradient passes through this representation.
     """
     import torch
 
-    part: dict[str, Any] = {
+    targets: dict[str, Any] = {
         name: None if array is None else torch.from_numpy(array).to(device) for name, array in batch._asdict().items()
     }
     steps = batch.slot.shape[1]
-    latent = network.representation(part["x"][:, 0], part["mask"][:, 0], None if part["pairs"] is None else part["pairs"][:, 0])
-    observed = _observed(network, part) if weights.consistency else None
-    terms = _predicted(network, latent, part, 0)
+    pairs = targets["pairs"]
+    latent = network.representation(targets["x"][:, 0], targets["mask"][:, 0], None if pairs is None else pairs[:, 0])
+    observed = _observed_latents(network, targets) if weights.consistency else None
+    terms = _prediction_terms(network, latent, targets, 0)
     total = terms["policy"] + weights.value * terms["value"]
     sums = {name: term.item() for name, term in terms.items()} | {"reward": 0.0, "consistency": 0.0}
     for k in range(1, steps + 1):
-        latent, reward = network.dynamics(_scaled(latent, _HALF), part["slot"][:, k - 1])
-        known = part["known"][:, k].float()
-        terms = _predicted(network, latent, part, k)
-        terms["reward"] = (network.reward_head.loss(reward, part["reward"][:, k - 1]) * known).mean()
+        latent, reward = network.dynamics(_with_gradient_share(latent, _GRADIENT_SHARE), targets["slot"][:, k - 1])
+        known = targets["known"][:, k].float()
+        terms = _prediction_terms(network, latent, targets, k)
+        terms["reward"] = (network.reward_head.loss(reward, targets["reward"][:, k - 1]) * known).mean()
         total = total + (terms["policy"] + weights.value * terms["value"] + weights.reward * terms["reward"]) / steps
         if observed is not None:
-            terms["consistency"] = _consistency(network, latent, observed[:, k - 1], part["counterpart"][:, k], known)
+            terms["consistency"] = _consistency(network, latent, observed[:, k - 1], targets["counterpart"][:, k], known)
             total = total + weights.consistency * terms["consistency"] / steps
         for name in ("reward", "consistency"):
             sums[name] += terms[name].item() / steps if name in terms else 0.0
     return total, sums
 
 
-def _predicted(network: MuZeroNetwork, latent: Tensor, part: Mapping[str, Any], k: int) -> dict[str, Tensor]:
-    """Return the policy's and the value's terms of step k."""
+def _prediction_terms(network: MuZeroNetwork, latent: Tensor, targets: Mapping[str, Any], k: int) -> dict[str, Tensor]:
+    """Return the loss terms of policy and value at step k, from the arrays of an Unroll as tensors."""
     from torch.nn import functional
 
     logits, value = network.prediction(latent)
-    known = part["known"][:, k].float()
-    cross_entropy = -(part["policy"][:, k] * functional.log_softmax(logits, dim=1).clamp_min(-1e4)).sum(dim=1)
-    fit = network.value_head.loss(value, part["value"][:, k])
-    return {"policy": (cross_entropy * part["policy_weight"][:, k] * known).mean(), "value": (fit * known).mean()}
+    known = targets["known"][:, k].float()
+    policy_terms = -(targets["policy"][:, k] * functional.log_softmax(logits, dim=1).clamp_min(-1e4)).sum(dim=1)
+    value_terms = network.value_head.loss(value, targets["value"][:, k])
+    return {
+        "policy": (policy_terms * targets["policy_weight"][:, k] * known).mean(),
+        "value": (value_terms * known).mean(),
+    }
 
 
-def _observed(network: MuZeroNetwork, part: Mapping[str, Any]) -> Tensor:
-    """Return the representations [N, K, T, D + 1] of the states after the first."""
+def _observed_latents(network: MuZeroNetwork, targets: Mapping[str, Any]) -> Tensor:
+    """Return the representations [N, K, T, D + 1] of the observed states after the root, without gradients."""
     import torch
 
-    rows, steps, tokens = part["mask"][:, 1:].shape
-    x, mask = part["x"][:, 1:].flatten(0, 1), part["mask"][:, 1:].flatten(0, 1)
-    pairs = None if part["pairs"] is None else part["pairs"][:, 1:].flatten(0, 1)
+    rows, steps, tokens = targets["mask"][:, 1:].shape
+    x, mask = targets["x"][:, 1:].flatten(0, 1), targets["mask"][:, 1:].flatten(0, 1)
+    pairs = None if targets["pairs"] is None else targets["pairs"][:, 1:].flatten(0, 1)
     with torch.no_grad():
         return network.representation(x, mask, pairs).view(rows, steps, tokens, -1)
 
 
 def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, counterpart: Tensor, known: Tensor) -> Tensor:
-    """Return minus the cosine of the latent vectors with those of their counterparts, averaged over each row, then over rows."""
+    """Return minus the mean cosine of latent and observed vectors, first over the tokens of a row, then over the rows.
+
+    Args:
+        network: The model, which projects the vectors before they are compared.
+        latent: float32 [N, T, D + 1], the unrolled latent states.
+        observed: float32 [N, T, D + 1], the representations of the observed states.
+        counterpart: int64 [N, T], for each token of `latent` the token of `observed` with the same meaning; -1 if there is none.
+        known: float32 [N], 0 for rows that do not count.
+    """
     present = (counterpart >= 0).float() * known[:, None]
     counterparts = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))
     cosine = network.similarity(latent, counterparts)
     return -((cosine * present).sum(1) / present.sum(1).clamp_min(1.0)).mean()
 
 
-def _scaled(tensor: Tensor, share: float) -> Tensor:
-    """Return the same numbers, with the given share of the gradient."""
+def _with_gradient_share(tensor: Tensor, share: float) -> Tensor:
+    """Return a tensor with the same values, through which only the given share of the gradient passes."""
     return tensor * share + tensor.detach() * (1.0 - share)
 
 
 def search_latent(
     network: MuZeroNetwork, search: Gumbel, observed: Arrays, actions: NDArray[np.int32], keys: NDArray[np.uint64]
 ) -> Choice:
-    """Search R states in the learned model.
+    """Search R states in the learned model, and return the action to take in each, with the targets for the network.
 
     Args:
         network: The model.
-        search: The search.
+        search: The tree search.
         observed: The network's features of the states, arrays [R, ...].
-        actions: int32 [R, K], the actions that the environment lists; they are masks at the root only.
+        actions: int32 [R, K], the legal actions, -1 after the last. The search is restricted to them at the root alone.
         keys: uint64 [R], the keys of the random numbers.
     """
     import numpy as np
@@ -276,14 +293,22 @@ def search_latent(
     from corl.networks.muzero import Slots
     from corl.search.models import LearnedModel
 
-    width, listed = actions.shape[1], network.ids(actions)
-    found = search.search(LearnedModel(Slots(network, width)), (observed, listed), keys)
-    slot = (listed == found.action[:, None]).argmax(axis=1)
-    return Choice(slot, found.policy[:, :width].astype(np.float32), found.value * observed["scale"])
+    slots, model_actions = actions.shape[1], network.ids(actions)
+    found = search.search(LearnedModel(Slots(network, slots)), (observed, model_actions), keys)
+    slot = (model_actions == found.action[:, None]).argmax(axis=1)
+    return Choice(slot, found.policy[:, :slots].astype(np.float32), found.value * observed["scale"])
 
 
 def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, search: Gumbel, keys: NDArray[np.uint64]) -> None:
-    """Search the states of the moves `at`, ascending, again, and replace their targets in the replay by the results, in place."""
+    """Search the states of some moves of the replay again, and replace these moves' targets in the replay, in place.
+
+    Args:
+        replay: The replay.
+        at: int64 [N], the numbers of the moves, ascending.
+        network: The model, with its current weights.
+        search: The tree search.
+        keys: uint64 [N], the keys of the random numbers.
+    """
     from corl.tokens import joined
 
     observed = joined(replay.collate_inputs(at).observed, network.extra)
@@ -293,6 +318,7 @@ def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, sea
 
 
 def _search(recipe: MuZero) -> Gumbel:
+    """Return the tree search with a recipe's options."""
     from corl.search.gumbel import Gumbel
 
     return Gumbel(recipe.simulations, recipe.considered, value_scale=recipe.value_scale)

@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 __all__ = ["GreedyRollout", "Moves", "PolicyGradient", "Starts", "advantages", "choice", "loss", "roll_out", "shared_baseline"]
 
-_PART = 4096  # moves that go through the network at once
-_NEVER = -100.0  # the log probability of an empty slot, finite so that its products are 0 and not NaN
-_SIGNIFICANCE = 0.05  # of the test by which a better policy becomes the baseline (Kool et al., section 4)
+_PART = 4096  # moves in one forward pass
+_EMPTY_LOG = -100.0  # the log probability of an empty slot, finite so that its product with probability 0 is 0 and not NaN
+_SIGNIFICANCE = 0.05  # level of the test by which a better policy becomes the baseline (Kool et al., section 4)
 
 
 @dataclass(frozen=True)
 class PolicyGradient(PolicyRecipe):
     """REINFORCE on new instances in every step, with one of three baselines.
 
-    Episodes are played in this process, all of a step at once, on the GPU if there is one; workers are not used.
+    This process plays all episodes of a step at once, on the GPU if there is one; workers are not used.
     """
 
     start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
     baseline: Literal["multi-start", "greedy-rollout", "remax"] = option(
         "multi-start",
-        "multi-start: an episode is compared with the mean of its instance's episodes, which begin in different states if the "
-        "problem has several (POMO); greedy-rollout: with the likeliest actions of the best policy so far (Kool et al.); remax: "
-        "with those of the current policy.",
+        "What an episode is compared with. multi-start: the mean of its instance's episodes, which begin in different states if "
+        "the problem has several (POMO); greedy-rollout: the likeliest actions of the best policy so far (Kool et al.); remax: "
+        "the likeliest actions of the current policy.",
     )
     batch: int = option(32, "New instances per step.", low=1, scale="log")
     samples: int = option(8, "Episodes per instance; at least 2 with the multi-start baseline.", low=1, scale="log")
@@ -56,15 +56,15 @@ class PolicyGradient(PolicyRecipe):
     updates: int = option(1, "Optimiser steps on the episodes of one step; above 1 they are steps of mirror descent.", low=1)
     proximity: float = option(
         0.1,
-        "Weight of the divergence from the policy that played the episodes, if `updates` is above 1.",
+        "If `updates` is above 1: weight of the divergence from the policy that played the episodes.",
         above=0,
         scale="log",
     )
     every: int = option(10, "Steps between two validations.", low=1)
     watch: int = option(
         64,
-        'Validation instances, never trained on, solved by the likeliest actions: for the curve "greedy", and for the test by '
-        "which the policy of the greedy-rollout baseline is replaced; 0: none.",
+        'Validation instances, never trained on, solved by the likeliest actions: for the curve "greedy", and for the test '
+        "whether the current policy becomes the greedy-rollout baseline; 0: none.",
         low=0,
     )
 
@@ -100,13 +100,13 @@ class PolicyGradient(PolicyRecipe):
         loop.run(play, learn)
 
     def _starts(self, source: Source, step: int) -> Starts:
-        """Return the starts of the episodes of a step."""
+        """Return the starts of a step's episodes."""
         import numpy as np
 
         instances = source.instances(step * self.batch, self.batch)
         which = np.repeat(np.arange(self.batch), self.samples)
         keys = np.tile(np.arange(self.samples, dtype=np.uint64), self.batch)
-        if self.baseline != "multi-start":  # one rollout is compared with all episodes of an instance
+        if self.baseline != "multi-start":  # all episodes of an instance are compared with one rollout, so they start as it does
             keys[:] = 0
         return Starts(instances, which, keys)
 
@@ -121,7 +121,10 @@ class PolicyGradient(PolicyRecipe):
         return greedy.repeat(self.samples)
 
     def _update(self, loop: Loop, episodes: Episodes, advantage: NDArray[np.float32]) -> float:
-        """Make the optimiser steps on the moves [M] of a step's episodes; return the last loss per move."""
+        """Make the optimiser steps on a step's episodes; return the loss of the last one, per move.
+
+        `advantage` is float32 [M], for each move.
+        """
         import numpy as np
 
         from corl.learning.optimise import optimiser_step
@@ -146,23 +149,24 @@ class PolicyGradient(PolicyRecipe):
 
 
 def loss(network: NetworkPolicy, moves: Moves, *, entropy: float, proximity: float) -> Tensor:
-    """Return the sum over N moves of - advantage * log probability - `entropy` * the policy's entropy, to be minimised.
+    """Return the loss of N moves: the sum of - advantage * log probability - `entropy` * the policy's entropy.
 
-    With `proximity` above 0, a step of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the log
-    probability is replaced by the ratio to the policy that played, and `proximity` * KL(policy || that policy) is added.
+    With `proximity` above 0, it is the loss of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the log
+    probability is replaced by the ratio of the probabilities in the current policy and in the policy that played the episodes,
+    and `proximity` * KL(current policy || policy that played) is added.
     """
     import torch
 
     device = next(network.parameters()).device
     slot, weights, played = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
-    log_policy = network(network.collate(*moves.inputs))[0].float().log_softmax(dim=1).clamp_min(_NEVER)
+    log_policy = network(network.collate(*moves.inputs))[0].float().log_softmax(dim=1).clamp_min(_EMPTY_LOG)
     policy = log_policy.exp()
     log_taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
     entropies = -(policy * log_policy).sum(dim=1)
     if proximity == 0.0:
         plain: Tensor = -(weights * log_taken).sum() - entropy * entropies.sum()
         return plain
-    log_played = played.log().clamp_min(_NEVER)
+    log_played = played.log().clamp_min(_EMPTY_LOG)
     ratio = (log_taken - log_played.gather(1, slot.long()[:, None]).squeeze(1)).exp()
     divergence = (policy * (log_policy - log_played)).sum(dim=1)
     total: Tensor = -(weights * ratio).sum() + proximity * divergence.sum() - entropy * entropies.sum()
@@ -170,9 +174,10 @@ def loss(network: NetworkPolicy, moves: Moves, *, entropy: float, proximity: flo
 
 
 class Starts(NamedTuple):
-    """E episodes to play."""
+    """The starts of E episodes."""
 
     instances: Sequence[Any]
+    """The instances, each of which may have several episodes."""
     which: NDArray[np.int64]
     """[E] the instance of each episode, an index into `instances`."""
     keys: NDArray[np.uint64]
@@ -183,6 +188,7 @@ class Moves(NamedTuple):
     """N moves to learn from."""
 
     inputs: CollateInputs
+    """The network's features of the moves' states."""
     slot: NDArray[np.integer]
     """[N] the slot of the action taken."""
     policy: NDArray[np.float32]
@@ -205,15 +211,15 @@ def choice(network: NetworkPolicy, environment: Environment, random: np.random.G
         policy = softmax(logits.astype(np.float64), axis=1)
         if random is None:
             return Choice(policy.argmax(axis=1), policy.astype(np.float32), np.zeros(len(policy)))
-        below = (np.cumsum(policy, axis=1) <= random.random((len(policy), 1))).sum(axis=1)
-        likely = policy.shape[1] - 1 - (policy[:, ::-1] > 0).argmax(axis=1)  # rounding may leave a draw above all sums
-        return Choice(np.minimum(below, likely), policy.astype(np.float32), np.zeros(len(policy)))
+        drawn = (np.cumsum(policy, axis=1) <= random.random((len(policy), 1))).sum(axis=1)
+        last = policy.shape[1] - 1 - (policy[:, ::-1] > 0).argmax(axis=1)  # by rounding, a random number may exceed all sums
+        return Choice(np.minimum(drawn, last), policy.astype(np.float32), np.zeros(len(policy)))
 
     return choose
 
 
 def roll_out(problem: Problem, starts: Starts, network: NetworkPolicy, random: np.random.Generator | None) -> Episodes:
-    """Return the episodes that a policy plays from `starts`; `objective` is that of whole solutions, higher is better."""
+    """Return the episodes that a policy plays from `starts`: samples or, if `random` is None, its likeliest actions."""
     import numpy as np
 
     from corl.learning.episodes import record
@@ -225,7 +231,12 @@ def roll_out(problem: Problem, starts: Starts, network: NetworkPolicy, random: n
 
 
 def shared_baseline(objective: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return POMO's baseline: the mean objective value of the episodes of the same instance, float64 [E]."""
+    """Return POMO's baseline: for each episode the mean objective value of all episodes of its instance, float64 [E].
+
+    Args:
+        objective: float64 [E], the objective values.
+        which: int64 [E], the index of each episode's instance.
+    """
     import numpy as np
 
     means: NDArray[np.float64] = np.bincount(which, objective) / np.maximum(np.bincount(which), 1)
@@ -233,9 +244,9 @@ def shared_baseline(objective: NDArray[np.float64], which: NDArray[np.int64]) ->
 
 
 class GreedyRollout:
-    """The baseline of Kool et al.: the objective value of the likeliest actions of the best policy so far.
+    """The baseline of Kool et al.: the objective value that the likeliest actions of the best policy so far lead to.
 
-    The current policy replaces the best one if it is better on fixed instances by a one-sided paired t-test at 5 %.
+    The current policy replaces the best one if it is significantly better on fixed instances (one-sided paired t-test, 5 %).
     """
 
     def __init__(self, problem: Problem, network: NetworkPolicy, instances: Sequence[Any]) -> None:
@@ -246,7 +257,7 @@ class GreedyRollout:
         self._fixed = Starts(instances, np.arange(len(instances)), np.zeros(len(instances), np.uint64))
 
     def __call__(self, starts: Starts) -> NDArray[np.float64]:
-        """Return the objective values from the same starts, float64 [E]."""
+        """Return the objective values of the baseline's episodes from the given starts, float64 [E]."""
         return roll_out(self.problem, starts, self.network, None).objective
 
     def update(self, network: NetworkPolicy) -> bool:
@@ -270,14 +281,16 @@ class GreedyRollout:
 
 
 def advantages(episodes: Episodes, baseline: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the advantage of every move, float32 [M]: objective - baseline of its episode.
+    """Return the advantage of every move, float32 [M]: the objective value of its episode minus the baseline.
 
-    The unit is the scale of the episode's first state; then all are divided by their root mean square over the episodes.
+    Differences are first divided by the "scale" of the episode's first state, as instances differ in size, and then by their root
+    mean square over the episodes.
     """
     import numpy as np
 
     lengths = episodes.lengths
     first = np.minimum(np.cumsum(lengths) - lengths, lengths.sum() - 1)
-    units = (episodes.objective - baseline) / episodes.observed["scale"][first]
-    size = float(np.sqrt((units**2).mean()))
-    return np.repeat(units / size if size > 1e-9 else 0.0 * units, lengths).astype(np.float32)  # below 1e-9: rounding
+    scaled = (episodes.objective - baseline) / episodes.observed["scale"][first]
+    root_mean_square = float(np.sqrt((scaled**2).mean()))
+    differs = root_mean_square > 1e-9  # smaller differences are rounding
+    return np.repeat(scaled / root_mean_square if differs else 0.0 * scaled, lengths).astype(np.float32)

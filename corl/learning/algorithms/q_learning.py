@@ -1,8 +1,8 @@
-"""Q-learning, the recipe `any.q-learning`: the values of actions, from episodes that the network itself plays.
+"""Q-learning, the recipe `any.q-learning`: the values of actions, learned from episodes that the network itself plays.
 
-The replay and the frozen copy of the network are those of Mnih et al. (Nature 2015), double Q-learning that of van Hasselt, Guez
-and Silver (AAAI 2016), and the different exploration of the episodes that of Horgan et al. (ICLR 2018). Targets are over several
-moves. A network's logits are its Q-values, so that all decoders apply: the greedy action is the one with the highest value.
+With the replay and the frozen target network of Mnih et al. (Nature 2015), double Q-learning by van Hasselt, Guez and Silver
+(AAAI 2016), n-step targets, and episodes that explore to different degrees as in Horgan et al. (ICLR 2018). A network's logits
+are its Q-values, so that all decoders apply: the greedy action is the one with the highest value.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Maximise", "QLearning", "QLearningRecipe", "States", "Target", "exploration", "field", "n_step"]
 
-_MOST, _POWER = 0.4, 7.0  # Horgan et al., section 4.1: epsilon = 0.4 ^ (1 + 7 u), u from 0 to 1
+_MAX_EPSILON, _POWER = 0.4, 7.0  # Horgan et al., section 4.1: epsilon = 0.4 ^ (1 + 7 u), u from 0 to 1
 
 Maximise: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.float32]]"
-"""Function from the moves `at` [N], in any order, to the frozen network's values of the actions that the network prefers, [N]."""
+"""Function from moves `at` [N], in any order, to values [N]: the frozen network's Q-values of the network's greedy actions."""
 Target: TypeAlias = "Callable[[Replay, NDArray[np.int64], Maximise], NDArray[np.float32]]"
 """Function that returns the targets [N] of the Q-values of the moves `at` [N], ascending."""
 
@@ -45,8 +45,8 @@ States: TypeAlias = "Callable[[Replay, NDArray[np.int64]], Any]"
 class QLearningRecipe(PolicyRecipe):
     """Double deep Q-learning on new instances in every generation.
 
-    A generation is `episodes` instances, each played once; `updates` optimiser steps on moves of the replay follow. The solver
-    `policy` plays the trained network, whose logits are the values of the actions.
+    A generation is `episodes` instances, each played once; `updates` optimiser steps on moves of the replay follow. The trained
+    network is used like any policy: its logits are the values of the actions.
     """
 
     start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
@@ -54,9 +54,9 @@ class QLearningRecipe(PolicyRecipe):
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
     batch: int = option(256, "Moves per optimiser step.", low=1, scale="log")
     replay: int = option(
-        20_000, "The number of latest moves that the replay holds; at least those of one generation.", low=1, scale="log"
+        20_000, "Capacity of the replay, which keeps the latest moves; those of one generation must fit.", low=1, scale="log"
     )
-    ahead: int = option(3, "Rewards that a target adds up; the value of the state after them is added.", low=1)
+    ahead: int = option(3, "A target is the sum of this many rewards and the value of the state after them.", low=1)
     sync: int = option(
         100, "Optimiser steps between two updates of the frozen network that computes the targets.", low=1, scale="log"
     )
@@ -78,7 +78,7 @@ class QLearningRecipe(PolicyRecipe):
         def moves() -> tuple[NDArray[np.int64] | None, dict[str, float]]:
             curves = {}
             if training.step % self.updates == 0:
-                episodes = games.generation(network, training.step // self.updates, self.episodes)
+                episodes = self_play.generation(network, training.step // self.updates, self.episodes)
                 for part in episodes:
                     replay.add(part)
                 curves = loop.validate(episodes)
@@ -87,7 +87,7 @@ class QLearningRecipe(PolicyRecipe):
         def learn(at: NDArray[np.int64]) -> dict[str, float]:
             return {"loss": learning.learn(at, training.fraction)}
 
-        with SelfPlay(training, _player, loop.source, type(network), network.config) as games:
+        with SelfPlay(training, _player, loop.source, type(network), network.config) as self_play:
             loop.run(moves, learn)
 
 
@@ -123,33 +123,35 @@ def _player(source: Source, network_kind: type[NetworkPolicy], config: dict[str,
 
 
 def exploration(random: np.random.Generator, count: int) -> NDArray[np.float64]:
-    """Return for each of `count` episodes the probability of a random action, from 0.4 to below 0.001, most of them low."""
+    """Return for each of `count` episodes the probability of a random action: 0.4 ^ (1 + 7 u) for a random u in 0..1."""
     import numpy as np
 
-    return np.power(_MOST, 1.0 + _POWER * random.random(count))
+    return np.power(_MAX_EPSILON, 1.0 + _POWER * random.random(count))
 
 
 def n_step(steps: int) -> Target:
-    """Return the target: the sum of the next `steps` rewards and the value of the state after them, in units of the state."""
+    """Return the n-step target: the sum of the next `steps` rewards and the value of the state after them.
+
+    It is in the unit ("scale") of the state of the move.
+    """
     import numpy as np
 
     def target(replay: Replay, at: NDArray[np.int64], maximise: Maximise) -> NDArray[np.float32]:
         places, inside = replay.window(at, steps)
-        within = inside[:, :steps]
         rewards = field(replay, "reward", places[:, :steps])
-        total = np.where(within, rewards, 0.0).sum(1)
+        total = np.where(inside[:, :steps], rewards, 0.0).sum(1)
         continues = inside[:, steps]
         if continues.any():
-            after = places[continues, steps]
-            total[continues] += maximise(after) * _scale(replay, after)
-        found: NDArray[np.float32] = (total / _scale(replay, at)).astype(np.float32)
-        return found
+            later = places[continues, steps]
+            total[continues] += maximise(later) * _scale(replay, later)
+        targets: NDArray[np.float32] = (total / _scale(replay, at)).astype(np.float32)
+        return targets
 
     return target
 
 
 def field(replay: Replay, name: str, at: NDArray[np.int64]) -> NDArray[Any]:
-    """Return `Replay.field` of moves in any order and shape."""
+    """Return `Replay.field` for moves `at`, an int64 array of any order and shape, with repetitions."""
     import numpy as np
 
     numbers, place = np.unique(at, return_inverse=True)
@@ -158,7 +160,7 @@ def field(replay: Replay, name: str, at: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _scale(replay: Replay, at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the units, float64 [N], of the states of moves in any order."""
+    """Return the units ("scale") of the states of moves `at` [N] in any order, float64 [N]."""
     import numpy as np
 
     numbers, place = np.unique(at, return_inverse=True)
@@ -166,9 +168,9 @@ def _scale(replay: Replay, at: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 class QLearning:
-    """A network that learns the Q-values of the moves of a replay.
+    """Q-learning of a network on the moves of a replay, with a frozen copy of the network for the targets.
 
-    A snapshot holds its frozen copy and the number of updates (`state_dict`), beside the network and the optimiser.
+    Its state for snapshots is the frozen copy and the number of updates; the network and the optimiser are parts of their own.
     """
 
     def __init__(
@@ -193,7 +195,7 @@ class QLearning:
             rate: The largest learning rate.
             batch: The number of moves of an optimiser step.
             sync: The number of optimiser steps between two copies to the frozen network.
-            states: Makes the arguments of the forward pass; None: `network.collate` does.
+            states: Makes the argument of the forward pass; None: `network.collate` makes it.
         """
         self.network, self.replay, self.target, self.states = network, replay, target, states or self._collated
         self.optimiser, self.rate, self.batch, self.sync = optimiser, rate, batch, sync
@@ -210,9 +212,9 @@ class QLearning:
         numbers, place = np.unique(at, return_inverse=True)
         states = self.states(self.replay, numbers)
         with torch.no_grad():
-            best = self.network(states)[0].argmax(1, keepdim=True)
-            found: NDArray[np.float32] = self.frozen(states)[0].gather(1, best)[:, 0].float().cpu().numpy()
-        return found[place.ravel()]
+            best_slot = self.network(states)[0].argmax(1, keepdim=True)
+            values: NDArray[np.float32] = self.frozen(states)[0].gather(1, best_slot)[:, 0].float().cpu().numpy()
+        return values[place.ravel()]
 
     def loss(self, at: NDArray[np.int64]) -> Tensor:
         """Return the Huber loss of the Q-values of the moves `at`, ascending, against their targets."""
@@ -227,17 +229,20 @@ class QLearning:
         return functional.smooth_l1_loss(logits.gather(1, slot[:, None])[:, 0].float(), target)
 
     def begin(self, take: Callable[[Any], object]) -> None:
-        """Call `take` with the states of all moves, before the first step (for means and deviations of features)."""
+        """Call `take` with the states of all moves before the first step, for example to normalise features."""
         import numpy as np
 
         take(self.states(self.replay, np.arange(self.replay.added - self.replay.size, self.replay.added)))
 
     def draw(self, random: np.random.Generator) -> NDArray[np.int64]:
-        """Return the numbers [`batch`] of moves of the replay, ascending."""
+        """Return the numbers of `batch` random moves of the replay, int64, ascending."""
         return self.replay.sample(random, self.batch)
 
     def learn(self, at: NDArray[np.int64], fraction: float) -> float:
-        """Make one optimiser step on the moves `at`, ascending, at a `fraction` of the training; return the loss before it."""
+        """Make one optimiser step on the moves `at`, ascending; return the loss before the step.
+
+        `fraction`, the share of the training that is done, determines the learning rate.
+        """
         from corl.learning.optimise import gradient_step
 
         if self.updates % self.sync == 0:

@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 __all__ = ["BestSamples", "SelfImprovement", "improve"]
 
-_PART = 16  # instances that a worker samples at once; a generation has the same parts for any number of workers
-_EVERY = 2**31  # number of states kept of a solution: all with a choice
+_PART = 16  # instances that a worker samples at once, whatever the number of workers, on which results must not depend
+_ALL_STATES = 2**31  # an upper limit of the states of a solution; unlike None it makes `follow` skip states without a choice
 
 
 @dataclass(frozen=True)
 class SelfImprovement(PolicyRecipe):
     """Self-improvement: imitation of the best of the policy's own samples.
 
-    A generation is `episodes` new instances, each sampled `samples` * `rounds` times; the best solutions are added to a replay,
-    and `updates` optimiser steps on states of the replay follow. Sampling without replacement is that of Pirnay & Grimm
-    (TMLR 2024); independent samples are the self-labelling of Corsini et al. (NeurIPS 2024).
+    A generation is `episodes` new instances, each sampled `samples` * `rounds` times. The best solution of each is added to a
+    replay, and `updates` optimiser steps on states of the replay follow. With sampling without replacement, this is the method
+    of Pirnay & Grimm (TMLR 2024); with independent samples, the self-labelling of Corsini et al. (NeurIPS 2024).
     """
 
     start: str = option("", "A checkpoint to continue from; empty: a new network of `width`, `layers` and `heads`.")
@@ -52,10 +52,10 @@ class SelfImprovement(PolicyRecipe):
     updates: int = option(16, "Optimiser steps from one generation to the next.", low=1, scale="log")
     batch: int = option(256, "States per optimiser step.", low=1, scale="log")
     replay: int = option(
-        10_000, "The number of latest states that the replay holds; at least those of one generation.", low=1, scale="log"
+        10_000, "Capacity of the replay, which keeps the latest states; those of one generation must fit.", low=1, scale="log"
     )
     whole: bool = option(
-        False, "Whether a step uses whole episodes, about `batch` states in all: each instance is then encoded only once."
+        False, "Whether a step uses whole episodes, about `batch` states in all, so that each instance is encoded only once."
     )
 
     title: ClassVar[str] = "self-improvement: imitates the best of its own samples"
@@ -93,9 +93,9 @@ class SelfImprovement(PolicyRecipe):
         from corl.learning.selfplay import Job, weights_of
 
         weights, cuts = weights_of(network), [*range(0, self.episodes, _PART), self.episodes]
-        jobs = [Job(weights, number * self.episodes + a, b - a) for a, b in pairwise(cuts)]
+        jobs = [Job(weights, number * self.episodes + begin, end - begin) for begin, end in pairwise(cuts)]
         parts: list[BestSamples] = workers.map(jobs)
-        for part in parts:  # of instances without a choice there are none
+        for part in parts:
             replay.add(part.episodes)
         return tuple(float(np.concatenate([part[i] for part in parts]).mean()) for i in (1, 2))  # type: ignore[return-value]
 
@@ -103,7 +103,7 @@ class SelfImprovement(PolicyRecipe):
 def _sampler(
     recipe: SelfImprovement, source: Source, network_kind: type[NetworkPolicy], config: dict[str, Any]
 ) -> Callable[[Job], BestSamples]:
-    """Return the function of a worker, Job -> BestSamples."""
+    """Return the function of a worker: from a job to the best samples of its instances."""
     from corl.decoding import Sampling, WithoutReplacement
     from corl.learning.selfplay import load_weights
 
@@ -124,9 +124,9 @@ class BestSamples(NamedTuple):
     episodes: Episodes
     """The episodes that lead to the best solutions."""
     best: NDArray[np.float64]
-    """[E] the best objective value of each instance, its negative if the problem is minimised."""
+    """[E] the best objective value of each instance; the negative if the problem is minimised."""
     mean: NDArray[np.float64]
-    """[E] the mean objective value of its samples, with the same sign."""
+    """[E] the mean objective value of each instance's samples; the negative if the problem is minimised."""
 
 
 def improve(source: Source, network: NetworkPolicy, first: int, count: int, sampling: Decoder, rows: int) -> BestSamples:
@@ -138,7 +138,7 @@ def improve(source: Source, network: NetworkPolicy, first: int, count: int, samp
         first: The number of the first instance.
         count: The number of instances.
         sampling: A decoder that samples.
-        rows: The number of states of its environment.
+        rows: The number of states that its environment can hold at once.
     """
     import numpy as np
 
@@ -152,5 +152,5 @@ def improve(source: Source, network: NetworkPolicy, first: int, count: int, samp
     best, total = found.best(count), np.array(found.total)
     mean = np.bincount(found.entry, total) / np.bincount(found.entry, minlength=count)
     random, plans = np.random.default_rng([source.seed, 4, first]), [found.actions[i] for i in best]
-    episodes = follow(network, problem, instances, plans, np.zeros(count, np.uint64), _EVERY, random)
+    episodes = follow(network, problem, instances, plans, np.zeros(count, np.uint64), _ALL_STATES, random)
     return BestSamples(episodes, total[best], mean)

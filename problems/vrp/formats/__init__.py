@@ -18,7 +18,7 @@ def recognises(head: str) -> bool:
 
 
 def read_instance(path: Path) -> VrpInstance:
-    """Return the instance in a file, in the format that its content has. Raises InputError or OSError."""
+    """Return the instance in a file; the content determines the format. Raises InputError or OSError."""
     text, stem = Text.read(path), plain_name(path).stem
     if text.content.lstrip().startswith("{"):
         return json_format.read_text(text, stem)
@@ -28,5 +28,5 @@ def read_instance(path: Path) -> VrpInstance:
 
 
 def write_instance(instance: VrpInstance, path: Path) -> None:
-    """Write JSON (a name ending in .json) or VRPLIB, which reads back as an identical instance. Raises UsageError."""
+    """Write JSON (a name ending in .json) or VRPLIB; `read_instance` returns an identical instance. Raises UsageError."""
     (json_format if plain_name(path).suffix.lower() == ".json" else vrplib_writing).write_instance(instance, path)

@@ -54,14 +54,14 @@ _INSTANCE = Object(
     },
     _REFUSED,
 )  # fmt: skip
-_CALLED = Either(Integer(), String())
-_VISITS = Array(_CALLED)
-_ROUTE = Object({"vehicle": Either(Integer(0), String()), "visits": _VISITS}, {"depot": _CALLED, "end_depot": _CALLED})
+_ID_OR_NAME = Either(Integer(), String())
+_VISITS = Array(_ID_OR_NAME)
+_ROUTE = Object({"vehicle": Either(Integer(0), String()), "visits": _VISITS}, {"depot": _ID_OR_NAME, "end_depot": _ID_OR_NAME})
 SCHEMAS = {
     "instance": document("corl vrp instance", _INSTANCE),
     "solution": document("corl vrp solution: a list of the file's ids or names for each route", Array(Either(_VISITS, _ROUTE))),
 }
-_RADIUS = {"km": 6371.0088, "m": 6371008.8, "mi": 3958.7613}  # the Earth's mean radius
+_EARTH_RADIUS = {"km": 6371.0088, "m": 6371008.8, "mi": 3958.7613}  # mean radius by unit of distance
 
 _Array = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def recognises(head: str) -> bool:
 
 
 def read_text(text: Text, name: str = "") -> VrpInstance:
-    """Return the instance in a JSON text; `name` replaces a missing one. Raises InputError, naming line and field."""
+    """Return the instance in a JSON text; `name` replaces a missing name. Raises InputError, naming line and field."""
     return read_object(text, lambda field: from_json_value(field, name))
 
 
@@ -80,8 +80,8 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
     """Return the instance that a JSON object describes. Raises InputError, naming the field and what is accepted."""
     given = field.record(_INSTANCE)
     name, comment = heading(given, "vrp", name)
-    named = given.get("units", {}).record()
-    units = (named.get("distance", "").text(), named.get("time", "").text(), named.get("load", "").text())
+    named_units = given.get("units", {}).record()
+    units = (named_units.get("distance", "").text(), named_units.get("time", "").text(), named_units.get("load", "").text())
     depots = [each.record() for each in given["depots"].entries()]
     clients = [each.record() for each in given["clients"].entries()]
     vehicles = [each.record() for each in given["vehicles"].entries()]
@@ -97,7 +97,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
     service = np.array([clock.in_instance_units(node.get("service", 0.0).number()) for node in nodes])
     timed = any("window" in node or "windows" in node for node in nodes)
     rules = json_rules.rules_of(given, nodes, vehicles, ids, len(depots), clock)
-    grouped = np.full(len(nodes), -1) if rules is None or rules.groups is None else rules.groups
+    groups = np.full(len(nodes), -1) if rules is None or rules.groups is None else rules.groups
     required = np.array([False] * len(depots) + [_required(client) for client in clients])
     return VrpInstance(
         name=name,
@@ -111,7 +111,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         latest=windows[:, 1] if timed else None,
         service=service if timed or service.any() else None,
         prize=_column(nodes, "prize") * scale,
-        required=required & (grouped < 0),
+        required=required & (groups < 0),
         fleet=given.get("fleet", "distance").choice(),
         ids=np.array(ids, np.int64),
         scale=scale,
@@ -138,10 +138,15 @@ def _names(records: list[Record]) -> tuple[str, ...]:
 
 
 def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array | None, _Array | None, _Array | None]:
-    """Return edge-weight type, points, matrix and display coordinates."""
+    """Return edge weight type, points, matrix and display coordinates; arrays that the instance does not have are None."""
     if "matrix" in given:
-        shown = all("x" in node and "y" in node for node in nodes)
-        return "EXPLICIT", None, given["matrix"].numbers(len(nodes), len(nodes)), _coordinates(nodes, "xy") if shown else None
+        has_positions = all("x" in node and "y" in node for node in nodes)
+        return (
+            "EXPLICIT",
+            None,
+            given["matrix"].numbers(len(nodes), len(nodes)),
+            _coordinates(nodes, "xy") if has_positions else None,
+        )
     if given.get("coordinates", "plane").choice() == "latlon":
         return _on_the_globe(given, nodes, unit)
     kind = given.get("edge_weight_type", "EXACT_2D").choice()
@@ -150,27 +155,29 @@ def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Arr
 
 
 def _on_the_globe(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array, None, _Array]:
-    """Return points on a sphere, with straight distances between them: 0.001 % too short at 100 km, 0.1 % at 1000 km."""
-    if unit not in _RADIUS:
+    """Return points on the sphere of the Earth; distances through it are 0.001 % too short at 100 km, 0.1 % at 1000 km."""
+    if unit not in _EARTH_RADIUS:
         units = given.get("units", {}).record()
         raise units["distance"].error('accepted with latlon coordinates: "km", "m" or "mi"')
     degrees = np.array([[node["lat"].number(), node["lon"].number()] for node in nodes])
     latitude, longitude = np.radians(degrees).T
-    flat = np.cos(latitude)
-    points = np.column_stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)])
-    return "EXACT_3D", points * _RADIUS[unit], None, np.ascontiguousarray(degrees[:, ::-1])
+    cos_latitude = np.cos(latitude)
+    points = np.column_stack([cos_latitude * np.cos(longitude), cos_latitude * np.sin(longitude), np.sin(latitude)])
+    return "EXACT_3D", points * _EARTH_RADIUS[unit], None, np.ascontiguousarray(degrees[:, ::-1])
 
 
 def _coordinates(nodes: list[Record], axes: str) -> _Array:
+    """Return float64 [n, axes]."""
     return np.array([[node[axis].number() for axis in axes] for node in nodes])
 
 
 def _column(nodes: list[Record], key: str) -> _Array:
+    """Return field `key` of each node, float64 [n], by default 0."""
     return np.array([node.get(key, 0.0).number() for node in nodes])
 
 
 def _vehicles(vehicles: list[Record], capacity: _Array, depots: list[int], clock: Clock) -> Vehicles:
-    """Return the vehicle types; capacity: float64 [types]; depots: the ids of depots."""
+    """Return the vehicle types. capacity: float64 [types]; depots: the ids of the depots."""
     names = ("start", "end", "count", "fixed_cost", "unit_cost", "max_distance", "max_duration")
     columns: dict[str, list[float]] = {key: [] for key in names}
     for vehicle in vehicles:
@@ -197,13 +204,13 @@ def _depot(field: Field, depots: list[int]) -> int:
 
 
 def _required(client: Record) -> bool:
-    """Return whether a client must be served; by default one with a prize need not be, and any other must."""
+    """Return whether a client must be served; by default, clients with a prize are optional, others are required."""
     return client.get("required", not client.get("prize", 0.0).number()).flag()
 
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: VrpInstance, path: str | Path) -> None:
-    """Write JSON from which an identical instance is read (with a `speed` other than 1, except for rounding of times)."""
+    """Write a JSON file from which an identical instance is read; if `speed` is not 1, times may differ by rounding."""
     facts, clients, vehicles = _facts(instance), _nodes(instance, False), _types(instance)
     json_rules.add_rules(instance, facts, clients, vehicles)
     lines = [f' "{key}": {dumps(value)}' for key, value in facts.items()]
@@ -214,6 +221,7 @@ def write_instance(instance: VrpInstance, path: str | Path) -> None:
 
 
 def _facts(instance: VrpInstance) -> dict[str, Any]:
+    """Return the JSON values that concern the instance as a whole."""
     kind = instance.edge_weight_type
     facts: dict[str, Any] = {"problem": "vrp", "name": instance.name}
     facts |= {"comment": instance.comment} if instance.comment else {}
@@ -226,7 +234,8 @@ def _facts(instance: VrpInstance) -> dict[str, Any]:
 
 
 def _nodes(instance: VrpInstance, depots: bool) -> list[dict[str, Any]]:
-    time, found = instance.speed * instance.scale, []
+    """Return the JSON values of the depots (`depots`) or of the clients."""
+    time_factor, nodes = instance.speed * instance.scale, []
     for i in range(instance.depots) if depots else range(instance.depots, instance.n):
         node: dict[str, Any] = {"id": int(instance.ids[i])} | ({"name": instance.names[i]} if instance.names else {})
         if instance.points is not None:
@@ -237,17 +246,18 @@ def _nodes(instance: VrpInstance, depots: bool) -> list[dict[str, Any]]:
         if not depots:
             node["demand"] = float(instance.demand[i])
         if instance.earliest is not None and instance.latest is not None:
-            node["window"] = [float(instance.earliest[i] / time), _finite(instance.latest[i] / time)]
+            node["window"] = [float(instance.earliest[i] / time_factor), _finite(instance.latest[i] / time_factor)]
         if instance.service is not None and not depots:
-            node["service"] = float(instance.service[i] / time)
+            node["service"] = float(instance.service[i] / time_factor)
         if not depots and (instance.prize[i] or not instance.required[i]):
             node |= {"prize": float(instance.prize[i] / instance.scale), "required": bool(instance.required[i])}
-        found.append(node)
-    return found
+        nodes.append(node)
+    return nodes
 
 
 def _types(instance: VrpInstance) -> list[dict[str, Any]]:
-    vehicles, scale, found = instance.vehicles, instance.scale, []
+    """Return the JSON values of the vehicle types."""
+    vehicles, scale, types = instance.vehicles, instance.scale, []
     factors = {
         "capacity": 1.0,
         "fixed_cost": scale,
@@ -256,15 +266,16 @@ def _types(instance: VrpInstance) -> list[dict[str, Any]]:
         "max_duration": scale * instance.speed,
     }
     for k in range(vehicles.types):
-        each: dict[str, Any] = {key: _finite(getattr(vehicles, key)[k] / factor) for key, factor in factors.items()}
-        each = {key: value for key, value in each.items() if value is not None}
-        each |= {"name": instance.vehicle_names[k]} if instance.vehicle_names else {}
-        each |= {"count": int(vehicles.count[k])} if vehicles.count[k] >= 0 else {}
+        vehicle: dict[str, Any] = {key: _finite(getattr(vehicles, key)[k] / factor) for key, factor in factors.items()}
+        vehicle = {key: value for key, value in vehicle.items() if value is not None}
+        vehicle |= {"name": instance.vehicle_names[k]} if instance.vehicle_names else {}
+        vehicle |= {"count": int(vehicles.count[k])} if vehicles.count[k] >= 0 else {}
         if instance.depots > 1:
-            each |= {"depot": int(instance.ids[vehicles.start[k]]), "end_depot": int(instance.ids[vehicles.end[k]])}
-        found.append(each)
-    return found
+            vehicle |= {"depot": int(instance.ids[vehicles.start[k]]), "end_depot": int(instance.ids[vehicles.end[k]])}
+        types.append(vehicle)
+    return types
 
 
 def _finite(value: float) -> float | None:
+    """Return the value, or None if it is infinite: JSON has no infinity."""
     return float(value) if math.isfinite(value) else None

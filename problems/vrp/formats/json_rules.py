@@ -18,20 +18,21 @@ from corl.routing.edge_weights import LARGEST
 
 __all__ = ["AMOUNT", "CLIENT", "FACTS", "LOAD", "VEHICLE", "add_rules", "dimensions", "first_loads", "rules_of"]
 
-_MOST = 2**31
+_MAX_RELOADS = 2**31
 AMOUNT = Number(0, LARGEST)
 LOAD = Either(Number(0), Array(Number(0), 1))
-"""A number, or one for each dimension of loads."""
+"""The kind of a load: a number, or a list with one number for each dimension."""
 _IDS = Array(Integer())
 _MATRIX = Array(Array(AMOUNT, 1), 1)
 CLIENT: dict[str, Kind] = {"pickup": LOAD, "release": AMOUNT, "windows": Array(WINDOW, 1)}
-VEHICLE: dict[str, Kind] = {
-    "allowed": _IDS, "shift": WINDOW, "stays_out": Flag(), "reloads": Integer(0, _MOST), "reload_depots": _IDS,
+"""Fields of clients."""
+VEHICLE: dict[str, Kind] = {  # fields of vehicle types
+    "allowed": _IDS, "shift": WINDOW, "stays_out": Flag(), "reloads": Integer(0, _MAX_RELOADS), "reload_depots": _IDS,
     "duration_cost": AMOUNT, "overtime_from": AMOUNT, "overtime_cost": AMOUNT,
     "breaks": Array(Object({"window": WINDOW, "duration": AMOUNT})), "max_driving": AMOUNT, "rest": AMOUNT,
     "profile": Integer(0), "begun": _IDS, "aboard": LOAD,
 }  # fmt: skip
-FACTS: dict[str, Kind] = {
+FACTS: dict[str, Kind] = {  # fields of the instance as a whole
     "shipments": Array(Object({"from": Integer(), "to": Integer()}, {"amount": LOAD})),
     "groups": Array(Object({"clients": Array(Integer(), 1)}, {"required": Flag()})), "backhauls_last": Flag(),
     "profiles": Array(Object({}, {"distances": _MATRIX, "durations": _MATRIX})),
@@ -42,7 +43,7 @@ _Floats = NDArray[np.float64]
 
 # -------------------------------------------------------------------- loads
 def dimensions(given: Record, clients: list[Record], vehicles: list[Record]) -> int:
-    """Return the number of dimensions of loads: the length of the first list among them; 1 if all are numbers."""
+    """Return the number of dimensions of loads: the length of the first load that is a list; 1 if all loads are numbers."""
     shipments = [each.record() for each in given.get("shipments", []).entries()]
     loads = [record[key] for records, keys in ((clients, ("demand", "pickup")), (vehicles, ("capacity", "aboard")),
              (shipments, ("amount",))) for record in records for key in keys if key in record]  # fmt: skip
@@ -50,12 +51,12 @@ def dimensions(given: Record, clients: list[Record], vehicles: list[Record]) -> 
 
 
 def first_loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
-    """Return float64 [records]: the first dimension of their loads."""
+    """Return float64 [records]: the first dimension of field `key` of each record, out of `q` dimensions."""
     return _loads(records, key, q, default)[:, 0].copy()
 
 
 def _loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
-    """Return float64 [records, Q]: a number in the file if there is one dimension, else a list."""
+    """Return float64 [records, q]: field `key` of each record. With one dimension, a number may replace the list."""
     rows = [
         [default] * q if key not in each
         else each[key].numbers(q) if q > 1 or isinstance(each[key].value, list)
@@ -77,10 +78,10 @@ def rules_of(
         vehicles: Records of the vehicle types.
         ids: The ids of the nodes.
         depots: The number of depots.
-        clock: Converts times.
+        clock: The conversion of times.
     """
     clients, q, n = nodes[depots:], dimensions(given, nodes[depots:], vehicles), len(nodes)
-    place = {node: i for i, node in enumerate(ids)}
+    node_of = {node: i for i, node in enumerate(ids)}
     rules: dict[str, Any] = {}
     if q > 1:
         rules |= {"demands": _loads(nodes, "demand", q, 0.0), "capacities": _loads(vehicles, "capacity", q, math.inf)}
@@ -92,7 +93,7 @@ def rules_of(
         rules["aboard"] = _loads(vehicles, "aboard", q, 0.0)
     if "shipments" in given:
         shipments = [each.record() for each in given["shipments"].entries()]
-        ends = [[_client(each[key], place, depots) for key in ("from", "to")] for each in shipments]
+        ends = [[_client(each[key], node_of, depots) for key in ("from", "to")] for each in shipments]
         rules["shipments"] = np.array(ends, np.int64).reshape(-1, 2)
         rules["amounts"] = _loads(shipments, "amount", q, 0.0)
     if any("release" in each for each in clients):
@@ -101,43 +102,46 @@ def rules_of(
         groups = [each.record() for each in given["groups"].entries()]
         rules["groups"] = np.full(n, -1)
         for g, each in enumerate(groups):
-            rules["groups"][[_client(client, place, depots) for client in each["clients"].entries()]] = g
+            rules["groups"][[_client(client, node_of, depots) for client in each["clients"].entries()]] = g
         rules["group_required"] = np.array([each.get("required", True).flag() for each in groups], bool)
     if any("windows" in each for each in clients):
         rules["closed"] = np.array(_closed(clients, depots, clock), np.float64).reshape(-1, 3)
-    return SideConstraints(**rules) if (rules := rules | _vehicle_rules(given, vehicles, place, depots, n, clock)) else None
+    return SideConstraints(**rules) if (rules := rules | _vehicle_rules(given, vehicles, node_of, depots, n, clock)) else None
 
 
-def _client(field: Field, place: dict[int, int], depots: int) -> int:
-    node = place.get(field.integer(), -1)
+def _client(field: Field, node_of: dict[int, int], depots: int) -> int:
+    """Return the node of a client's id. Raises InputError if no client has it."""
+    node = node_of.get(field.integer(), -1)
     if node < depots:
         raise field.error(f"{field.value} is no client of the instance")
     return node
 
 
 def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[float, float, float]]:
-    """Return (node, from, to) of the intervals between the windows of each client that has several."""
-    found = []
+    """Return (node, begin, end) of each interval between two windows of a client. Raises InputError."""
+    intervals = []
     for node, each in enumerate(clients, depots):
         if "windows" in each:
             windows = [clock.ends(window) for window in each["windows"].entries()]
             for (_, end), (begin, _) in pairwise(windows):
                 if begin < end:
                     raise each["windows"].error("accepted: windows by time, none before the one before it ends")
-                found.append((float(node), end, begin))
-    return found
+                intervals.append((float(node), end, begin))
+    return intervals
 
 
 def _vehicle_rules(
-    given: Record, vehicles: list[Record], place: dict[int, int], depots: int, n: int, clock: Clock
+    given: Record, vehicles: list[Record], node_of: dict[int, int], depots: int, n: int, clock: Clock
 ) -> dict[str, Any]:
-    """Return the side constraints of vehicle types, by field name."""
+    """Return field of SideConstraints -> value, for the fields of vehicle types. Raises InputError."""
     rules: dict[str, Any] = {}
 
     def times(key: str) -> _Floats:
+        """Return field `key` of each vehicle type in the instance's units, float64 [types]; inf if it is missing."""
         return np.array([clock.in_instance_units(each[key].number()) if key in each else math.inf for each in vehicles])
 
     def has(key: str) -> bool:
+        """Return whether any vehicle type has field `key`."""
         return any(key in each for each in vehicles)
 
     if has("allowed"):
@@ -145,7 +149,7 @@ def _vehicle_rules(
         for row, each in zip(rules["allowed"], vehicles):
             if "allowed" in each:
                 row[depots:] = False
-                row[[_client(client, place, depots) for client in each["allowed"].entries()]] = True
+                row[[_client(client, node_of, depots) for client in each["allowed"].entries()]] = True
     if has("shift"):
         rules["shift"] = np.array([clock.ends(each.get("shift", [None, None])) for each in vehicles])
     if has("stays_out"):
@@ -155,10 +159,10 @@ def _vehicle_rules(
     if has("reload_depots"):
         rules["reload_depots"] = np.zeros((len(vehicles), depots), bool)
         for row, each in zip(rules["reload_depots"], vehicles):
-            for depot in each.get("reload_depots", [each.get("depot", next(iter(place))).value]).entries():
-                if not 0 <= place.get(depot.integer(), -1) < depots:
+            for depot in each.get("reload_depots", [each.get("depot", next(iter(node_of))).value]).entries():
+                if not 0 <= node_of.get(depot.integer(), -1) < depots:
                     raise depot.error(f"{depot.value} is no depot")
-                row[place[depot.value]] = True
+                row[node_of[depot.value]] = True
     if has("duration_cost"):
         rules["duration_cost"] = _numbers(vehicles, "duration_cost", 0.0) / clock.speed
     if has("overtime_from") or has("overtime_cost"):
@@ -176,16 +180,18 @@ def _vehicle_rules(
                 each["rest"].number()  # InputError if it is missing
         rules["rest"] = np.where(np.isinf(rest := times("rest")), 0.0, rest)
     if has("begun"):
-        begun = [[_client(client, place, depots) for client in each.get("begun", []).entries()] for each in vehicles]
+        begun = [[_client(client, node_of, depots) for client in each.get("begun", []).entries()] for each in vehicles]
         rules["begun"] = tuple(np.array(each, np.int64) for each in begun)
     return rules | _profiles(given, vehicles, n, clock)
 
 
 def _numbers(records: list[Record], key: str, default: float) -> _Floats:
+    """Return float64 [records]: field `key` of each record."""
     return np.array([each.get(key, default).number() for each in records])
 
 
 def _profiles(given: Record, vehicles: list[Record], n: int, clock: Clock) -> dict[str, Any]:
+    """Return the matrices of profiles, and the profile of each vehicle type, by field of SideConstraints."""
     rules: dict[str, Any] = {}
     profiles = [each.record() for each in given.get("profiles", []).entries()]
     for key in ("distances", "durations"):
@@ -207,20 +213,24 @@ def add_rules(
     rules = instance.rules
     if rules is None:
         return
-    time, ids = instance.speed * instance.scale, instance.ids
+    time_factor, ids = instance.speed * instance.scale, instance.ids
     facts |= _shared_fields(instance, rules, ids)
     for i, client in enumerate(clients, instance.depots):
         client |= {} if rules.demands is None else {"demand": rules.demands[i].tolist()}
         client |= {} if rules.pickups is None else {"pickup": rules.pickups[i].tolist()}
-        client |= {} if rules.release is None else {"release": rules.release[i] / time}
+        client |= {} if rules.release is None else {"release": rules.release[i] / time_factor}
     if rules.closed is not None:
         for i, begin, end in sorted(rules.closed.tolist()):
             client = clients[int(i) - instance.depots]
-            (first, last), before = client["window"], client.get("windows", [client["window"]])
-            client["windows"] = [*before[:-1], [before[-1][0] if len(before) > 1 else first, begin / time], [end / time, last]]
+            (earliest, latest), windows_before = client["window"], client.get("windows", [client["window"]])
+            client["windows"] = [
+                *windows_before[:-1],
+                [windows_before[-1][0] if len(windows_before) > 1 else earliest, begin / time_factor],
+                [end / time_factor, latest],
+            ]
     depots = ids[: instance.depots]
     for k, vehicle in enumerate(vehicles):
-        vehicle |= _type_fields(rules, k, ids, depots, time, instance.speed)
+        vehicle |= _type_fields(rules, k, ids, depots, time_factor, instance.speed)
 
 
 def _shared_fields(instance: VrpInstance, rules: SideConstraints, ids: NDArray[np.int64]) -> dict[str, Any]:
@@ -232,42 +242,48 @@ def _shared_fields(instance: VrpInstance, rules: SideConstraints, ids: NDArray[n
     if rules.groups is not None and rules.group_required is not None:
         groups = [ids[rules.groups == g].tolist() for g in range(len(rules.group_required))]
         facts["groups"] = [{"clients": each, "required": r} for each, r in zip(groups, rules.group_required.tolist())]
-    time = instance.speed * instance.scale
+    time_factor = instance.speed * instance.scale
     count = next((len(each) for each in (rules.distances, rules.durations) if each is not None), 0)
     if count:
         facts["profiles"] = [
             ({} if rules.distances is None else {"distances": rules.distances[p].tolist()})
-            | ({} if rules.durations is None else {"durations": (rules.durations[p] / time).tolist()})
+            | ({} if rules.durations is None else {"durations": (rules.durations[p] / time_factor).tolist()})
             for p in range(count)
         ]
     return facts
 
 
 def _type_fields(
-    rules: SideConstraints, k: int, ids: NDArray[np.int64], depots: NDArray[np.int64], time: float, speed: float
+    rules: SideConstraints, k: int, ids: NDArray[np.int64], depots: NDArray[np.int64], time_factor: float, speed: float
 ) -> dict[str, Any]:
-    """Return the JSON values of vehicle type k."""
-    each: dict[str, Any] = {}
-    factors = {"duration_cost": 1 / speed, "overtime_cost": 1 / speed, "overtime_from": time, "max_driving": time, "rest": time}
+    """Return the JSON values of vehicle type k; depots: the ids of the depots."""
+    values: dict[str, Any] = {}
+    factors = {
+        "duration_cost": 1 / speed,
+        "overtime_cost": 1 / speed,
+        "overtime_from": time_factor,
+        "max_driving": time_factor,
+        "rest": time_factor,
+    }
     for name, factor in factors.items():
         value = getattr(rules, name)
         if value is not None and math.isfinite(value[k]):
-            each[name] = float(value[k] / factor)
+            values[name] = float(value[k] / factor)
     for name in ("stays_out", "reloads", "profile", "aboard"):
         value = getattr(rules, name)
-        each |= {} if value is None else {name: value[k].tolist()}
+        values |= {} if value is None else {name: value[k].tolist()}
     if rules.capacities is not None:
-        each["capacity"] = rules.capacities[k].tolist()
+        values["capacity"] = rules.capacities[k].tolist()
     if rules.allowed is not None:
-        each["allowed"] = ids[len(depots) :][rules.allowed[k, len(depots) :]].tolist()
+        values["allowed"] = ids[len(depots) :][rules.allowed[k, len(depots) :]].tolist()
     if rules.reload_depots is not None:
-        each["reload_depots"] = depots[rules.reload_depots[k]].tolist()
+        values["reload_depots"] = depots[rules.reload_depots[k]].tolist()
     if rules.shift is not None:
-        early, late = (rules.shift[k] / time).tolist()
-        each["shift"] = [early, late if math.isfinite(late) else None]
+        earliest, latest = (rules.shift[k] / time_factor).tolist()
+        values["shift"] = [earliest, latest if math.isfinite(latest) else None]
     if rules.breaks is not None:
-        lines = (rules.breaks[rules.breaks[:, 0] == k, 1:] / time).tolist()
-        each["breaks"] = [{"window": line[:2], "duration": line[2]} for line in lines]
+        lines = (rules.breaks[rules.breaks[:, 0] == k, 1:] / time_factor).tolist()
+        values["breaks"] = [{"window": line[:2], "duration": line[2]} for line in lines]
     if rules.begun is not None:
-        each["begun"] = ids[rules.begun[k]].tolist()
-    return each
+        values["begun"] = ids[rules.begun[k]].tolist()
+    return values

@@ -1,4 +1,4 @@
-"""Li and Lim's instance files of pick-up and delivery with time windows (Li and Lim, 2001)."""
+"""Instance files in Li and Lim's format (2001): pickup and delivery with time windows."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def recognises(head: str) -> bool:
 
 
 def read_text(text: Text, name: str = "") -> VrpInstance:
-    """Return the instance in a text; the line after the vehicles' is the depot. Distances are exact. Raises InputError.
+    """Return the instance in a text. Distances are not rounded. Raises InputError.
 
-    A task names the task to which it delivers (`delivery`), or at which its delivery is picked up (`pickup`).
+    The first line describes the vehicles, the second one the depot, and each further line a task. A pickup names the task where
+    its load is delivered (`delivery`); a delivery names the task where its load is picked up (`pickup`).
     """
     (line, first), *rows = list(text.lines()) or [(text.first_line, "")]
     vehicles = first.split()
@@ -36,7 +37,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
         raise text.error("accepted: how many vehicles, their capacity, and a speed", line=line, field="vehicles")
     count = text.integer(vehicles[0], "vehicles", line, 1, 10**6)
     capacity = text.number(vehicles[1], "capacity", line, 0, LARGEST)
-    text.number(vehicles[2], "speed", line)  # it is 1 in all of them, and not used
+    text.number(vehicles[2], "speed", line)  # checked only: it is 1 in all published files
     if len(rows) < 2:
         raise text.error("accepted: the depot and at least one task", line=text.last_line, field="task")
     lines = [number for number, _ in rows]
@@ -62,6 +63,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
 
 
 def _row(text: Text, number: int, line: str) -> list[float]:
+    """Return the nine numbers of a line. Raises InputError."""
     tokens = line.split()
     if len(tokens) != len(_FIELDS):
         raise text.error(f"accepted: {len(_FIELDS)} numbers: {', '.join(_FIELDS)}", line=number, field="task")
@@ -69,20 +71,21 @@ def _row(text: Text, number: int, line: str) -> list[float]:
 
 
 def _check(text: Text, table: NDArray[np.float64], lines: list[int]) -> None:
+    """Raise InputError for a number out of range; `lines` are the line numbers of the rows."""
     for column, low in ((0, 0.0), (4, 0.0), (5, 0.0), (6, 0.0), (7, 0.0), (8, 0.0)):
         whole = column in (0, 7, 8)
         bad = (table[:, column] < low) | (whole & (table[:, column] != np.floor(table[:, column])))
         if bad.any():
             row = int(bad.argmax())
-            what = "an integer" if whole else "a number"
-            raise text.error(f"accepted: {what} from 0", line=lines[row], field=_FIELDS[column])
+            number_words = "an integer" if whole else "a number"
+            raise text.error(f"accepted: {number_words} from 0", line=lines[row], field=_FIELDS[column])
     if (bad := table[:, 5] < table[:, 4]).any():
         row = int(bad.argmax())
         raise text.error("the window ends before it begins", line=lines[row], field="latest")
 
 
 def _shipments(text: Text, table: NDArray[np.float64], lines: list[int]) -> NDArray[np.int64]:
-    """Return int64 [S, 2]: the rows of the pickup and the delivery of each shipment."""
+    """Return int64 [S, 2]: the rows of the pickup and of the delivery of each shipment. Raises InputError."""
     place = {int(task): row for row, task in enumerate(table[:, 0])}
     pairs = []
     for row in range(1, len(table)):

@@ -1,4 +1,4 @@
-"""Solomon's instance files (Solomon, 1987), which Gehring and Homberger use as well."""
+"""Instance files in Solomon's format (1987), in which Gehring and Homberger's instances are published, too."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ def recognises(head: str) -> bool:
 def read_text(text: Text, name: str = "", rounding: str = "DIMACS") -> VrpInstance:
     """Return the instance in the text of a Solomon file; the first customer is the depot. Raises InputError.
 
-    `rounding` is DIMACS (whole tenths, as results are published since 2022), EXACT or NINT; the objective is distance.
+    `rounding` is DIMACS (cut to whole tenths, the convention of results published since 2022), EXACT or NINT (to the nearest
+    integer). The objective is distance.
     """
     lines = list(text.lines())
-    at = {line.upper(): place for place, (_, line) in enumerate(lines)}
-    if not {"VEHICLE", "CUSTOMER"} <= at.keys() or at["VEHICLE"] > at["CUSTOMER"]:
+    position_of = {line.upper(): place for place, (_, line) in enumerate(lines)}
+    if not {"VEHICLE", "CUSTOMER"} <= position_of.keys() or position_of["VEHICLE"] > position_of["CUSTOMER"]:
         raise text.error("accepted: Solomon's format, a line VEHICLE and after it a line CUSTOMER", line=text.first_line)
-    title = lines[0][1] if at["VEHICLE"] > 0 else name
-    count, capacity = _vehicles(text, lines[at["VEHICLE"] + 1 : at["CUSTOMER"]])
-    rows = [(number, line) for number, line in lines[at["CUSTOMER"] + 1 :] if not re.search("[A-Za-z]", line)]
+    title = lines[0][1] if position_of["VEHICLE"] > 0 else name
+    count, capacity = _vehicles(text, lines[position_of["VEHICLE"] + 1 : position_of["CUSTOMER"]])
+    rows = [(number, line) for number, line in lines[position_of["CUSTOMER"] + 1 :] if not re.search("[A-Za-z]", line)]
     if len(rows) < 2:
         raise text.error("accepted: the depot and at least one customer", line=text.last_line, field="CUSTOMER")
     table = np.array([_row(text, number, line) for number, line in rows])
@@ -83,6 +84,7 @@ def _vehicles(text: Text, lines: list[tuple[int, str]]) -> tuple[int, float]:
 
 
 def _row(text: Text, number: int, line: str) -> list[float]:
+    """Return the seven numbers of a customer's line. Raises InputError."""
     tokens = line.split()
     if len(tokens) != len(_FIELDS):
         message = f"{quoted(line)} is not accepted; accepted: {len(_FIELDS)} numbers: {', '.join(_FIELDS)}"

@@ -1,4 +1,4 @@
-"""Solutions in files: VRPLIB's .sol, both ways, and JSON."""
+"""Solutions as VRPLIB .sol files and as JSON values: reading and writing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _ROUTE = re.compile(r"route\s*#?\s*\d+\s*:(.*)", re.IGNORECASE)
 
 
 def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
-    """Return the routes in a VRPLIB solution file, whose clients are 1..n-D in the order of the instance's file; 0 is a reload.
+    """Return the routes in a VRPLIB solution file.
 
-    Lines other than "Route #k: ..." are ignored. Raises InputError, Infeasible for an unknown client, OSError, and UsageError if
-    vehicles differ, which such a file cannot express.
+    Clients are numbered 1..n-D in the order of the instance's file; 0 is a reload. Lines other than "Route #k: ..." are ignored.
+    Raises InputError, OSError, Infeasible for an unknown client, and UsageError for instances with several vehicle types or
+    depots, which such a file cannot distinguish.
     """
     _check_identical_vehicles(instance)
     text, routes = Text.read(path), []
@@ -42,7 +43,10 @@ def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
 
 
 def write_solution(instance: VrpInstance, solution: Any, path: str | Path) -> None:
-    """Write a VRPLIB solution file. Raises UsageError if vehicles differ, Infeasible if `solution` is infeasible."""
+    """Write a VRPLIB solution file.
+
+    Raises UsageError for instances with several vehicle types or depots, and Infeasible if `solution` is infeasible.
+    """
     _check_identical_vehicles(instance)
     cost = objective(instance, solution)
     with open(path, "w", encoding="utf-8", newline="\n") as stream:
@@ -53,6 +57,7 @@ def write_solution(instance: VrpInstance, solution: Any, path: str | Path) -> No
 
 
 def _reloads(instance: VrpInstance) -> bool:
+    """Return whether vehicles may reload."""
     return instance.rules is not None and instance.rules.reloads is not None
 
 
@@ -63,7 +68,7 @@ def _check_identical_vehicles(instance: VrpInstance) -> None:
 
 
 def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
-    """Return a list of names or ids (of clients, and of depots to reload at) for each route.
+    """Return for each route the list of the names or ids of its visits: clients, and depots to reload at.
 
     If there are several vehicle types or depots, a route is a dict, see formats.md.
     """
@@ -85,13 +90,20 @@ def from_json(instance: VrpInstance, value: Any) -> list[Route]:
     """Return the inverse of `to_json`. Raises InputError if `value` is no list of routes, Infeasible for an unknown client."""
     if not isinstance(value, list):
         raise InputError("accepted: a list of routes, each a list of the file's client ids", field="solution")
-    places: dict[Any, int] = {node: place for place, node in enumerate(instance.ids.tolist())}
-    places |= {node: place for place, node in enumerate(instance.names)}
-    return [_route(instance, places, number, each) for number, each in enumerate(value, 1)]
+    node_of: dict[Any, int] = {label: node for node, label in enumerate(instance.ids.tolist())}
+    node_of |= {label: node for node, label in enumerate(instance.names)}
+    return [_route(instance, node_of, number, each) for number, each in enumerate(value, 1)]
 
 
-def _route(instance: VrpInstance, places: dict[Any, int], number: int, value: Any) -> Route:
-    """Return the route of a JSON value. Raises InputError or Infeasible."""
+def _route(instance: VrpInstance, node_of: dict[Any, int], number: int, value: Any) -> Route:
+    """Return the route of a JSON value. Raises InputError or Infeasible.
+
+    Args:
+        instance: The instance.
+        node_of: Name or id -> node.
+        number: The number of the route, from 1, for messages.
+        value: A list of visits, or a dict.
+    """
     field, vehicles = f"route {number}", instance.vehicles
     vehicle: Any
     if isinstance(value, list):
@@ -107,19 +119,20 @@ def _route(instance: VrpInstance, places: dict[Any, int], number: int, value: An
     if type(vehicle) is not int or not 0 <= vehicle < vehicles.types:
         raise InputError(f"accepted: an integer from 0 to {vehicles.types - 1}", field=f"{field}: vehicle")
     if isinstance(value, dict):
-        for key, places_of in (("depot", vehicles.start), ("end_depot", vehicles.end)):
-            place = int(places_of[vehicle])
-            given = value.get(key, int(instance.ids[place]))
-            if type(given) not in (int, str) or places.get(given) != place:
-                kind, depot = instance.vehicle_label(vehicle), instance.labels[place]
+        for key, depots_by_type in (("depot", vehicles.start), ("end_depot", vehicles.end)):
+            depot_node = int(depots_by_type[vehicle])
+            given = value.get(key, int(instance.ids[depot_node]))
+            if type(given) not in (int, str) or node_of.get(given) != depot_node:
+                kind, depot = instance.vehicle_label(vehicle), instance.labels[depot_node]
                 raise InputError(f"vehicles of type {kind} have depot {depot}", field=f"{field}: {key}")
     if not isinstance(visits, list) or not all(type(client) in (int, str) for client in visits):
         raise InputError("accepted: a list of the file's client ids, integers, or of names", field=field)
-    return Route(vehicle, _nodes(places, number, visits))
+    return Route(vehicle, _nodes(node_of, number, visits))
 
 
-def _nodes(places: dict[Any, int], number: int, visits: list[Any]) -> NDArray[np.int32]:
-    for client in visits:
-        if client not in places:
-            raise Infeasible(f"route {number} visits {quoted(str(client))}, which is not in the instance")
-    return np.array([places[client] for client in visits], np.int32)
+def _nodes(node_of: dict[Any, int], number: int, visits: list[Any]) -> NDArray[np.int32]:
+    """Return the nodes of names or ids. Raises Infeasible for an unknown one."""
+    for label in visits:
+        if label not in node_of:
+            raise Infeasible(f"route {number} visits {quoted(str(label))}, which is not in the instance")
+    return np.array([node_of[label] for label in visits], np.int32)

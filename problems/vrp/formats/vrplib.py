@@ -1,4 +1,4 @@
-"""VRPLIB instance files (CVRPLIB's, and the dialect in which PyVRP's instances write windows, fleets, depots and prizes)."""
+"""Reader of VRPLIB instance files: CVRPLIB's, and PyVRP's dialect with windows, vehicle types, depots and prizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from corl.routing.tsplib import coordinates, dimension, one_of, section, square
 __all__ = ["ROUNDINGS", "node_values", "read_text", "recognises", "rounded"]
 
 ROUNDINGS = {"NINT": "EUC_2D", "EXACT": "EXACT_2D", "DIMACS": "TENTHS_2D"}
-"""ROUNDING, a keyword that CORL adds -> the meaning of EUC_2D."""
+"""Value of ROUNDING, a keyword added by corl, -> the edge weight type that EUC_2D means."""
 
 _TYPES = (
     "CVRP", "VRP", "ACVRP", "DCVRP", "DVRP", "VRPTW", "CVRPTW", "MDVRP", "MDVRPTW", "HVRP", "HFVRP", "HFVRPTW", "FSMVRP", "PCVRP",
@@ -46,21 +46,21 @@ _KEYWORDS = (
     "VEHICLES_MAX_DISTANCE_SECTION", "VEHICLES_FIXED_COST_SECTION", "VEHICLES_UNIT_DISTANCE_COST_SECTION", "EOF",
     *vrplib_rules.KEYWORDS,
 )  # fmt: skip
-_MARK = re.compile(
+_KEYWORD_IN_HEAD = re.compile(
     r"^\s*(CAPACITY|VEHICLES\w*|DEMAND_SECTION|DEPOT_SECTION|TIME_WINDOW_SECTION|CAPACITY_SECTION)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _TYPE = re.compile(r"^\s*TYPE\s*:?\s*(\w+)", re.IGNORECASE | re.MULTILINE)
 _UNROUNDED = re.compile(r"(CMT|tai|Golden_?|Li_?)\d+", re.IGNORECASE)
-"""CVRPLIB's sets whose published costs are not rounded, although their files do not say so."""
+"""Names in those sets of CVRPLIB whose published costs are not rounded, although their files do not say so."""
 
 
 def recognises(head: str) -> bool:
-    """Return whether this is the head of a VRPLIB file. Unsupported TYPEs are recognised too, so that reading can refuse them."""
+    """Return whether this is the head of a VRPLIB file. Unsupported TYPEs are recognised, so that `read_text` refuses them."""
     if kind := _TYPE.search(head):
         word = kind[1].upper()
         return word in (*_TYPES, *_REFUSED_TYPES) and word not in ("TSP", "ATSP")
-    return bool(_MARK.search(head)) and "DIMENSION" in head.upper()
+    return bool(_KEYWORD_IN_HEAD.search(head)) and "DIMENSION" in head.upper()
 
 
 def read_text(text: Text, name: str = "") -> VrpInstance:
@@ -69,11 +69,11 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     _check_type(text, header)
     n = dimension(text, header)
     kind = one_of(text, header, "EDGE_WEIGHT_TYPE", (*COORDINATE_TYPES, "EXPLICIT"), {})
-    paired = "PICKUP_AND_DELIVERY_SECTION" in sections
+    has_shipments = "PICKUP_AND_DELIVERY_SECTION" in sections
     timed = "TIME_WINDOW_SECTION" in sections
-    given = header["NAME"].value if "NAME" in header else ""
-    rounding = one_of(text, header, "ROUNDING", tuple(ROUNDINGS), {}, required=False) or ("EXACT" if paired else "")
-    kind, scale = rounded(kind, rounding, timed, given or name)
+    given_name = header["NAME"].value if "NAME" in header else ""
+    rounding = one_of(text, header, "ROUNDING", tuple(ROUNDINGS), {}, required=False) or ("EXACT" if has_shipments else "")
+    kind, scale = rounded(kind, rounding, timed, given_name or name)
     points = matrix = display = None
     ids = np.arange(1, n + 1)
     if kind == "EXPLICIT":
@@ -83,10 +83,12 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     else:
         section(text, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
         ids, points = coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES.get(kind, 2))
-    ids = np.arange(1, n + 1) if paired else ids  # such files refer to line numbers
-    first = Text(f"{ids[0]} -1", text.file, text.last_line)  # PyVRP's files of site-dependent vehicles name no depot
-    named = "DEPOT_SECTION" in sections or "VEHICLES_ALLOWED_CLIENTS_SECTION" not in sections
-    order, depots = _depots(section(text, sections, "DEPOT_SECTION", "a vehicle routing problem") if named else first, ids)
+    ids = np.arange(1, n + 1) if has_shipments else ids  # files with shipments refer to nodes by line numbers
+    first_node = Text(f"{ids[0]} -1", text.file, text.last_line)  # the depot of PyVRP's site-dependent files, which name none
+    names_depots = "DEPOT_SECTION" in sections or "VEHICLES_ALLOWED_CLIENTS_SECTION" not in sections
+    order, depots = _depots(
+        section(text, sections, "DEPOT_SECTION", "a vehicle routing problem") if names_depots else first_node, ids
+    )
     demand, nodes, windows, service = _loads_and_times(text, header, sections, ids, order[:depots])
     columns = vrplib_rules.vehicle_columns(text, header, sections, ids, vehicle_count(text, header))
     vehicles, types = fleet(text, header, sections, ids[order[:depots]], scale, columns.values)
@@ -103,7 +105,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     required[:depots] = False
     try:
         return VrpInstance(
-            name=given or name,
+            name=given_name or name,
             edge_weight_type=kind,
             demand=demand[order],
             vehicles=vehicles,
@@ -127,10 +129,10 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
 
 
 def rounded(kind: str, rounding: str, timed: bool, name: str) -> tuple[str, int]:
-    """Return the meaning of EUC_2D and the instance's scale, by `rounding` or by the convention of published results.
+    """Return the edge weight type that `kind` means, and the instance's scale.
 
-    By convention, whole tenths with time windows (DIMACS 2022), no rounding for four sets of CVRPLIB, otherwise the nearest
-    integer.
+    Without `rounding`, EUC_2D has the meaning of published results: whole tenths with time windows (DIMACS 2022), unrounded
+    distances for four sets of CVRPLIB, otherwise the nearest integer.
     """
     if kind != "EUC_2D":
         return kind, 1
@@ -140,7 +142,7 @@ def rounded(kind: str, rounding: str, timed: bool, name: str) -> tuple[str, int]
 
 
 def node_values(part: Text, keyword: str, ids: NDArray[np.int64], columns: int = 1) -> NDArray[np.float64]:
-    """Return float64 [n, columns], in the order of `ids`, of a section with a line "id value ..." per node. Raises InputError."""
+    """Return float64 [n, columns], in the order of `ids`: a section with a line "id value ..." per node. Raises InputError."""
     table = part.table(keyword, 1 + columns)
     place = np.minimum(np.searchsorted(ids, table[:, 0], sorter=(order := np.argsort(ids, kind="stable"))), len(ids) - 1)
     rows = order[place]
@@ -169,7 +171,7 @@ def node_values(part: Text, keyword: str, ids: NDArray[np.int64], columns: int =
 
 # -------------------------------------------------------------------- the header
 def _check_type(text: Text, header: dict[str, Entry]) -> None:
-    """Refuse an unsupported TYPE. Remarks after the word are ignored; TYPE may be missing."""
+    """Raise InputError for an unsupported TYPE. Only the first word of TYPE counts; TYPE may be missing."""
     if "TYPE" not in header:
         return
     entry = header["TYPE"]
@@ -180,6 +182,7 @@ def _check_type(text: Text, header: dict[str, Entry]) -> None:
 
 
 def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int) -> NDArray[np.float64]:
+    """Return the matrix of an EXPLICIT instance, float64 [n, n]. Raises InputError for a negative distance."""
     matrix = square(text, header, sections, n, symmetric=False)
     if (matrix < 0).any():
         i, j = divmod(int((matrix < 0).argmax()), n)
@@ -189,14 +192,14 @@ def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: 
 
 
 def _negative_line(part: Text) -> int:
-    """Return the first line with a negative number (which may be on the diagonal)."""
+    """Return the number of the first line with a negative number (which may be on the diagonal)."""
     return next((line for line, token in part.tokens() if token.startswith("-") and float(token) < 0), part.first_line)
 
 
 # -------------------------------------------------------------------- the sections
 def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Return int64 [n], an order of the file's nodes with the depots first, and the number of depots."""
-    known = {node: place for place, node in enumerate(ids.tolist())}
+    """Return the nodes in an order with the depots first, int64 [n], and the number of depots. Raises InputError."""
+    position_of = {node: place for place, node in enumerate(ids.tolist())}
     depots: list[int] = []
     ended = False
     for line, token in part.tokens():
@@ -206,11 +209,11 @@ def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]
         if node == -1:
             ended = True
             continue
-        if node not in known:
+        if node not in position_of:
             raise part.error(f"node {node} is not in the instance", line=line, field="DEPOT_SECTION")
-        if known[node] in depots:
+        if position_of[node] in depots:
             raise part.error(f"depot {node} is given twice", line=line, field="DEPOT_SECTION")
-        depots.append(known[node])
+        depots.append(position_of[node])
     if not depots:
         raise part.error("there must be a depot", line=part.first_line, field="DEPOT_SECTION")
     if len(depots) == len(ids) > 1:
@@ -222,7 +225,12 @@ def _depots(part: Text, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]
 def _loads_and_times(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], depots: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], dict[str, Any], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Return demands, further loads and release times, windows, and service times, in the file's order."""
+    """Return demands, other arrays of nodes, windows and service times, in the file's order. Raises InputError.
+
+    Returns:
+        Demands, float64 [n]; a dict of pickup, release, shipments and amounts, as far as the file has them; windows, float64
+        [n, 2], or None; service times, float64 [n], or None.
+    """
     nodes: dict[str, Any] = {}
     if (keyword := "PICKUP_AND_DELIVERY_SECTION") in sections:
         times, nodes["shipments"], nodes["amounts"] = vrplib_rules.shipments_of(sections[keyword], len(ids))
@@ -245,6 +253,7 @@ def _loads_and_times(
 def _check_depot_demand(
     part: Text, keyword: str, demand: NDArray[np.float64], ids: NDArray[np.int64], depots: NDArray[np.int64]
 ) -> None:
+    """Raise InputError for a depot with a demand."""
     for depot in depots:
         if demand[depot]:
             message = f"depot {ids[depot]} has demand {demand[depot]:g}; accepted: 0"
@@ -253,6 +262,7 @@ def _check_depot_demand(
 
 
 def _windows(part: Text, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the time windows in the file's order, float64 [n, 2]. Raises InputError."""
     windows = node_values(part, "TIME_WINDOW_SECTION", ids, 2)
     if (bad := windows[:, 1] < windows[:, 0]).any():
         node = int(bad.argmax())
@@ -265,7 +275,7 @@ def _windows(part: Text, ids: NDArray[np.int64]) -> NDArray[np.float64]:
 def _service(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], depots: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
-    """Return float64 [n] in the file's order, 0 at depots: SERVICE_TIME_SECTION or SERVICE_TIME; None if the file has neither."""
+    """Return the service times in the file's order, float64 [n], 0 at depots; None if the file has none."""
     if "SERVICE_TIME_SECTION" in sections:
         service = node_values(sections["SERVICE_TIME_SECTION"], "SERVICE_TIME_SECTION", ids)[:, 0]
     elif "SERVICE_TIME" in header:
@@ -277,7 +287,7 @@ def _service(
     return service
 
 
-_SECTION_OF = {
+_SECTION_OF = {  # field of VrpInstance -> the section that it comes from
     "demand": "DEMAND_SECTION",
     "latest": "TIME_WINDOW_SECTION",
     "prize": "PRIZE_SECTION",
@@ -286,6 +296,6 @@ _SECTION_OF = {
 
 
 def _section_line(error: InputError, header: dict[str, Entry], sections: dict[str, Text]) -> int | None:
-    """Return the first line of the section that an error of VrpInstance refers to; None if it is unknown."""
+    """Return the number of the first line of the section that an error of VrpInstance refers to; None if it is unknown."""
     part = sections.get(_SECTION_OF.get(error.field or "", ""))
     return part.first_line if part else None

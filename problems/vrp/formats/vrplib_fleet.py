@@ -1,4 +1,4 @@
-"""The vehicles of a VRPLIB file: headers for all, or sections with a line for each."""
+"""The vehicles of a VRPLIB file, described by header lines for all vehicles or by sections with a line for each vehicle."""
 
 from __future__ import annotations
 
@@ -12,29 +12,38 @@ from corl.routing.edge_weights import LARGEST
 
 __all__ = ["fleet", "vehicle_count"]
 
-_MOST = 1_000_000  # greatest number of vehicles
+_MAX_VEHICLES = 1_000_000
 
 
 def fleet(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], depots: NDArray[np.int64], scale: int,
     more: dict[str, NDArray[np.float64]],
 ) -> tuple[Vehicles, dict[str, NDArray[np.float64]]]:  # fmt: skip
-    """Return the vehicle types; identical vehicles are one type. `depots` int64 [D]: their ids. Raises InputError.
-
-    more: float64 [1] or [count], columns in which the vehicles of a type are identical too; returned with one value per type.
+    """Return the vehicle types, and `more` with one value per type. Vehicles that are identical in all columns are one type.
 
     DISTANCE limits a route's length or, if there are service times, its duration (Christofides, Mingozzi and Toth).
+
+    Args:
+        text: The file.
+        header: The header lines.
+        sections: The sections.
+        depots: int64 [D], the ids of the depots.
+        scale: The instance's `scale`.
+        more: Further columns of vehicles, float64 [1] (for all) or [count].
+
+    Raises:
+        InputError: A malformed value, or one that the file lacks.
     """
     count = vehicle_count(text, header)
-    limit = (
+    limit_keyword = (
         "VEHICLES_MAX_DURATION" if {"SERVICE_TIME", "SERVICE_TIME_SECTION"} & {*header, *sections} else "VEHICLES_MAX_DISTANCE"
     )
     if "DISTANCE" in header:
-        if limit in header or f"{limit}_SECTION" in sections:
+        if limit_keyword in header or f"{limit_keyword}_SECTION" in sections:
             raise text.error(
-                f"given together with {limit}; accepted: one of them", line=header["DISTANCE"].line, field="DISTANCE"
+                f"given together with {limit_keyword}; accepted: one of them", line=header["DISTANCE"].line, field="DISTANCE"
             )
-        header = header | {limit: header["DISTANCE"]}
+        header = header | {limit_keyword: header["DISTANCE"]}
     each = {
         "capacity": _values(text, header, sections, "CAPACITY", count, None),
         "max_duration": _values(text, header, sections, "VEHICLES_MAX_DURATION", count, np.inf),
@@ -54,25 +63,25 @@ def fleet(
         order = np.argsort(first)
         table, counts = table[order], np.where(count < 0, -1, sizes[order])
     columns = dict(zip(each, table.T))
-    own = {name: columns.pop(name) for name in more}
+    more_by_type = {name: columns.pop(name) for name in more}
     try:
-        return Vehicles(**columns, count=counts, end=columns["start"]), own
+        return Vehicles(**columns, count=counts, end=columns["start"]), more_by_type
     except InputError as error:
         raise text.error(error.reason, field=error.field) from None
 
 
 def vehicle_count(text: Text, header: dict[str, Entry]) -> int:
-    """Return the number of vehicles in a file; -1: unlimited."""
+    """Return the number of vehicles in a file; -1 if it is unlimited."""
     if "VEHICLES" not in header:
         return -1
     entry = header["VEHICLES"]
-    return text.integer(entry.value, "VEHICLES", entry.line, 1, _MOST)
+    return text.integer(entry.value, "VEHICLES", entry.line, 1, _MAX_VEHICLES)
 
 
 def _values(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], keyword: str, count: int, default: float | None
 ) -> NDArray[np.float64]:
-    """Return float64 [1], for all vehicles, or [count] from a section "vehicle value"; vehicles are 1..count."""
+    """Return one value for all vehicles, float64 [1], or from a section one for each vehicle, float64 [count]."""
     if f"{keyword}_SECTION" in sections:
         return _by_vehicle(text, sections, f"{keyword}_SECTION", count)
     if keyword in header:
@@ -84,6 +93,7 @@ def _values(
 
 
 def _by_vehicle(text: Text, sections: dict[str, Text], keyword: str, count: int) -> NDArray[np.float64]:
+    """Return float64 [count]: the values of a section with a line "vehicle value" for each of the vehicles 1..count."""
     part = sections[keyword]
     if count < 0:
         raise text.error(f"missing; {keyword} needs it", line=text.last_line, field="VEHICLES")
@@ -98,7 +108,10 @@ def _by_vehicle(text: Text, sections: dict[str, Text], keyword: str, count: int)
 
 
 def _starts(text: Text, sections: dict[str, Text], count: int, depots: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the index of each vehicle's depot. Without VEHICLES, an unlimited number of vehicles starts at each depot."""
+    """Return the index of each vehicle's depot, float64 [vehicles].
+
+    Without VEHICLES, one entry per depot stands for an unlimited number of vehicles there.
+    """
     keyword = "VEHICLES_DEPOT_SECTION"
     if keyword not in sections:
         if len(depots) > 1 and count >= 0:

@@ -1,4 +1,4 @@
-"""Side constraints of a VRPLIB file, in PyVRP's dialect: backhauls, shipments, reloads, releases, groups, allowed clients."""
+"""Reader of side constraints in PyVRP's dialect of VRPLIB: backhauls, shipments, reloads, releases, groups, allowed clients."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _Floats = NDArray[np.float64]
 
 
 class Columns(NamedTuple):
-    """Attributes of vehicles besides those of Vehicles: float64 [1] for all vehicles, or [count]."""
+    """Attributes of vehicles for side constraints: float64 [1] for all vehicles, or [count] for each."""
 
     values: dict[str, _Floats]
-    """allowed and reload_depots: an index of `sets`; reloads: the greatest number; duration_cost."""
+    """allowed, reload_depots: an index into `sets`; reloads: the greatest number of reloads; duration_cost."""
     sets: dict[str, list[NDArray[np.int64]]]
-    """Sets of nodes, by their position in the file."""
+    """allowed, reload_depots: different sets of nodes, each as positions in the file."""
 
 
 def vehicle_columns(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], ids: NDArray[np.int64], count: int
 ) -> Columns:
-    """Return the columns that a file has. Raises InputError."""
+    """Return the attributes of vehicles that a file has. Raises InputError."""
     values: dict[str, _Floats] = {}
     sets: dict[str, list[NDArray[np.int64]]] = {}
     for name, keyword in (("allowed", "VEHICLES_ALLOWED_CLIENTS_SECTION"), ("reload_depots", "VEHICLES_RELOAD_DEPOT_SECTION")):
@@ -51,26 +51,27 @@ def vehicle_columns(
 
 
 def _sets(part: Text, keyword: str, ids: NDArray[np.int64], count: int) -> tuple[_Floats, list[NDArray[np.int64]]]:
-    """Return which set of nodes each vehicle has, and the distinct sets; lines are: vehicle, node, node, ..."""
-    known = {node: place for place, node in enumerate(ids.tolist())}
-    found: dict[tuple[int, ...], int] = {}
-    which = np.full(count, -1.0)
+    """Return the index of each vehicle's set of nodes, and the distinct sets, from lines "vehicle node node ..."."""
+    position_of = {node: place for place, node in enumerate(ids.tolist())}
+    distinct: dict[tuple[int, ...], int] = {}
+    set_of_vehicle = np.full(count, -1.0)
     for line, row in part.lines():
         vehicle, *nodes = (part.integer(token, keyword, line) for token in row.split())
-        if not 1 <= vehicle <= count or which[vehicle - 1] >= 0:
+        if not 1 <= vehicle <= count or set_of_vehicle[vehicle - 1] >= 0:
             raise part.error(f"vehicle {vehicle}; accepted: each of 1 to {count} once", line=line, field=keyword)
-        if bad := [node for node in nodes if node not in known]:
+        if bad := [node for node in nodes if node not in position_of]:
             raise part.error(f"node {bad[0]} is not in the instance", line=line, field=keyword)
-        which[vehicle - 1] = found.setdefault(tuple(sorted({known[node] for node in nodes})), len(found))
-    if (which < 0).any():
-        vehicle = int((which < 0).argmax()) + 1
+        set_of_vehicle[vehicle - 1] = distinct.setdefault(tuple(sorted({position_of[node] for node in nodes})), len(distinct))
+    if (set_of_vehicle < 0).any():
+        vehicle = int((set_of_vehicle < 0).argmax()) + 1
         raise part.error(f"vehicle {vehicle} is missing", line=part.last_line, field=keyword)
-    return which, [np.array(each, np.int64) for each in found]
+    return set_of_vehicle, [np.array(each, np.int64) for each in distinct]
 
 
 def _numbers(
     text: Text, header: dict[str, Entry], sections: dict[str, Text], keyword: str, count: int, default: float
 ) -> _Floats:
+    """Return one number for all vehicles, float64 [1], or from a section one for each vehicle, float64 [count]."""
     if f"{keyword}_SECTION" in sections:
         part = sections[f"{keyword}_SECTION"]
         table = part.table(f"{keyword}_SECTION", 2)
@@ -87,11 +88,12 @@ def _numbers(
 def shipments_of(part: Text, n: int) -> tuple[_Floats, NDArray[np.int64], _Floats]:
     """Return the data of a PICKUP_AND_DELIVERY_SECTION. Raises InputError.
 
-    Lines are: node, demand, from, to, service, the line (1..n) of its pickup, and that of its delivery; 0 for none.
+    A line is: node, demand, earliest, latest, service, line number (1..n) of the node's pickup, line number of its delivery; 0
+    for none.
 
     Returns:
-        float64 [n, 3], windows and service of each line's node; int64 [S, 2], the lines of each shipment, from 0; float64 [S, 1],
-        its amount.
+        Earliest, latest and service of each node, float64 [n, 3]; the rows of the pickup and the delivery of each shipment, int64
+        [S, 2]; the amount of each shipment, float64 [S, 1].
     """
     field = "PICKUP_AND_DELIVERY_SECTION"
     table = part.table(field, 7)
@@ -101,11 +103,11 @@ def shipments_of(part: Text, n: int) -> tuple[_Floats, NDArray[np.int64], _Float
         raise part.error(f"accepted: times from 0 to {LARGEST:g} and whole numbers of lines", line=part.last_line, field=field)
     pairs = []
     for row in range(n):
-        before, after = int(table[row, 5]), int(table[row, 6])
-        if after and not before:
-            other = after - 1
+        pickup_line, delivery_line = int(table[row, 5]), int(table[row, 6])
+        if delivery_line and not pickup_line:
+            other = delivery_line - 1
             if not 0 <= other < n or int(table[other, 5]) != row + 1 or table[other, 1] != -table[row, 1] or table[row, 1] < 0:
-                message = f"the pickup in line {row + 1} has no matching delivery in line {after}"
+                message = f"the pickup in line {row + 1} has no matching delivery in line {delivery_line}"
                 raise part.error(message, line=part.row_line(row), field=field)
             pairs.append((row, other))
     shipments = np.array(pairs, np.int64).reshape(-1, 2)
@@ -116,49 +118,49 @@ def rules_of(
     header: dict[str, Entry], sections: dict[str, Text], order: NDArray[np.int64], ids: NDArray[np.int64], depots: int,
     types: dict[str, _Floats], columns: Columns, nodes: dict[str, Any],
 ) -> tuple[SideConstraints | None, NDArray[np.bool_]]:  # fmt: skip
-    """Return the side constraints of a file (None if there are none), and bool [n], which nodes are in a group.
+    """Return the side constraints of a file (None if there are none), and whether each node is in a group, bool [n].
 
     Args:
-        header: The header.
+        header: The header lines.
         sections: The sections.
-        order: int64 [n], the file's nodes, depots first.
+        order: int64 [n], positions in the file of the instance's nodes, the depots first.
         ids: int64 [n], the ids in the file's order.
         depots: The number of depots.
-        types: The values of `columns`, one per vehicle type.
+        types: `columns.values` with one value per vehicle type.
         columns: See `vehicle_columns`.
         nodes: Arrays in the file's order: pickup, release, shipments, amounts.
     """
-    n, given = len(order), {}  # type: int, dict[str, Any]
-    place = np.argsort(order)
-    word = (header["TYPE"].value.split() or [""])[0].upper() if "TYPE" in header else ""
+    n, fields = len(order), {}  # type: int, dict[str, Any]
+    node_of_position = np.argsort(order)
+    type_word = (header["TYPE"].value.split() or [""])[0].upper() if "TYPE" in header else ""
     if "pickup" in nodes:
-        given |= {"pickups": nodes["pickup"][order][:, None], "backhauls_last": word == "VRPB"}
+        fields |= {"pickups": nodes["pickup"][order][:, None], "backhauls_last": type_word == "VRPB"}
     if "release" in nodes:
-        given["release"] = nodes["release"][order]
+        fields["release"] = nodes["release"][order]
     if "shipments" in nodes:
-        given |= {"shipments": place[nodes["shipments"]], "amounts": nodes["amounts"]}
+        fields |= {"shipments": node_of_position[nodes["shipments"]], "amounts": nodes["amounts"]}
     if "allowed" in types:
-        given["allowed"] = _members(types["allowed"], columns.sets["allowed"], n)[:, order]
-        given["allowed"][:, :depots] = True
+        fields["allowed"] = _members(types["allowed"], columns.sets["allowed"], n)[:, order]
+        fields["allowed"][:, :depots] = True
     if "reloads" in types:
-        given["reloads"] = np.minimum(types["reloads"], n).astype(np.int64)
-        given["reload_depots"] = _members(types["reload_depots"], columns.sets["reload_depots"], n)[:, order][:, :depots]
+        fields["reloads"] = np.minimum(types["reloads"], n).astype(np.int64)
+        fields["reload_depots"] = _members(types["reload_depots"], columns.sets["reload_depots"], n)[:, order][:, :depots]
     if "duration_cost" in types:
-        given["duration_cost"] = types["duration_cost"]
-    if word == "OVRP" or word == "OVRPTW":
-        given["stays_out"] = np.ones(len(next(iter(types.values()))), bool)
+        fields["duration_cost"] = types["duration_cost"]
+    if type_word == "OVRP" or type_word == "OVRPTW":
+        fields["stays_out"] = np.ones(len(next(iter(types.values()))), bool)
     grouped = np.zeros(n, bool)
     if (keyword := "MUTUALLY_EXCLUSIVE_GROUP_SECTION") in sections:
         groups = _groups(sections[keyword], keyword, ids)[order]
         if (groups[:depots] >= 0).any():
             raise sections[keyword].error("a depot is in a group", line=sections[keyword].first_line, field=keyword)
         grouped = groups >= 0
-        given |= {"groups": groups, "group_required": np.ones(int(groups.max(initial=-1)) + 1, bool)}
-    return (SideConstraints(**given) if given else None), grouped
+        fields |= {"groups": groups, "group_required": np.ones(int(groups.max(initial=-1)) + 1, bool)}
+    return (SideConstraints(**fields) if fields else None), grouped
 
 
 def _members(which: _Floats, sets: list[NDArray[np.int64]], n: int) -> NDArray[np.bool_]:
-    """Return bool [types, n]: whether a node is in the set of a type."""
+    """Return bool [types, n]: whether a node is in the set of a type; `which` are the indices of the sets."""
     inside = np.zeros((len(which), n), bool)
     for row, each in enumerate(which.astype(np.int64)):
         inside[row, sets[each]] = True
@@ -166,16 +168,16 @@ def _members(which: _Floats, sets: list[NDArray[np.int64]], n: int) -> NDArray[n
 
 
 def _groups(part: Text, keyword: str, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return int64 [n], in the file's order: each node's group; -1: none, or a group of one. Lines are: group, node, node, ..."""
-    known = {node: place for place, node in enumerate(ids.tolist())}
+    """Return each node's group from lines "group node node ...", int64 [n] in the file's order; -1: none, or a group of one."""
+    position_of = {node: place for place, node in enumerate(ids.tolist())}
     groups, count = np.full(len(ids), -1), 0
     for line, row in part.lines():
         _, *nodes = (part.integer(token, keyword, line) for token in row.split())
         for node in nodes:
-            if node not in known or groups[known[node]] >= 0:
+            if node not in position_of or groups[position_of[node]] >= 0:
                 message = f"node {quoted(str(node))} is not in the instance, or in two groups"
                 raise part.error(message, line=line, field=keyword)
         if len(nodes) > 1:
-            groups[[known[node] for node in nodes]] = count
+            groups[[position_of[node] for node in nodes]] = count
             count += 1
     return groups

@@ -15,7 +15,7 @@ from corl.routing.tsplib import numerals, write_coordinates
 
 __all__ = ["write_instance"]
 
-_SECTIONS = {
+_SECTIONS = {  # keyword -> field of Vehicles, and the value that needs no line
     "CAPACITY": ("capacity", None),
     "VEHICLES_MAX_DURATION": ("max_duration", np.inf),
     "VEHICLES_MAX_DISTANCE": ("max_distance", np.inf),
@@ -25,7 +25,7 @@ _SECTIONS = {
 
 
 def write_instance(instance: VrpInstance, path: str | Path) -> None:
-    """Write a VRPLIB file, which reads back as an identical instance. Raises UsageError for what only JSON can express."""
+    """Write a VRPLIB file, from which an identical instance is read. Raises UsageError for what only JSON can express."""
     _check(instance)
     kind, rounding = {"TENTHS_2D": ("EUC_2D", "DIMACS"), "EUC_2D": ("EUC_2D", "NINT")}.get(
         instance.edge_weight_type, (instance.edge_weight_type, "")
@@ -62,6 +62,7 @@ def write_instance(instance: VrpInstance, path: str | Path) -> None:
 
 
 def _check(instance: VrpInstance) -> None:
+    """Raise UsageError for features of an instance that VRPLIB cannot express."""
     vehicles, ids = instance.vehicles, instance.ids
     reasons = {
         "a window without an end": instance.latest is not None and not np.isfinite(instance.latest).all(),
@@ -88,17 +89,18 @@ def _check(instance: VrpInstance) -> None:
 def _unlimited_everywhere(instance: VrpInstance) -> bool:
     """Return whether there is an unlimited number of identical vehicles at every depot."""
     vehicles = instance.vehicles
-    equal = all((getattr(vehicles, name) == getattr(vehicles, name)[0]).all() for name, _ in _SECTIONS.values())
-    return equal and bool((vehicles.count < 0).all()) and np.array_equal(vehicles.start, np.arange(instance.depots))
+    identical = all((getattr(vehicles, name) == getattr(vehicles, name)[0]).all() for name, _ in _SECTIONS.values())
+    return identical and bool((vehicles.count < 0).all()) and np.array_equal(vehicles.start, np.arange(instance.depots))
 
 
 def _type(instance: VrpInstance, optional: bool) -> str:
+    """Return the value of TYPE; `optional`: whether there are optional clients."""
     word = "PCVRP" if optional else "MDVRP" if instance.depots > 1 else "VRP" if instance.windows else "CVRP"
     return f"{word}TW" if instance.windows else word
 
 
 def _vehicles(instance: VrpInstance, header: list[str]) -> list[str]:
-    """Append to the header what all vehicles share; return the lines of the sections for what they do not."""
+    """Append the values that all vehicles share to the header, in place; return the lines of sections for the other values."""
     vehicles = instance.vehicles
     lines: list[str] = []
     total = int(vehicles.count.sum()) if (vehicles.count >= 0).all() else -1
@@ -120,5 +122,6 @@ def _vehicles(instance: VrpInstance, header: list[str]) -> list[str]:
 
 
 def _section(keyword: str, ids: NDArray[np.int64], *columns: NDArray[np.float64]) -> Iterable[str]:
+    """Return the lines of a section: the keyword, then for each id the id and its values."""
     texts = [map(str, ids.tolist()), *map(numerals, columns)]
     return [f"{keyword}\n", *(" ".join(row) + "\n" for row in zip(*texts))]

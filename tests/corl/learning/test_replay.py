@@ -95,7 +95,7 @@ def test_a_checkpoint_holds_it(tmp_path):
         one.add(episodes_of(range(12, 16), [4]))
     at = np.arange(6, 16)
     assert again.field("number", at).tolist() == replay.field("number", at).tolist() == at.tolist()
-    assert again.left(at).tolist() == replay.left(at).tolist()
+    assert again.moves_left(at).tolist() == replay.moves_left(at).tolist()
     assert again.sample(np.random.default_rng(3), 20).tolist() == replay.sample(np.random.default_rng(3), 20).tolist()
 
 

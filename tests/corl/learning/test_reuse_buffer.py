@@ -20,7 +20,7 @@ def episodes(first, lengths):
 def one_round(rounds):
     """The names in its parts, in order."""
     found = []
-    while rounds.left:
+    while rounds.parts_left:
         at = rounds.next()
         found.append(rounds.replay.field("name", at) if len(at) else at)
     return found

@@ -1,1 +1,1 @@
-"""Symmetric instances with capacities alone: what the plan by savings costs after each action."""
+"""The environment `savings`: after each action, the cost of a completion by the savings heuristic (Clarke and Wright)."""

@@ -1,4 +1,4 @@
-"""Construction of routes client by client, with a lookahead by savings, as a Markov decision process."""
+"""Construction of routes client by client, with a lookahead by the savings heuristic, as a Markov decision process."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["SavingsEnvironment"]
 
 
 class SavingsEnvironment(VrpEnvironment):
-    """A pool of partial solutions of symmetric instances with capacities alone.
+    """A pool of partial solutions of symmetric instances whose only limits are capacities.
 
-    Clients of a new vehicle are listed by their distance from the depot, and the observation includes the cost of completing the
-    solution by savings after each action. Raises UsageError for other instances.
+    Clients of a new vehicle are listed by their distance from the depot. The observation includes, for each action, the cost of
+    completing the solution after it by the savings heuristic. Raises UsageError for other instances.
     """
 
     def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 24) -> None:
@@ -33,14 +33,14 @@ class SavingsEnvironment(VrpEnvironment):
         self._savings = sorted_savings([metric_of(instance) for instance in instances])
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the observation of VrpEnvironment, and the arrays of savings.SavingsLookahead."""
+        """Return the arrays of VrpEnvironment's observation and those of SavingsLookahead."""
         lookahead = SavingsLookahead.empty(len(rows), self.width)
         observe(self.state, rows, actions, self._savings, lookahead)
         return super()._observe(rows, actions) | lookahead._asdict()
 
 
 def _unsupported(instance: VrpInstance) -> str:
-    """Return what an instance has that savings do not take into account; "" if nothing."""
+    """Return which feature of an instance the savings heuristic does not take into account; "" if there is none."""
     vehicles = instance.vehicles
     if instance.timed or np.isfinite(vehicles.max_distance).any() or not np.isfinite(vehicles.capacity).all():
         return "time, distance or loads are limited otherwise"
