@@ -22,9 +22,9 @@ _ACCEPTED = "coordinates [n, 2] or [n, 3], a matrix [n, n], or a networkx graph"
 def adapt_array(data: Any) -> TspInstance:
     """Return the instance of an array: coordinates [n, 2 or 3], or a square matrix of distances; city ids are 0..n-1.
 
-    Coordinates give unrounded Euclidean distances, a matrix gives EXPLICIT ones (an ATSP unless it is symmetric). A 2 x 2 or
-    3 x 3 array is taken for a matrix; for two or three points use TspInstance(edge_weight_type="EXACT_2D", points=...).
-    Raises InputError.
+    Coordinates give unrounded Euclidean distances (EXACT_2D, EXACT_3D). A matrix gives EXPLICIT distances, and an ATSP unless it
+    is symmetric. A 2 x 2 or 3 x 3 array is taken for a matrix; for so few points use TspInstance(edge_weight_type="EXACT_2D",
+    points=...). Raises InputError.
     """
     try:
         given = np.asarray(data)
@@ -42,11 +42,14 @@ def adapt_array(data: Any) -> TspInstance:
 
 
 def adapt_graph(graph: nx.Graph) -> TspInstance:
-    """Return the instance of a networkx graph: complete with `weight` on its edges, or without edges and with `pos` on its nodes.
+    """Return the instance of a networkx graph, which is one of two kinds.
 
-    `pos` gives Euclidean distances; in a graph with weights, a two-dimensional `pos` is only used for drawing. A DiGraph gives
-    an ATSP unless its weights are symmetric. If all nodes are integers, they are the ids; otherwise the ids are 0..n-1 in the
-    graph's order of nodes, and the nodes are the `names`. Raises InputError.
+    Either the graph is complete, with distances in the attribute `weight` of its edges; a two-dimensional `pos` of its nodes
+    is then used for drawing only. Or it has no edges, and the attribute `pos` of its nodes gives Euclidean distances. A DiGraph
+    gives an ATSP unless its weights are symmetric.
+
+    If all nodes are integers, the nodes are the instance's ids. Otherwise the ids are 0..n-1 in the graph's order of nodes, and
+    the nodes as texts are the instance's `names`. Raises InputError.
     """
     nodes = list(graph)
     if not nodes:
@@ -67,13 +70,13 @@ def _from_matrix(
     name: str, matrix: NDArray[np.float64], ids: NDArray[np.int64], display: NDArray[np.float64] | None = None
 ) -> TspInstance:
     """Return the EXPLICIT instance of a matrix, whose diagonal is set to 0 in place."""
-    np.fill_diagonal(matrix, 0.0)  # the diagonal has no meaning, and NaN would not equal itself
+    np.fill_diagonal(matrix, 0.0)  # the diagonal has no meaning; a NaN there would make the matrix unequal to its transpose
     symmetric = bool(np.array_equal(matrix, matrix.T))
     return TspInstance(name, "EXPLICIT", matrix=matrix, symmetric=symmetric, ids=ids, display=display)
 
 
 def _weights(graph: nx.Graph, nodes: list[Any]) -> NDArray[np.float64]:
-    """Return the matrix of `weight`, float64 [n, n]; of parallel edges the least.
+    """Return the matrix of the edges' `weight`, float64 [n, n]; of parallel edges the least weight counts.
 
     Raises InputError, naming the first edge that is missing or whose weight is no finite number.
     """

@@ -1,8 +1,9 @@
 """The assignment problem of a matrix: a different successor for every city, at the least total cost.
 
-It is a relaxation of the ATSP in which several cycles are allowed. Subtracting its dual prices out[i] and into[j] from the matrix
-changes the length of every tour by the same amount. The reduced costs matrix[i, j] - out[i] - into[j] are at least 0, and 0 on
-the arcs of the assignment; they rank arcs far better than the matrix does.
+It is a relaxation of the ATSP in which several cycles are allowed. Its dual variables are prices out[i] for leaving city i and
+into[j] for entering city j. Subtracting them from the matrix changes the length of every tour by the same amount. The reduced
+costs matrix[i, j] - out[i] - into[j] are at least 0, and 0 on the arcs of the assignment; they rank arcs far better than the
+distances do.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ class Assignment(NamedTuple):
     """An optimal assignment of one matrix."""
 
     out: NDArray[np.float64]
-    """[n] dual prices of the cities as tails of arcs."""
+    """[n] the dual prices of the cities as tails of arcs."""
     into: NDArray[np.float64]
-    """[n] dual prices as heads; sum(out) + sum(into) is the cost of the assignment."""
+    """[n] the dual prices of the cities as heads of arcs; sum(out) + sum(into) is the cost of the assignment."""
     successor: NDArray[np.int32]
     """[n] the city that each city is assigned to."""
 
@@ -43,8 +44,8 @@ def assignment_of(matrix: NDArray[np.float64]) -> Assignment:
 def reduce_columns(matrix: Any, out: Any, into: Any, column_of: Any, row_of: Any) -> None:
     """Compute initial prices and a partial assignment for `assign_rows`, in place.
 
-    Prices are the minima of the columns, then of the rows reduced by them. A row is assigned to the column of its minimum, unless
-    that column is taken. Requires n >= 2.
+    The price of a column is its minimum; that of a row is the minimum of its entries minus the prices of their columns. A row is
+    assigned to the column of this minimum, unless another row has it already. Requires n >= 2.
 
     Args:
         matrix: float64 [n, n]; the diagonal is not used.
@@ -62,18 +63,18 @@ def reduce_columns(matrix: Any, out: Any, into: Any, column_of: Any, row_of: Any
     row_of[:] = -1
     for i in range(n):
         least = np.inf
-        free = -1
+        best = -1
         for j in range(n):
             if j == i:
                 continue
             r = matrix[i, j] - into[j]
-            if r < least or (r == least and free >= 0 and row_of[free] >= 0):
+            if r < least or (r == least and best >= 0 and row_of[best] >= 0):
                 least = r
-                free = j
+                best = j
         out[i] = least
-        if row_of[free] < 0:
-            row_of[free] = i
-            column_of[i] = free
+        if row_of[best] < 0:
+            row_of[best] = i
+            column_of[i] = best
         else:
             column_of[i] = -1
 
@@ -91,13 +92,13 @@ def assign_rows(matrix: Any, out: Any, into: Any, column_of: Any, row_of: Any, f
         column_of: int32 [n], the column of each row, -1 if unassigned.
         row_of: int32 [n], the row of each column, -1 if unassigned.
         first: The row to begin with.
-        most: The call ends after the row in which more than this many entries of the matrix have been read.
+        most: The call ends after the row with which the number of matrix entries read exceeds this.
 
     Returns the next row to assign; n when the assignment is complete.
     """
     n = len(matrix)
     shortest = np.empty(n)
-    came = np.empty(n, np.int32)
+    previous_row = np.empty(n, np.int32)
     open_columns = np.empty(n, np.int32)
     done_rows = np.empty(n, np.int32)
     entries = 0
@@ -109,46 +110,46 @@ def assign_rows(matrix: Any, out: Any, into: Any, column_of: Any, row_of: Any, f
         for j in range(n):
             shortest[j] = np.inf
             open_columns[j] = j
-        left = n
+        open_count = n
         scanned = 0
-        reach = 0.0
+        path_cost = 0.0
         i = row
         sink = -1
         while sink < 0:
             done_rows[scanned] = i
             scanned += 1
-            entries += left
+            entries += open_count
             best = -1
             least = np.inf
-            for k in range(left):
+            for k in range(open_count):
                 j = open_columns[k]
                 if j != i:
-                    r = reach + matrix[i, j] - out[i] - into[j]
+                    r = path_cost + matrix[i, j] - out[i] - into[j]
                     if r < shortest[j]:
                         shortest[j] = r
-                        came[j] = i
+                        previous_row[j] = i
                 if shortest[j] < least or (shortest[j] == least and row_of[j] < 0):
                     least = shortest[j]
                     best = k
             j = open_columns[best]
-            reach = least
-            left -= 1
-            open_columns[best] = open_columns[left]
-            open_columns[left] = j
+            path_cost = least
+            open_count -= 1
+            open_columns[best] = open_columns[open_count]
+            open_columns[open_count] = j
             if row_of[j] < 0:
                 sink = j
             else:
                 i = row_of[j]
-        out[row] += reach
+        out[row] += path_cost
         for k in range(1, scanned):
             i = done_rows[k]
-            out[i] += reach - shortest[column_of[i]]
-        for k in range(left, n):
+            out[i] += path_cost - shortest[column_of[i]]
+        for k in range(open_count, n):
             j = open_columns[k]
-            into[j] -= reach - shortest[j]
+            into[j] -= path_cost - shortest[j]
         j = sink
         while True:
-            i = came[j]
+            i = previous_row[j]
             row_of[j] = i
             following = column_of[i]
             column_of[i] = j

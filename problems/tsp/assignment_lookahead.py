@@ -1,4 +1,8 @@
-"""Observations of matrix instances: the assignment problem of the rest of the tour, by slots."""
+"""Observations of partial tours on a matrix: the assignment problem of the rest of the tour, in one entry for each slot.
+
+A slot is a place in the environment's list of next cities; the origin (last city of the partial tour) and the destination (its
+first city) have two more. remaining_assignment.py solves the assignment problem, and explains cycles and how they are joined.
+"""
 
 from __future__ import annotations
 
@@ -34,24 +38,26 @@ class AssignmentLookahead(NamedTuple):
     """The assignment problems of R partial tours, by K + 2 slots: K listed cities, the origin, the destination."""
 
     bound: NDArray[np.float64]
-    """[R] the cost of the assignment, a lower bound on the length of the rest of the tour."""
+    """[R] the cost of the optimal assignment: a lower bound on the length of the rest of the tour."""
     prices: NDArray[np.float64]
-    """[R, K + 2, 2] dual prices as tails (origin and cities) and as heads (cities and destination); otherwise 0."""
+    """[R, K + 2, 2] the dual price of each slot's city as a tail (0 for the destination) and as a head (0 for the origin)."""
     successors: NDArray[np.int32]
-    """[R, K + 2] the successor in the assignment, a city; -1 for the destination and empty slots."""
+    """[R, K + 2] the city that follows the slot's city in the assignment; -1 for the destination and for empty slots."""
     cycles: NDArray[np.int32]
-    """[R, K + 2] the number of the slot's cycle: 0 for the path from origin to destination; -1 for empty slots."""
+    """[R, K + 2] the number of the cycle of the slot's city; 0 is the path from origin to destination, -1 an empty slot."""
     joints: NDArray[np.float64]
-    """[R, K + 2, K + 2] the cost of exchanging the successors of two cities; infinite if there is no such exchange."""
+    """[R, K + 2, K + 2] by how much the assignment's cost grows if the cities of two slots exchange their successors; infinite if
+    they cannot."""
     patches: NDArray[np.float64]
-    """[R, K + 2, 2] the least cost of joining the slot's cycle to another, by the slot's own arc (infinite: impossible) and by
-    any arc of the cycle."""
+    """[R, K + 2, 2] the least cost of joining the slot's cycle to another cycle: OWN_ARC, by the arc out of the slot's city
+    (infinite if that is impossible); ANY_ARC, by any arc of the cycle."""
     actions: NDArray[np.float64]
-    """[R, K, 3] the results of `try_action` for each action: regret, number of cycles besides the path, cost of joining them."""
+    """[R, K, 3] the effect of choosing each listed city next (`try_action`): REGRET, by how much the assignment's cost grows;
+    CYCLES, the number of cycles besides the path; JOINING, an estimate of the cost of joining them."""
 
     @classmethod
     def empty(cls, rows: int, slots: int) -> AssignmentLookahead:
-        """Return the arrays for `rows` states of K = `slots` listed cities, with the values of empty slots."""
+        """Return arrays for R = `rows` states with K = `slots` listed cities; every slot has the values of an empty slot."""
         line = (rows, slots + 2)
         return cls(
             np.zeros(rows), np.zeros((*line, 2)), np.full(line, -1, np.int32), np.full(line, -1, np.int32),
@@ -62,8 +68,8 @@ class AssignmentLookahead(NamedTuple):
 def least_estimate(observation: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     """Return an estimate of how much each action lengthens the tour, float64 [R, K]; infinite in empty slots.
 
-    It is the increase in cost of the assignment, plus the cost of joining its cycles. Choosing the action with the least estimate
-    is the best hand-written rule that we know.
+    The estimate is the increase in cost of the assignment plus the cost of joining its cycles. Choosing the action with the least
+    estimate is the best hand-written rule that we know.
     """
     return np.where(
         observation["mask"][:, :-2], observation["actions"][..., REGRET] + observation["actions"][..., JOINING], np.inf
@@ -78,8 +84,8 @@ def observe(state: Any, rows: Any, slots: Any, lookahead: Any) -> None:
 
     Args:
         state: State, the pool.
-        rows: int [R], rows of the pool.
-        slots: int32 [R, K + 2], the city of each slot, -1 if empty.
+        rows: int [R], the rows of the pool to observe.
+        slots: int32 [R, K + 2], the city of each slot, -1 if the slot is empty.
         lookahead: AssignmentLookahead.empty(R, K), receives the results.
     """
     largest = 1
@@ -88,15 +94,16 @@ def observe(state: Any, rows: Any, slots: Any, lookahead: Any) -> None:
     work = new_remainder(largest + 1)
     node = np.empty(state.order.shape[1], np.int32)
     for r in range(len(rows)):
-        instance, t = state.instance[rows[r]], state.visited[rows[r]]
+        instance, visited = state.instance[rows[r]], state.visited[rows[r]]
         n, start = state.graphs.size[instance], state.priced_start[instance]
-        if start >= 0 and t < n:
+        if start >= 0 and visited < n:
             matrix = graph_metric(state.graphs, instance).matrix
             last = start + n
-            m = n - t + 1
+            m = n - visited + 1
             node[:n] = -1
-            work.city[0], work.city[m] = state.order[rows[r], t - 1], state.order[rows[r], 0]
-            work.city[1:m] = np.sort(state.order[rows[r], t:n])  # the result must not depend on the order of the partial tour
+            work.city[0], work.city[m] = state.order[rows[r], visited - 1], state.order[rows[r], 0]
+            # sorted, as the result must not depend on the order of the partial tour
+            work.city[1:m] = np.sort(state.order[rows[r], visited:n])
             for i in range(1, m):
                 node[work.city[i]] = i
             node[work.city[m]] = 0
@@ -116,11 +123,11 @@ def _show(work: Any, m: Any, node: Any, slots: Any, lookahead: Any, r: Any) -> N
 
     Args:
         work: Remainder.
-        m: Its nodes.
-        node: int32 [n], the node of each city; -1 for visited ones.
+        m: The number of its nodes.
+        node: int32 [n], the node of each city; -1 for visited cities.
         slots: int32 [K + 2], the city of each slot, -1 if empty.
         lookahead: AssignmentLookahead.
-        r: The row.
+        r: The row of `lookahead`.
     """
     k = len(slots) - 2
     cost, head = work.cost, work.head
@@ -137,8 +144,8 @@ def _show(work: Any, m: Any, node: Any, slots: Any, lookahead: Any, r: Any) -> N
         lookahead.patches[r, a, OWN_ARC] = work.joint[i]
         lookahead.patches[r, a, ANY_ARC] = work.patch[work.cycle[i]]
         if a < k:
-            known = lookahead.actions[r, a]
-            known[REGRET], known[CYCLES], known[JOINING] = try_action(work, m, i)
+            effect = lookahead.actions[r, a]
+            effect[REGRET], effect[CYCLES], effect[JOINING] = try_action(work, m, i)
         for b in range(a):
             if slots[b] >= 0:
                 j = node[slots[b]]

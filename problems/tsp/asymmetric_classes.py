@@ -1,8 +1,8 @@
 """Classes of random matrices for comparing ATSP heuristics.
 
 Cirasella, Johnson, McGeoch and Zhang, The asymmetric traveling salesman problem: algorithms, instance generators, and tests
-(ALENEX 2001), section 3. Definitions and parameters are theirs as far as they are known here; the random numbers are our own, so
-that the instances differ from those of the authors' programs. The class `coin` is not implemented.
+(ALENEX 2001), section 3. Definitions and parameters follow the paper as far as it states them. The random numbers are our
+own, so that the instances differ from those of the authors' programs. The class `coin` is not implemented.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 __all__ = ["CLASSES"]
 
-_SIDE = 1_000_000
-_PROCESSORS, _LONGEST = 50, 1000
-_BITS = 20
+_SIDE = 1_000_000  # of the square of random points; also the largest random distance
+_PROCESSORS, _LONGEST_TIME = 50, 1000  # of the no-wait flow shop
+_BITS = 20  # in each string of the shortest common superstring
 _ROWS = 64  # rows of a matrix that are computed at once, so that no temporary array is larger than the matrix
 
 _Rows = Callable[[slice], NDArray[np.float64]]
 
 
 def _by_rows(size: int, rows: _Rows) -> NDArray[np.float64]:
-    """Return the matrix whose rows in a slice are `rows(slice)`, with a diagonal of 0."""
+    """Return float64 [size, size] with a diagonal of 0, computed in slices of rows by the function `rows`."""
     matrix = np.empty((size, size))
     for first in range(0, size, _ROWS):
         matrix[first : first + _ROWS] = rows(slice(first, min(size, first + _ROWS)))
@@ -33,6 +33,7 @@ def _by_rows(size: int, rows: _Rows) -> NDArray[np.float64]:
 
 
 def _points(size: int, random: Generator) -> NDArray[np.int64]:
+    """Return random points with whole coordinates, int64 [size, 2]."""
     return random.integers(0, _SIDE, (size, 2))
 
 
@@ -63,7 +64,7 @@ def _closed(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the lengths of shortest paths, rounded to integers."""
     from scipy.sparse.csgraph import floyd_warshall
 
-    # scipy takes a 0 for a missing arc
+    # scipy takes a distance of 0 for a missing arc
     return floyd_warshall(np.where(matrix == 0.0, 1e-3, matrix), directed=True).round() if len(matrix) > 1 else matrix
 
 
@@ -78,12 +79,15 @@ def _rtilt(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _stilt(size: int, random: Generator) -> NDArray[np.float64]:
-    """Return times of a drill whose motors run simultaneously: the slower of across (2) and up (4) or down (1)."""
+    """Return times of a drill whose motors run simultaneously: a unit takes 2 across, 4 up, 1 down; the longer time counts."""
     return _tilted(size, random, 2, 4, 1, True)
 
 
 def _tilted(size: int, random: Generator, across: int, up: int, down: int, at_once: bool) -> NDArray[np.float64]:
-    """Return times between random points for three speeds; the motors run `at_once` (their maximum counts) or one at a time."""
+    """Return times between random points; a unit takes `across`, `up` or `down`.
+
+    If the motors run `at_once`, the longer of the two times counts, otherwise their sum.
+    """
     points = _points(size, random)
 
     def rows(which: slice) -> NDArray[np.float64]:
@@ -115,8 +119,8 @@ def _crane(size: int, random: Generator) -> NDArray[np.float64]:
 def _disk(size: int, random: Generator) -> NDArray[np.float64]:
     """Return the times from the end of reading one file on a disk to the beginning of the next.
 
-    A file begins at an angle on a track and takes up to a tenth of a turn. The next one begins once the head has reached its
-    track, moving at a tenth of the disk's speed, and its angle is under the head again.
+    A file begins at an angle on a track and takes up to a tenth of a turn. To read the next file, the head moves to its track, at
+    a tenth of the disk's speed, and waits until the beginning of the file comes under the head.
     """
     starts = _points(size, random)
     ends = (starts[:, 0] + random.integers(0, _SIDE // 10, size, endpoint=True)) % _SIDE
@@ -132,13 +136,13 @@ def _disk(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _shop(size: int, random: Generator) -> NDArray[np.float64]:
-    """Return, for a no-wait flow shop of 50 processors with times up to 1000, how much later job j ends than job i before it."""
-    times = random.integers(0, _LONGEST, (size, _PROCESSORS), endpoint=True)
+    """Return, for a no-wait flow shop of 50 processors with times up to 1000, how much later j ends than its predecessor i."""
+    times = random.integers(0, _LONGEST_TIME, (size, _PROCESSORS), endpoint=True)
     ends = times.cumsum(1)
     begins = ends - times
 
     def rows(which: slice) -> NDArray[np.float64]:
-        later = np.array([(row - begins).max(1) for row in ends[which]])  # start of j after that of i
+        later = np.array([(row - begins).max(1) for row in ends[which]])  # how much later than job i job j may start
         found: NDArray[np.float64] = (later + ends[None, :, -1] - ends[which, None, -1]).astype(np.float64)
         return found
 
@@ -146,7 +150,7 @@ def _shop(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _super(size: int, random: Generator) -> NDArray[np.float64]:
-    """Return, for the shortest common superstring of random 20-bit strings, the bits that the next string appends to the last."""
+    """Return, for the shortest common superstring of random 20-bit strings, how many bits string j appends after string i."""
     strings = random.integers(0, 1 << _BITS, size)
     matrix = np.full((size, size), float(_BITS))
     for overlap in range(1, _BITS + 1):

@@ -13,17 +13,17 @@ from corl.jit import kernel
 __all__ = ["clustered_points", "uniform_points"]
 
 _RANGE = 1_000_000_000  # random numbers are below this (Knuth, vol. 2, section 3.2.2, algorithm A)
-_SIDE = 1_000_000
-_PER_CLUSTER = 100
+_SIDE = 1_000_000  # of the square
+_PER_CLUSTER = 100  # cities for each cluster
 
 
 def uniform_points(size: int, seed: int) -> NDArray[np.float64]:
-    """Return the cities of portgen, float64 [size, 2]."""
+    """Return the cities that portgen makes for a seed, float64 [size, 2]."""
     return _uniform(_initial_state(seed), size)
 
 
 def clustered_points(size: int, seed: int) -> NDArray[np.float64]:
-    """Return the cities of portcgen, float64 [size, 2]."""
+    """Return the cities that portcgen makes for a seed, float64 [size, 2]."""
     return _clustered(_initial_state(seed), size)
 
 
@@ -45,7 +45,7 @@ def _initial_state(seed: int) -> NDArray[np.int64]:
 
 @kernel
 def _next(state: NDArray[np.int64]) -> Any:
-    """Return the next random number, 0 .. 10^9 - 1, the difference of two earlier ones; `state` changes in place."""
+    """Return the next random number, 0 .. 10^9 - 1: the difference of two earlier numbers. `state` changes in place."""
     for k in range(55, 57):
         state[k] = state[k] - 1 if state[k] > 0 else 54
     number = state[state[55]] - state[state[56]]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "layout_of", "positions", "scene"]
 
-_SCALED = 1000  # most cities of a matrix that is laid out by multidimensional scaling (an eigenvalue problem, n^3)
+_MOST_SCALED = 1000  # most cities of a matrix that are placed by multidimensional scaling (an eigenvalue problem, O(n^3))
 _TOUR, _CITY = "#1f6feb", "#24292f"
-_NAMED = 20_000  # most cities that a scene shows as separate points
+_MOST_POINTS = 20_000  # most cities that a scene shows as points; larger instances show the tour alone
 
 
 def draw(instance: TspInstance, solution: Any, axes: Axes) -> None:
@@ -54,8 +54,8 @@ def positions(instance: TspInstance, tour: NDArray[np.int64] | None = None) -> N
     """Return the positions at which the cities are drawn, float64 [n, 2].
 
     These are the file's display coordinates, or else the cities' coordinates (x and y of three; for GEO longitude and latitude).
-    The cities of a matrix are placed by classical multidimensional scaling (Torgerson, 1952); more than 1000 of them on a circle,
-    in the order of `tour`, int64 [n] (None: in the order of their numbers).
+    If an instance has neither, up to 1000 cities are placed by classical multidimensional scaling of the distances (Torgerson,
+    1952), and more cities on a circle in the order of `tour`, int64 [n] (None: in the order of their numbers).
     """
     if instance.display is not None:
         return instance.display
@@ -70,7 +70,7 @@ def positions(instance: TspInstance, tour: NDArray[np.int64] | None = None) -> N
 
 
 def layout_of(instance: TspInstance) -> str:
-    """Return how `positions` places the cities of an instance without coordinates; "" if it has coordinates."""
+    """Return a sentence on how `positions` places the cities of an instance without coordinates; "" if it has coordinates."""
     if instance.display is not None or instance.points is not None:
         return ""
     if not _is_scaled(instance):
@@ -80,7 +80,8 @@ def layout_of(instance: TspInstance) -> str:
 
 
 def _is_scaled(instance: TspInstance) -> bool:
-    return 2 < instance.n <= _SCALED
+    """Return whether the cities of an instance without coordinates are placed by multidimensional scaling."""
+    return 2 < instance.n <= _MOST_SCALED
 
 
 def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -105,7 +106,7 @@ def scene(instance: TspInstance, solution: Any) -> Scene:
         scene.lines.append((closed[:, 0].tolist(), closed[:, 1].tolist(), "", 0))
     place = np.empty(instance.n, np.int64)
     place[np.arange(instance.n) if tour is None else tour] = np.arange(instance.n)
-    if instance.n <= _NAMED:
+    if instance.n <= _MOST_POINTS:
         labels = instance.ids.tolist() if instance.names is None else instance.names
         where = "" if tour is None else ", stop {} of the tour"
         for k, ((x, y), at) in enumerate(zip(xy.tolist(), place.tolist())):

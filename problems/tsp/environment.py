@@ -1,7 +1,7 @@
 """Building a tour city by city, as a Markov decision process (README.md, "As a decision process").
 
-The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023): the remaining decisions depend only on the
-sub-problem that remains, a shortest path from the last city (origin) through the unvisited cities to the first (destination).
+The observation is the reduced state of BQ-NCO (Drakulic et al., NeurIPS 2023). The best remaining decisions depend only on the
+problem that remains: a shortest path from the last city (the origin) through the unvisited cities to the first (the destination).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["SURROUNDINGS", "TspEnvironment"]
 
 _NO_ASSIGNMENT = Assignment(np.empty(0), np.empty(0), np.empty(0, np.int32))  # for an instance with coordinates
 SURROUNDINGS = 96
-"""The number of unvisited cities beyond the listed ones that an observation shows."""
-_LISTED = 2  # times K cities are in a neighbour list, so that half of them may be visited before a scan is needed
+"""The greatest number of unvisited cities, beyond those listed as actions, that an observation contains."""
+_LIST_FACTOR = 2  # neighbour lists are this many times K long: half of their cities may be visited before a scan is needed
 
 
 class TspEnvironment(Environment):
-    """A pool of partial tours. An action is the next city: the `width` nearest unvisited ones are listed, any may be taken.
+    """A pool of partial tours. An action is the next city: the `width` nearest unvisited cities are listed, but any may be taken.
 
-    On a matrix, the nearest cities are those with the least reduced cost in the assignment problem.
+    On a matrix, the nearest cities are those with the least reduced cost in the assignment problem of the whole instance.
 
     The tour starts at city 0, or at city `key % n` if `reset` is given keys. The reward of a step is minus the distance
     travelled, including the return on the last of the n - 1 steps; the base value is 0.
@@ -50,18 +50,21 @@ class TspEnvironment(Environment):
         return np.zeros(len(rows))
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the reduced states. Slots 0..K-1 are the cities `actions` lists, slot K the origin, slot K + 1 the destination.
+        """Return the reduced states of R rows.
 
-        cities: int32 [R, K + 2], -1 in empty slots.
-        mask: bool [R, K + 2], whether a slot is taken.
+        Slots 0..K-1 are the listed `actions`, slot K is the origin, slot K + 1 the destination.
+
+        cities: int32 [R, K + 2], the city of each slot, -1 if the slot is empty.
+        mask: bool [R, K + 2], whether a slot contains a city.
         remaining: int32 [R], the number of unvisited cities, of which the K nearest have slots.
         coordinates: float64 [R, K + 2, 3], if any instance has coordinates: those of the metric (z = 0 in the plane, unit
             vectors for GEO); zero in empty slots and for matrix instances.
-        surroundings: float64 [R, SURROUNDINGS, 3], under the same condition: the next nearest unvisited cities after the listed.
+        surroundings: float64 [R, SURROUNDINGS, 3], if any instance has coordinates: those of the nearest unvisited cities that
+            are not listed, nearest first; zero where there are no more.
         distances: float64 [R, K + 2, K + 2], if any instance has a matrix: from slot to slot; zero in empty slots and for
             instances with coordinates.
-        bound, prices, successors, cycles, joints, patches, actions: if any instance has a matrix, the assignment problem of the
-            rest of the tour and its values for each slot (corl.problems.tsp.assignment_lookahead.AssignmentLookahead).
+        bound, prices, successors, cycles, joints, patches, actions: if any instance has a matrix, the fields of
+            corl.problems.tsp.assignment_lookahead.AssignmentLookahead: the assignment problem of the rest of the tour.
         """
         at, state = rows, self.state
         cities = np.empty((len(at), self.width + 2), np.int32)
@@ -109,16 +112,18 @@ class TspEnvironment(Environment):
 
 def _pool(instances: list[TspInstance], rows: int, width: int) -> State:
     """Return the pool of `instances`; every row is instance 0 with a partial tour of city 0 alone."""
-    solved = [assignment_of(instance.matrix) if instance.matrix is not None else _NO_ASSIGNMENT for instance in instances]
-    into = [found.into if len(found.into) else None for found in solved]
-    graphs = graph_pool([metric_of(instance) for instance in instances], _LISTED * width, into)
-    priced = np.array([len(found.into) for found in solved])
+    assignments = [assignment_of(instance.matrix) if instance.matrix is not None else _NO_ASSIGNMENT for instance in instances]
+    into = [each.into if len(each.into) else None for each in assignments]
+    graphs = graph_pool([metric_of(instance) for instance in instances], _LIST_FACTOR * width, into)
+    priced = np.array([len(each.into) for each in assignments])
     order = np.tile(np.arange(int(graphs.size.max()), dtype=np.int32), (rows, 1))
     return State(
         graphs=graphs,
         priced_start=np.where(priced > 0, offsets(priced), -1),
-        prices=np.array([np.concatenate([found.out for found in solved]), np.concatenate([found.into for found in solved])]),
-        successor=np.concatenate([found.successor for found in solved]),
+        prices=np.array(
+            [np.concatenate([each.out for each in assignments]), np.concatenate([each.into for each in assignments])]
+        ),
+        successor=np.concatenate([each.successor for each in assignments]),
         instance=np.zeros(rows, np.int32),
         visited=np.ones(rows, np.int32),
         order=order,

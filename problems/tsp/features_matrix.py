@@ -1,8 +1,9 @@
 """Features of a partial tour on a matrix: reduced costs, and the assignment problem of what remains.
 
-A constant added to a row or a column of the matrix adds the same constant to every tour. The features are functions of
-reduced costs in units derived from them, so that they do not change when a constant is added, when the matrix is scaled or
-when its cities are renumbered (as far as the assignment problem has one solution).
+What remains is a path from the origin (the last city of the partial tour) through the unvisited cities to the destination (its
+first city). assignment_lookahead.py explains the assignment problem's values. The features are functions of reduced costs, in
+units derived from them. So they do not change when a constant is added to a row or a column of the matrix, when the matrix is
+scaled or when its cities are renumbered (provided that the assignment problem has only one solution).
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ from corl.tokens import Tokens
 __all__ = ["PAIRS", "TOKENS", "matrix"]
 
 TOKENS = 24
-"""F: features of a token: of costs (_describe), of the assignment (_flag), of actions (_look_ahead)."""
+"""The number of features of a token: of costs (_describe), of the assignment (_flag), of actions (_look_ahead)."""
 (
     _FROM_ORIGIN, _FROM_ORIGIN_LOG, _TO_DESTINATION, _TO_DESTINATION_LOG, _RANK, _SECOND_OUT, _SECOND_IN, _IS_ORIGIN,
     _IS_DESTINATION, _REMAINING, _IS_HIDDEN, _FOLLOWS_ORIGIN, _ENDS, _ON_PATH, _PATCH_OUT, _PATCH_IN, _REGRET, _REGRET_LOG,
     _CYCLES, _JOINING, _JOINING_LOG, _WORSE, _WORSE_LOG, _IS_BEST,
 ) = range(TOKENS)  # fmt: skip
 PAIRS = 8
-"""P: features of a pair of tokens (see _describe_pairs and _flag)."""
+"""The number of features of a pair of tokens (see _describe_pairs and _flag)."""
 _THERE, _BACK, _THERE_CLOSE, _BACK_CLOSE, _SAME, _ARC, _ARC_BACK, _JOINT = range(PAIRS)
-_SHOWN = 16  # all next cities of best tours are among them (transitions.py)
+_SHOWN = 16  # slots; in the best tours every next city is among the 16 nearest by reduced cost (transitions.py)
 _LEVELS = {"raw": 0, "reduced": 1, "flags": 2, "actions": 3}
 
 
 def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> Tokens:
-    """Return the tokens of TspEnvironment's observations of matrix instances: K slots, the origin, the destination; K + 2 tokens.
+    """Return the tokens of TspEnvironment's observations of matrix instances: K + 2 for the K slots, the origin, the destination.
 
-    The 16 listed cities that lengthen the assignment the least are shown; the others are masked. The unit `scale`
-    is about the length of what remains. Raises UsageError if an observation has no matrix.
+    Only the 16 listed cities that increase the cost of the assignment least are shown; the other slots are masked. `scale`, the
+    unit of the values of states, is about the length of the remaining path. Raises UsageError if an observation has no matrix.
 
     Args:
-        observation: Of TspEnvironment.
-        level: Which features are computed. "raw": costs only (a constant added to a row then changes them); "reduced": reduced
-            costs instead; "flags": also the assignment's arcs and cycles, and the cost of joining cycles; "actions": also the
-            effect of each action on the assignment; policies are trained on this level.
+        observation: The arrays that TspEnvironment observes.
+        level: Which features are computed. "raw": costs only, which change if a constant is added to a row. "reduced": reduced
+            costs instead. "flags": also the assignment's arcs and cycles, and the cost of joining cycles. "actions": also the
+            effect of each action on the assignment; the shipped policy uses this level.
     """
     if "prices" not in observation:
         raise UsageError("the features 'matrix' are for instances that are given by a matrix; accepted for others: 'plane'")
@@ -68,19 +69,19 @@ def matrix(observation: Mapping[str, NDArray[Any]], level: str = "actions") -> T
 def _features(
     mask: Any, cities: Any, remaining: Any, distances: Any, lookahead: Any, rank: Any, level: Any, x: Any, pairs: Any, scale: Any
 ) -> None:
-    """Write the features of R states of K slots to x, pairs and scale, in place. Rows without a taken slot remain unchanged.
+    """Write the features of R states of K slots to x, pairs and scale, in place. States without a shown slot are left unchanged.
 
     Args:
-        mask: bool [R, K + 2], slots shown.
-        cities: int32 [R, K + 2], their cities.
+        mask: bool [R, K + 2], whether a slot is shown.
+        cities: int32 [R, K + 2], the city of each slot.
         remaining: int32 [R], unvisited cities.
         distances: float64 [R, K + 2, K + 2], from slot to slot.
         lookahead: AssignmentLookahead of R states.
-        rank: int64 [R, K], the rank of each slot by regret, from 0.
-        level: 0 to 3, as `_LEVELS`.
+        rank: int64 [R, K], the rank of each slot by regret (AssignmentLookahead.actions), from 0.
+        level: 0 to 3, a value of `_LEVELS`.
         x: float32 [R, K + 2, TOKENS], receives the features of tokens.
         pairs: float32 [R, K + 2, K + 2, PAIRS], receives the features of pairs.
-        scale: float64 [R], receives the units.
+        scale: float64 [R], receives the unit of each state's values.
     """
     slots = mask.shape[1] - 2
     slot = np.empty(slots + 2, np.int64)
@@ -110,14 +111,14 @@ def _features(
 
 @kernel
 def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> None:
-    """Write plain (level 0) or reduced costs among a row's m tokens to float64 cost [m, m]; infinite for impossible arcs.
+    """Write the costs (level 0) or the reduced costs between a state's m shown tokens to `cost`; infinite for impossible arcs.
 
     Args:
         distances: float64 [K + 2, K + 2], from slot to slot.
-        prices: float64 [K + 2, 2], dual prices as tails and as heads.
+        prices: float64 [K + 2, 2], the dual price of each slot as a tail and as a head.
         slot: int64 [m], the slot of each token; the last two are the origin and the destination.
-        level: 0 to 3, as `_LEVELS`.
-        cost: Receives the costs.
+        level: 0 to 3, a value of `_LEVELS`.
+        cost: float64 [m or more, m or more], receives the costs.
     """
     m = len(slot)
     for i in range(m):
@@ -131,7 +132,7 @@ def _costs(distances: Any, prices: Any, slot: Any, level: Any, cost: Any) -> Non
 
 @kernel
 def _unit(cost: Any, m: Any) -> Any:
-    """Return the unit of costs: the mean over tokens of the second cheapest outgoing arc; if it is 0, the mean over all arcs."""
+    """Return the unit of costs: the mean over tokens of the second cheapest outgoing arc; if that is 0, the mean of all arcs."""
     total, count, whole, arcs = 0.0, 0, 0.0, 0
     for i in range(m - 1):
         best, second = np.inf, np.inf
@@ -151,13 +152,13 @@ def _unit(cost: Any, m: Any) -> Any:
 
 @kernel(inline=True)
 def _near(cost: Any, unit: Any) -> Any:
-    """Return unit / (unit + cost): 1 for zero cost, and towards 0 for high costs, infinite ones included."""
+    """Return unit / (unit + cost): 1 for a cost of 0, and near 0 for high costs; 0 for infinite costs."""
     return unit / (unit + max(0.0, cost))
 
 
 @kernel
 def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: Any) -> None:
-    """Write the features that depend on costs only to float32 x [K + 2, TOKENS]; arguments as in `_costs` and `_features`."""
+    """Write the features that depend on costs only to float32 `x` [K + 2, TOKENS]; others: see `_costs`, `_features`."""
     m = len(slot)
     o, d = m - 2, m - 1
     for i in range(m):
@@ -171,24 +172,24 @@ def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: An
                 _near(cost[i, d], unit),
                 math.log1p(cost[i, d] / unit) if cost[i, d] > -unit else 0.0,
             )
-        a = b = p = q = np.inf
+        least_out = second_out = least_in = second_in = np.inf
         for j in range(m):
-            if cost[i, j] < a:
-                a, b = cost[i, j], a
-            elif cost[i, j] < b:
-                b = cost[i, j]
-            if cost[j, i] < p:
-                p, q = cost[j, i], p
-            elif cost[j, i] < q:
-                q = cost[j, i]
-        f[_SECOND_OUT], f[_SECOND_IN] = _near(b, unit), _near(q, unit)
+            if cost[i, j] < least_out:
+                least_out, second_out = cost[i, j], least_out
+            elif cost[i, j] < second_out:
+                second_out = cost[i, j]
+            if cost[j, i] < least_in:
+                least_in, second_in = cost[j, i], least_in
+            elif cost[j, i] < second_in:
+                second_in = cost[j, i]
+        f[_SECOND_OUT], f[_SECOND_IN] = _near(second_out, unit), _near(second_in, unit)
         f[_IS_ORIGIN], f[_IS_DESTINATION] = 1.0 if i == o else 0.0, 1.0 if i == d else 0.0
         f[_REMAINING], f[_IS_HIDDEN] = 0.2 * math.log(remaining), 1.0 if remaining > o else 0.0
 
 
 @kernel
 def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
-    """Write, for each pair, the costs in both directions on two scales, and whether both are the same token."""
+    """Write, for each pair of tokens, the costs in both directions on two scales, and whether both tokens are the same."""
     m = len(slot)
     for i in range(m):
         for j in range(m):
@@ -200,7 +201,7 @@ def _describe_pairs(cost: Any, unit: Any, slot: Any, pairs: Any) -> None:
 
 @kernel
 def _flag(unit: Any, slot: Any, cities: Any, lookahead: Any, row: Any, x: Any, pairs: Any) -> None:
-    """Write the features of the assignment's arcs and cycles, and of the cost of joining cycles, for tokens and pairs of one row.
+    """Write the features of the assignment's arcs and cycles, and of joining cycles, for one state.
 
     Args:
         unit: The unit of costs.
@@ -235,13 +236,13 @@ def _flag(unit: Any, slot: Any, cities: Any, lookahead: Any, row: Any, x: Any, p
 
 @kernel
 def _look_ahead(unit: Any, slot: Any, rank: Any, actions: Any, least: Any, x: Any) -> None:
-    """Write the effect of each action on the assignment, its rank, and its estimate relative to the best one's.
+    """Write the effect of each action on the assignment, the action's rank, and how much worse its estimate is than the best.
 
     Args:
         unit: The unit of costs.
         slot: int64 [m], the slots of the tokens.
         rank: int64 [K], the rank of each slot by regret.
-        actions: float64 [K, 3], of the row's AssignmentLookahead.
+        actions: float64 [K, 3], the state's row of AssignmentLookahead.actions.
         least: The least estimate, regret plus cost of joining cycles, of a slot shown.
         x: float32 [K + 2, TOKENS], receives the features.
     """

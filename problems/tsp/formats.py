@@ -57,7 +57,7 @@ def read_text(text: Text, name: str = "") -> TspInstance:
 
 
 def instance_of(text: Text, header: dict[str, Entry], sections: dict[str, Text], name: str = "") -> TspInstance:
-    """Return the instance in the parts of a file in TSPLIB's style, which may have further parts. Raises InputError."""
+    """Return the instance in the header and sections of a file in TSPLIB's style; other parts are ignored. Raises InputError."""
     symmetric = _type(text, header)
     n = dimension(text, header)
     kind = one_of(text, header, "EDGE_WEIGHT_TYPE", EDGE_WEIGHT_TYPES, _REFUSED_WEIGHTS)
@@ -94,7 +94,7 @@ def instance_of(text: Text, header: dict[str, Entry], sections: dict[str, Text],
 
 # -------------------------------------------------------------------- the header
 def _type(text: Text, header: dict[str, Entry]) -> bool:
-    """Return whether the instance is symmetric; TSP if the file does not say. Remarks after the word are ignored."""
+    """Return whether TYPE is TSP, also by default, rather than ATSP. Remarks after that word are ignored."""
     entry = header.get("TYPE")
     if entry is None:
         return True
@@ -107,23 +107,23 @@ def _type(text: Text, header: dict[str, Entry]) -> bool:
 
 # -------------------------------------------------------------------- display coordinates
 def _display(sections: dict[str, Text], n: int, ids: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return display coordinates in the order of `ids`; in the order of the section itself if the instance has no ids yet."""
+    """Return (ids, display coordinates float64 [n, 2] in their order); if `ids` is None, the ids are those of the section."""
     part = sections["DISPLAY_DATA_SECTION"]
-    own, display = coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
+    section_ids, display = coordinates(sections, "DISPLAY_DATA_SECTION", n, 2)
     if ids is None:
-        return _by_city(own, display)
-    mine, order = np.argsort(ids, kind="stable"), np.argsort(own, kind="stable")
-    if (differs := own[order] != ids[mine]).any():
+        return _by_city(section_ids, display)
+    by_id, order = np.argsort(ids, kind="stable"), np.argsort(section_ids, kind="stable")
+    if (differs := section_ids[order] != ids[by_id]).any():
         row = int(order[differs.argmax()])
-        message = f"city {own[row]} is not in NODE_COORD_SECTION"
+        message = f"city {section_ids[row]} is not in NODE_COORD_SECTION"
         raise part.error(message, line=part.row_line(row), field="DISPLAY_DATA_SECTION")
     placed = np.empty_like(display)
-    placed[mine] = display[order]
+    placed[by_id] = display[order]
     return ids, placed
 
 
 def _by_city(ids: NDArray[np.int64], display: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the display data of a matrix, sorted if the cities are 1..n: row i of the matrix is then city i."""
+    """Return the ids and display coordinates of a matrix instance, sorted by id if the ids are 1..n: row i is then city i."""
     order = np.argsort(ids, kind="stable")
     in_rows = np.array_equal(ids[order], np.arange(1, len(ids) + 1))
     return (ids[order], display[order]) if in_rows else (ids, display)
@@ -133,8 +133,8 @@ def _by_city(ids: NDArray[np.int64], display: NDArray[np.float64]) -> tuple[NDAr
 def write_instance(instance: TspInstance, path: str | Path) -> None:
     """Write a TSPLIB file from which `read_instance` returns an identical instance.
 
-    TSPLIB has no ids for a matrix: row i is city i. An instance whose ids permute 1..n is therefore written in their order; other
-    ids are kept only by display coordinates, if there are any; without them the cities are 1..n in the file.
+    TSPLIB has no ids for a matrix: row i is city i. If the ids are a permutation of 1..n, the rows are therefore written in the
+    order of the ids. Other ids are written only with display coordinates; without these, the cities are 1..n in the file.
     """
     with writing(path) as stream:
         write_text(instance, stream)
@@ -162,7 +162,7 @@ def write_text(instance: TspInstance, stream: TextIO) -> None:
 
 
 def _in_rows(instance: TspInstance) -> TspInstance:
-    """Return a matrix instance whose ids permute 1..n with its rows in the order of the ids; any other unchanged."""
+    """Return a matrix instance whose ids are a permutation of 1..n with rows in the order of the ids; others unchanged."""
     order = np.argsort(instance.ids, kind="stable")
     permuted = np.array_equal(instance.ids[order], np.arange(1, instance.n + 1)) and (np.diff(order) != 1).any()
     if instance.matrix is None or not permuted:

@@ -13,17 +13,17 @@ from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 __all__ = ["GENERATORS", "asymmetric", "atsp", "clustered", "portcgen", "portgen", "uniform"]
 
 _SIDE = 1_000_000  # of the square, as in the DIMACS challenge
-_LARGEST = 10_000_000
-_LARGEST_MATRIX = 10_000
-_LARGEST_PORTCGEN = 1_000_000
-_LARGEST_SEED = 10**9 - 1  # of the challenge's generators
+_LARGEST = 10_000_000  # cities
+_LARGEST_MATRIX = 10_000  # cities of an instance with a matrix
+_LARGEST_PORTCGEN = 1_000_000  # cities
+_LARGEST_SEED = 10**9 - 1  # of the DIMACS challenge's generators
 
 
 def uniform(*, size: int = 1000, edge_weight_type: str = "EUC_2D", seed: int = 0) -> TspInstance:
     """Return cities uniform in a square or cube: whole coordinates below 10^6, as the DIMACS challenge's E instances.
 
-    EXACT_2D and EXACT_3D have float64 coordinates in the unit square or cube instead, as in the learning literature;
-    GEO has degrees and minutes all over the globe (uniform in both, so denser at the poles).
+    EXACT_2D and EXACT_3D have float64 coordinates in the unit square or cube instead, as in the learning literature. GEO has
+    whole degrees and minutes, uniform in latitude and in longitude, so that cities are denser near the poles.
     """
     _check_size(size, _LARGEST)
     if edge_weight_type not in COORDINATE_TYPES:
@@ -43,9 +43,9 @@ def uniform(*, size: int = 1000, edge_weight_type: str = "EUC_2D", seed: int = 0
 def clustered(*, size: int = 1000, clusters: int | None = None, seed: int = 0) -> TspInstance:
     """Return EUC_2D cities in clusters, as the C instances of the 8th DIMACS challenge.
 
-    See Johnson and McGeoch, 2002, section 2.1.3. Centres are uniform in a square of side 10^6, one for every 100 cities unless
-    `clusters` is given; a city takes a random centre and adds a normal offset of standard deviation 10^6 / sqrt(size) in either
-    direction.
+    See Johnson and McGeoch, 2002, section 2.1.3. Centres are uniform in a square of side 10^6; their number is `clusters`, by
+    default one for every 100 cities. A city is at a normally distributed offset from a random centre, with standard deviation
+    10^6 / sqrt(size) in each coordinate.
     """
     _check_size(size, _LARGEST)
     count = max(1, size // 100) if clusters is None else clusters
@@ -72,9 +72,9 @@ def portgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
 
 
 def portcgen(*, size: int = 1000, seed: int = 1000) -> TspInstance:
-    """Return a C instance of the 8th DIMACS challenge, bit for bit: a normal cluster for every 100 cities; seeds as portgen's.
+    """Return a C instance of the 8th DIMACS challenge, bit for bit: a normal cluster for every 100 cities; seeds as in `portgen`.
 
-    Fewer than 100 cities, for which portcgen has no centre, are one cluster.
+    Fewer than 100 cities, for which the original program makes no centre, form one cluster.
     """
     from corl.problems.tsp.dimacs import clustered_points
 

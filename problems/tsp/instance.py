@@ -17,24 +17,27 @@ EDGE_WEIGHT_TYPES = (*COORDINATE_TYPES, "EXPLICIT")
 
 @dataclass(frozen=True, eq=False)
 class TspInstance:
-    """A set of cities and the costs of going from one to another.
+    """A set of cities and the distances between them.
 
-    Exactly one of `points` (float64 [n, 2 or 3], as in the file: TSPLIB's DDD.MM degrees for GEO) and `matrix` (float64 [n, n],
-    `matrix[i, j]` from i to j, zero on the diagonal) is given, by `edge_weight_type`. Cities are 0..n-1 here and `ids[i]`
-    in the file. Raises InputError for invalid shapes, values or names.
+    An instance has `matrix` if `edge_weight_type` is EXPLICIT, and `points` for all other types. Cities are 0..n-1 here and
+    `ids[i]` in the file. Raises InputError for invalid shapes, values or names.
     """
 
     name: str
     edge_weight_type: str
+    """One of EDGE_WEIGHT_TYPES: how distances follow from the data."""
     points: NDArray[np.float64] | None = None
+    """[n, 2 or 3] coordinates as in the file: for GEO degrees and minutes, DDD.MM of TSPLIB."""
     matrix: NDArray[np.float64] | None = None
+    """[n, n] matrix[i, j] is the distance from city i to city j; zero on the diagonal."""
     symmetric: bool = True
-    ids: NDArray[np.int64] = None  # type: ignore[assignment]  # 1..n by default
+    ids: NDArray[np.int64] = None  # type: ignore[assignment]
+    """[n] the number of each city in the file; by default 1..n."""
     display: NDArray[np.float64] | None = None
-    """Coordinates to draw at, float64 [n, 2], if the file gives others than `points`."""
+    """[n, 2] coordinates for pictures, if the file has others than `points`."""
     comment: str = ""
     names: tuple[str, ...] | None = None
-    """The names of the cities, one each, if they are not integers; used by solutions in JSON, pictures and pages."""
+    """The name of each city, if cities are called by names instead of ids in JSON solutions, pictures and pages."""
 
     def __post_init__(self) -> None:
         kind = self.edge_weight_type
@@ -59,12 +62,12 @@ class TspInstance:
             object.__setattr__(self, "display", display)
 
     def _check_matrix(self) -> None:
-        """Normalise the matrix of an EXPLICIT instance. Raises InputError."""
+        """Check the matrix of an EXPLICIT instance and store it as contiguous float64 with a zero diagonal. Raises InputError."""
         m = self.matrix
         if m is None or self.points is not None or m.ndim != 2 or m.shape[0] != m.shape[1] or m.shape[0] < 1:
             raise InputError("an EXPLICIT instance has a square matrix and no points", field="matrix")
         m = np.ascontiguousarray(m, np.float64)
-        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # the diagonal is unused; files have any value there
+        if m.diagonal().any() or np.signbit(m.diagonal()).any():  # the diagonal has no meaning; files have any value there
             m = m.copy()
             np.fill_diagonal(m, 0.0)
         if not (m.min() >= -LARGEST and m.max() <= LARGEST):  # false for NaN as well
@@ -74,7 +77,7 @@ class TspInstance:
         object.__setattr__(self, "matrix", m)
 
     def _check_points(self, dimensions: int) -> None:
-        """Normalise the points of an instance with coordinates. Raises InputError."""
+        """Check the points of an instance with coordinates and store them as contiguous float64. Raises InputError."""
         p = self.points
         if p is None or self.matrix is not None or p.ndim != 2 or p.shape[1] != dimensions or p.shape[0] < 1:
             raise InputError(f"{self.edge_weight_type} takes points of shape [n, {dimensions}] and no matrix", field="points")

@@ -12,5 +12,5 @@ __all__ = ["ATT", "CEIL", "EUCLIDEAN", "EXPLICIT", "GEO", "MANHATTAN", "MAXIMUM"
 
 
 def metric_of(instance: TspInstance) -> Metric:
-    """Return the instance's distances for kernels: O(n) memory beyond the instance for coordinates, none for a matrix."""
+    """Return the instance's distances for kernels; coordinates take O(n) more memory, a matrix is not copied."""
     return metric(instance.edge_weight_type, instance.points, instance.matrix)

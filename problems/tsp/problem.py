@@ -1,4 +1,4 @@
-"""Tsp: the adapter of the travelling salesman problem."""
+"""Tsp: the travelling salesman problem for the package: judge, files, environment, features and pictures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Tsp"]
 
 
 _TYPE = re.compile(r"^\s*TYPE\s*:?\s*(\w+)", re.IGNORECASE | re.MULTILINE)
-_MARK = re.compile(r"^\s*(DIMENSION|EDGE_WEIGHT_TYPE|NODE_COORD_SECTION|EDGE_WEIGHT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
+_KEYWORD = re.compile(r"^\s*(DIMENSION|EDGE_WEIGHT_TYPE|NODE_COORD_SECTION|EDGE_WEIGHT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
 _VEHICLES = re.compile(r"^\s*(CAPACITY|VEHICLES|DEMAND_SECTION|DEPOT_SECTION)\b", re.IGNORECASE | re.MULTILINE)
 
 
@@ -63,7 +63,7 @@ class Tsp(Problem):
         "plane-32": partial(_plane, window=32),
         "plane-far": partial(_plane, around=96, trees=64, branches=6, branch_trees=64, enough=0.5),
         "matrix": _matrix,
-        "matrix-raw": partial(_matrix, level="raw"),  # the last three are for comparisons
+        "matrix-raw": partial(_matrix, level="raw"),  # this feature set and the next two are for comparisons
         "matrix-reduced": partial(_matrix, level="reduced"),
         "matrix-flags": partial(_matrix, level="flags"),
     }
@@ -80,13 +80,13 @@ class Tsp(Problem):
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of a TSPLIB file other than a vehicle routing one.
+        """Return whether `head`, the beginning of a file, is that of a TSPLIB file, but not of a vehicle routing problem.
 
         Files of unsupported TYPEs are recognised too, so that `read` can report the type.
         """
         if kind := _TYPE.search(head):
             return kind[1].upper() in ("TSP", "ATSP", "SOP", "HCP", "TOUR")
-        return bool(_MARK.search(head)) and not _VEHICLES.search(head)
+        return bool(_KEYWORD.search(head)) and not _VEHICLES.search(head)
 
     def read(self, path: Path) -> TspInstance:
         """Return the instance in a TSPLIB 95 file. Raises InputError or OSError."""
@@ -123,7 +123,7 @@ class Tsp(Problem):
         write_tour(instance, solution, path, [f"Length {self.evaluate(instance, solution)!r}"])
 
     def to_json(self, instance: TspInstance, solution: NDArray[np.integer]) -> list[Any]:
-        """Return the file's city ids, or the cities' names if they have names, in visiting order."""
+        """Return the ids of the cities in the file, or the names of the cities if they have names, in visiting order."""
         if instance.names is not None:
             return [instance.names[city] for city in np.asarray(solution).tolist()]
         return instance.ids[np.asarray(solution)].tolist()  # type: ignore[no-any-return]
@@ -131,7 +131,7 @@ class Tsp(Problem):
     def from_json(self, instance: TspInstance, value: Any) -> NDArray[np.int32]:
         """Return int32 cities 0..n-1 for a list of ids or names.
 
-        Raises InputError for another value, Infeasible for an unknown city.
+        Raises InputError if `value` is no such list, Infeasible for an unknown city.
         """
         from corl.problems.tsp.solutions import cities_called, cities_of
 
@@ -200,11 +200,11 @@ class Tsp(Problem):
         return decisions(instance, solution, key)
 
     def default_policy(self, instance: TspInstance) -> str:
-        """Return the policy for coordinates, or the one for a matrix."""
+        """Return "tsp-bq" for an instance with coordinates, "atsp-bq" for a matrix."""
         return "tsp-bq" if instance.points is not None else "atsp-bq"
 
     def symmetries(self, instance: TspInstance) -> list[TspInstance]:
-        """Return the eight reflections and rotations of the plane that keep the axes.
+        """Return eight copies of the instance: under the reflections and rotations of the plane that keep the axes.
 
         For GEO and matrix instances, return the instance alone.
         """
@@ -217,7 +217,7 @@ class Tsp(Problem):
         return instance.n
 
     def warm_up_instance(self, instance: TspInstance) -> TspInstance:
-        """Return the instance of the first dozen cities."""
+        """Return the instance of the first 12 cities."""
         from corl.problems.tsp.symmetries import first_cities
 
         return first_cities(instance, 12)

@@ -1,8 +1,9 @@
 """The assignment problem of the rest of a tour on a matrix, and the effect that each next city has on it.
 
-The rest of the tour is a path from the origin through the unvisited cities to the destination. If origin and destination are
-merged into node 0, whose outgoing arcs are the origin's and whose incoming arcs are the destination's, that path is a tour of m
-nodes. A solution of its assignment problem is a path from origin to destination and, usually, further cycles:
+The rest of the tour is a path from the origin (the last city of the partial tour) through the unvisited cities to the destination
+(its first city). If both are merged into node 0, with the arcs out of the origin and the arcs into the destination, the path is a
+tour of m nodes. A solution of the assignment problem of these nodes (a different head for every tail, at the least total cost) is
+a path from origin to destination and, usually, further cycles:
 
     origin --> a --> b --> destination      c --> d --> c      joining them: exchange the heads of (a b) and (c d),
     origin --> a --> d --> c --> b --> destination             which gives the arcs (a d) and (c b)
@@ -24,32 +25,33 @@ __all__ = ["Remainder", "new_remainder", "relax", "try_action"]
 
 
 class Remainder(NamedTuple):
-    """Scratch arrays and results for up to M nodes."""
+    """Results and work arrays for up to M nodes."""
 
     city: NDArray[np.int32]
-    """[M] the city of each node; node 0 is the origin as a tail and the destination as a head."""
+    """[M] the city of each node; node 0 is the origin as a tail and the destination as a head, and its entry is the origin."""
     cost: NDArray[np.float64]
     """[M, M] reduced arc costs, at least 0; infinite on the diagonal, which at node 0 is the arc from origin to destination."""
     out: NDArray[np.float64]
-    """[M] dual prices as tails."""
+    """[M] the dual prices of the nodes as tails of arcs."""
     into: NDArray[np.float64]
-    """[M] dual prices as heads."""
+    """[M] the dual prices of the nodes as heads of arcs."""
     head: NDArray[np.int32]
-    """[M] the successors in the assignment."""
+    """[M] the successor of each node in the assignment."""
     tail: NDArray[np.int32]
-    """[M] the predecessors."""
+    """[M] the predecessor of each node in the assignment."""
     cycle: NDArray[np.int32]
-    """[M] the number of a node's cycle; that of node 0, the path, is 0."""
+    """[M] the number of the cycle that contains each node; the cycle of node 0, which is the path, has number 0."""
     patch: NDArray[np.float64]
-    """[M] by cycle: the least cost of joining it to another without touching the origin's arc; 0 for the path."""
+    """[M] for each cycle: the least cost of joining it to another without changing the origin's arc; 0 for the path."""
     joint: NDArray[np.float64]
-    """[M] the least cost of joining a node's cycle to another by this node's arc; infinite for node 0."""
+    """[M] for each node: the least cost of joining its cycle to another by the arc out of the node; infinite for node 0."""
     detour: NDArray[np.float64]
-    """[M] the least cost of an alternating path to the origin's head: each node takes the head that the next one gives up."""
+    """[M] for each node: the least cost of getting another head after the origin has given up head[0]. On this path the
+    node takes the head of a second node, which takes that of a third node, and so on, until a node takes head[0]."""
     moves: NDArray[np.int32]
-    """[M] the head that the node takes on this path."""
+    """[M] the head that each node takes on its path of `detour`."""
     trial: NDArray[np.int32]
-    """[2, M] successors and cycle numbers while an action is tried."""
+    """[2, M] successors and cycle numbers while an action is tried; a work array at other times."""
 
 
 @kernel
@@ -67,8 +69,8 @@ def relax(work: Any, matrix: Any, m: Any) -> None:
     """Solve the assignment problem of m >= 2 nodes, in place; then compute reduced costs, detours, cycles and joints.
 
     Args:
-        work: Remainder; city[:m + 1] holds the nodes' cities and the destination; `out`, `into` and `head` hold feasible initial
-            prices and successors, -1 for a node without one.
+        work: Remainder, with initial values: city[:m] the nodes' cities, city[m] the destination; `out` and `into` feasible dual
+            prices; `head` successors that fit these prices, -1 for a node without one.
         matrix: float64 [n, n], distances of the instance.
         m: The number of nodes.
     """
@@ -85,7 +87,7 @@ def relax(work: Any, matrix: Any, m: Any) -> None:
     assign_rows(cost, out, into, head, tail, 0, np.iinfo(np.int64).max)
     for i in range(m):
         for j in range(m):
-            cost[i, j] = max(0.0, cost[i, j] - out[i] - into[j])  # rounding
+            cost[i, j] = max(0.0, cost[i, j] - out[i] - into[j])  # rounding errors may make it negative
         cost[i, i] = np.inf
     _detours(work, m)
     _centre(work, m)
@@ -94,7 +96,7 @@ def relax(work: Any, matrix: Any, m: Any) -> None:
 
 @kernel
 def _joints(work: Any, m: Any, count: Any) -> None:
-    """Write work.joint and work.patch for the assignment's `count` cycles."""
+    """Compute work.joint and work.patch for the assignment's `count` cycles."""
     cost, head, cycle, joint, patch = work.cost, work.head, work.cycle, work.joint, work.patch
     joint[:m] = np.inf
     for i in range(1, m):
@@ -107,13 +109,16 @@ def _joints(work: Any, m: Any, count: Any) -> None:
         patch[cycle[i]] = min(patch[cycle[i]], joint[i])
     patch[0] = 0.0
     for c in range(1, count):
-        if patch[c] == np.inf:  # it can only be joined by the origin's arc
+        if patch[c] == np.inf:  # the cycle can be joined only by changing the origin's arc
             patch[c] = 0.0
 
 
 @kernel
 def _cycles(head: Any, cycle: Any) -> Any:
-    """Number the cycles of the permutation `head` by their least nodes in `cycle`; return the number of cycles."""
+    """Write the number of each node's cycle in the permutation `head` to `cycle`; return the number of cycles.
+
+    Cycles are numbered in the order of their least nodes.
+    """
     cycle[:] = -1
     count = 0
     for i in range(len(head)):
@@ -127,7 +132,7 @@ def _cycles(head: Any, cycle: Any) -> Any:
 
 @kernel
 def _detours(work: Any, m: Any) -> None:
-    """Write work.detour and work.moves, by Dijkstra's algorithm backwards from the origin's head."""
+    """Compute work.detour and work.moves, by Dijkstra's algorithm backwards from the origin's head."""
     cost, head, detour, moves = work.cost, work.head, work.detour, work.moves
     done = work.trial[1]
     detour[:m] = np.inf
@@ -150,13 +155,14 @@ def _detours(work: Any, m: Any) -> None:
 
 @kernel
 def _centre(work: Any, m: Any) -> None:
-    """Replace the dual prices by the mean of two extreme optimal ones, so that they do not depend on the algorithm.
+    """Replace the dual prices by the mean of two extreme optimal solutions, so that they do not depend on the algorithm.
 
-    On an alternating path each node gives up its head and takes the next node's, at the cost of its new arc. The lengths of
-    shortest such paths from node 0 (Dijkstra) and to node 0 (work.detour) are the shifts to the two extreme optimal prices.
+    On an alternating path each node gives up its head and takes that of the next node, at the cost of its new arc. The lengths of
+    shortest alternating paths from node 0 (computed here by Dijkstra's algorithm) and to node 0 (work.detour) are the differences
+    between the current prices and the two extreme ones.
     """
     cost, head, tail = work.cost, work.head, work.tail
-    reach = work.joint  # scratch until `_joints` fills it
+    reach = work.joint  # used as a work array until `_joints` fills it
     done = work.trial[1]
     reach[:m] = np.inf
     done[:m] = 0
@@ -171,7 +177,7 @@ def _centre(work: Any, m: Any) -> None:
             reach[i] = min(reach[i], least + cost[at, head[i]])
     for i in range(m):
         shift = 0.5 * (reach[i] - work.detour[i])
-        reach[i] = shift if abs(shift) < np.inf else 0.0  # with one city left there is no alternating path
+        reach[i] = shift if abs(shift) < np.inf else 0.0  # with one unvisited city there is no alternating path
     for i in range(m):
         work.out[i] -= reach[i]
         work.into[i] += reach[tail[i]]
@@ -186,8 +192,8 @@ def try_action(work: Any, m: Any, node: Any) -> Any:
 
     Args:
         work: Remainder, solved by `relax`.
-        m: Its nodes.
-        node: 1 to m - 1.
+        m: The number of its nodes.
+        node: The node of the next city, 1 to m - 1.
 
     Returns (regret, cycles, joining): the increase in the cost of the assignment, the number of cycles besides the path, and an
     estimate of the cost of joining them.
@@ -217,18 +223,18 @@ def try_action(work: Any, m: Any, node: Any) -> Any:
 
 @kernel
 def _joining(work: Any, m: Any, c: Any) -> Any:
-    """Return the least cost of joining cycle c of the trial to the rest without the origin's arc; 0 if that is impossible."""
+    """Return the least cost of joining cycle c of `trial` to another cycle without the origin's arc; 0 if that is impossible."""
     cost, trial, cycle = work.cost, work.trial[0], work.trial[1]
     first = 1
     while cycle[first] != c:
         first += 1
-    i, same = first, True
-    while same:  # is it a cycle of the assignment itself?
-        same = trial[i] == work.head[i]
+    i, unchanged = first, True
+    while unchanged:  # does the assignment itself contain this cycle?
+        unchanged = trial[i] == work.head[i]
         i = trial[i]
         if i == first:
             break
-    if same:
+    if unchanged:
         return work.patch[work.cycle[first]]
     least = np.inf
     i = first

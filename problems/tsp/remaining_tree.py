@@ -1,10 +1,11 @@
 """A Lagrangian relaxation of the rest of a tour, as features for networks.
 
-The rest of the tour is a shortest path from the origin through the cities of a window to the destination. Such a path is a
-spanning tree in which the ends have degree 1 and all other nodes degree 2. Prices on the nodes (Held & Karp, Operations Research
-18, 1970) drive the degrees of the cheapest spanning tree towards these values. All cities beyond the window are represented by
-one more node, of any degree, at distances that the triangle inequality bounds from below. The weighted mean of the trees computed
-approximates a solution of the linear program (Barahona & Anbil's volume algorithm, Mathematical Programming 87, 2000).
+The rest of the tour is a shortest path from the origin (the last city of the partial tour) through the unvisited cities to the
+destination (its first city). Such a path is a spanning tree in which the two ends have degree 1 and all other nodes degree 2.
+Prices on the nodes (Held & Karp, Operations Research 18, 1970) drive the degrees of the cheapest spanning tree towards these
+values. Only the nearest unvisited cities are nodes; all farther cities are represented by one more node, which may have any
+degree and whose distances are lower bounds by the triangle inequality. The weighted mean of the trees computed approximates a
+solution of the linear program (Barahona & Anbil's volume algorithm, Mathematical Programming 87, 2000).
 """
 
 from __future__ import annotations
@@ -18,30 +19,35 @@ from corl.jit import kernel
 
 __all__ = ["Relaxation", "branch", "new_relaxation", "relax"]
 
-_FAR = 1e300
+_FAR = 1e300  # longer than any priced length
 
 
 class Relaxation(NamedTuple):
-    """Scratch arrays and results for up to M nodes: the nearest cities, the origin, the destination, and the cities beyond."""
+    """Results and work arrays for up to M nodes: the nearest cities, the origin, the destination, and one for farther cities.
+
+    The priced length of an edge is its distance plus the prices of its ends.
+    """
 
     cost: NDArray[np.float64]
     """[M, M] distances; large for an edge that must not be used."""
     price: NDArray[np.float64]
     """[M] the current Lagrange multipliers of the nodes."""
     share: NDArray[np.float64]
-    """[M, M] the share of the trees computed that contain an edge, weighted by step lengths."""
+    """[M, M] for each edge, the share of the computed trees that contain it, weighted by the trees' step lengths."""
     alpha: NDArray[np.float64]
-    """[M, M] by how much the priced length of the last tree grows if it must contain an edge (Helsgaun, EJOR 126, 2000)."""
+    """[M, M] for each edge, by how much the priced length of the last tree grows if it must contain the edge (Helsgaun, EJOR 126,
+    2000)."""
     degree: NDArray[np.int64]
     """[M] the degree of each node in the current tree."""
     before: NDArray[np.int64]
-    """[M] the degree in the previous tree minus the wanted degree."""
+    """[M] the degree of each node in the previous tree minus the degree that it has in a path."""
     key: NDArray[np.float64]
-    """[M] Prim's algorithm: the priced length of the cheapest edge from a node to the tree."""
+    """[M] in Prim's algorithm: the priced length of the cheapest edge from each node to the tree."""
     parent: NDArray[np.int64]
-    """[M] the other end of that edge; afterwards the parent in the tree rooted at node 0, whose parent is itself."""
+    """[M] the other end of the edge of `key`; afterwards the parent of each node in the tree, whose root is node 0 (its own
+    parent)."""
     order: NDArray[np.int64]
-    """[M] nodes in the order in which they joined the tree."""
+    """[M] the nodes in the order in which Prim's algorithm added them to the tree."""
 
 
 def new_relaxation(nodes: int) -> Relaxation:
@@ -53,14 +59,14 @@ def new_relaxation(nodes: int) -> Relaxation:
 
 
 @kernel
-def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -> Any:
-    """Do `steps` subgradient steps from small prices, in place; return the bound of the last tree on the length of the path.
+def relax(work: Any, nodes: Any, ends: Any, last_is_free: Any, steps: Any, first: Any) -> Any:
+    """Do `steps` subgradient steps from small prices, in place; return a lower bound on the length of the remaining path.
 
     Args:
-        work: Relaxation; `cost` is given, everything else is computed.
+        work: Relaxation; `cost` is given, all other arrays are computed.
         nodes: The number of nodes.
-        ends: The origin's node; the destination is node `ends` + 1. Both have wanted degree 1, the others 2.
-        free: Whether the last node may have any degree.
+        ends: The origin's node; the destination is node `ends` + 1.
+        last_is_free: Whether the last node represents farther cities, so that it may have any degree.
         steps: The number of steps, each with one spanning tree.
         first: The first step length, in units of distance; it falls linearly to 0.
     """
@@ -79,27 +85,27 @@ def relax(work: Any, nodes: Any, ends: Any, free: Any, steps: Any, first: Any) -
             for i in range(1, nodes):
                 node = work.order[i]
                 share[node, work.parent[node]] += length
-        _raise(work, nodes, ends, free, length)
+        _raise_prices(work, nodes, ends, last_is_free, length)
     for i in range(nodes):
         for j in range(i):
-            both = (share[i, j] + share[j, i]) / max(total, 1e-300)
-            share[i, j] = share[j, i] = both
-    bound = _prim(work, nodes) - _paid(work, nodes, ends, free)
+            mean_share = (share[i, j] + share[j, i]) / max(total, 1e-300)
+            share[i, j] = share[j, i] = mean_share
+    bound = _prim(work, nodes) - _path_prices(work, nodes, ends, last_is_free)
     _alphas(work, nodes)
     return bound
 
 
 @kernel
-def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, first: Any, prices: Any, enough: Any) -> Any:
-    """Return the best bound on a path whose first step goes to node `to`.
+def branch(work: Any, nodes: Any, ends: Any, last_is_free: Any, to: Any, steps: Any, first: Any, prices: Any, enough: Any) -> Any:
+    """Return the best lower bound on the length of a path whose first step goes to node `to`.
 
-    Meanwhile the other edges of the origin are made too costly. Changes the prices and the current tree of `work`.
+    During the call, all other edges of the origin are too costly to be used. Changes the prices and the current tree of `work`.
 
     Args:
         work: Relaxation.
         nodes: The number of nodes.
         ends: The origin's node; the destination is node `ends` + 1.
-        free: Whether the last node may have any degree.
+        last_is_free: Whether the last node represents farther cities, so that it may have any degree.
         to: The node of the first step.
         steps: The greatest number of spanning trees.
         first: The first step length, in units of distance; it falls linearly to 0.
@@ -107,8 +113,8 @@ def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, fir
         enough: The call ends after a tree whose bound exceeds this.
     """
     cost, origin = work.cost, ends
-    kept = cost[origin, :nodes].copy()
-    barred = kept.sum() + nodes * (cost[to, :nodes].sum() + np.abs(prices[:nodes]).sum()) + 1.0
+    origin_cost = cost[origin, :nodes].copy()
+    barred = origin_cost.sum() + nodes * (cost[to, :nodes].sum() + np.abs(prices[:nodes]).sum()) + 1.0
     for i in range(nodes):
         if i != to:
             cost[origin, i] = cost[i, origin] = barred
@@ -116,36 +122,39 @@ def branch(work: Any, nodes: Any, ends: Any, free: Any, to: Any, steps: Any, fir
     work.before[:nodes] = 0
     best = -np.inf
     for k in range(steps):
-        best = max(best, _prim(work, nodes) - _paid(work, nodes, ends, free))
+        best = max(best, _prim(work, nodes) - _path_prices(work, nodes, ends, last_is_free))
         if best > enough:
             break
-        _raise(work, nodes, ends, free, first * (1.0 - k / steps))
+        _raise_prices(work, nodes, ends, last_is_free, first * (1.0 - k / steps))
     for i in range(nodes):
-        cost[origin, i] = cost[i, origin] = kept[i]
+        cost[origin, i] = cost[i, origin] = origin_cost[i]
     return best
 
 
 @kernel
-def _raise(work: Any, nodes: Any, ends: Any, free: Any, length: Any) -> None:
+def _raise_prices(work: Any, nodes: Any, ends: Any, last_is_free: Any, length: Any) -> None:
     """Change the prices by one subgradient step of the given length, with the momentum of Volgenant & Jonker (EJOR 9, 1982)."""
-    for i in range(nodes - 1 if free else nodes):
-        away = work.degree[i] - (1 if ends <= i < ends + 2 else 2)
-        work.price[i] += length * (0.7 * away + 0.3 * work.before[i])
-        work.before[i] = away
+    for i in range(nodes - 1 if last_is_free else nodes):
+        excess = work.degree[i] - (1 if ends <= i < ends + 2 else 2)
+        work.price[i] += length * (0.7 * excess + 0.3 * work.before[i])
+        work.before[i] = excess
 
 
 @kernel
-def _paid(work: Any, nodes: Any, ends: Any, free: Any) -> Any:
-    """Return the sum of prices that every path contains, which is subtracted from the priced length of a tree."""
+def _path_prices(work: Any, nodes: Any, ends: Any, last_is_free: Any) -> Any:
+    """Return the sum of prices in the priced length of every path; subtracting it from that of a tree gives the bound."""
     paid = 0.0
-    for i in range(nodes - 1 if free else nodes):
+    for i in range(nodes - 1 if last_is_free else nodes):
         paid += work.price[i] * (1 if ends <= i < ends + 2 else 2)
     return paid
 
 
 @kernel
 def _prim(work: Any, nodes: Any) -> Any:
-    """Write the cheapest spanning tree by priced cost to `parent`, `order` and `degree`; return its priced length (Prim)."""
+    """Find the spanning tree of least priced length by Prim's algorithm; return that length.
+
+    Writes the tree to `parent`, `order` and `degree`.
+    """
     cost, price, key, parent, order = work.cost, work.price, work.key, work.parent, work.order
     work.degree[:nodes] = 0
     for i in range(nodes):
@@ -171,7 +180,7 @@ def _prim(work: Any, nodes: Any) -> Any:
 
 @kernel
 def _alphas(work: Any, nodes: Any) -> None:
-    """Write work.alpha for the current tree."""
+    """Compute work.alpha for the current tree."""
     cost, price, alpha, parent, order = work.cost, work.price, work.alpha, work.parent, work.order
     alpha[0, 0] = 0.0
     for i in range(1, nodes):  # at first alpha holds the costliest edge on the tree's path between two nodes

@@ -27,8 +27,8 @@ _REFUSED = dict.fromkeys(
 def read_tour(instance: TspInstance, path: str | Path) -> NDArray[np.int32]:
     """Return the tour in a TSPLIB file as cities 0..n-1, int32 [cities in the file].
 
-    Raises InputError if the file is not a tour file, Infeasible if it visits a city that the instance does not have,
-    OSError. It does not check that every city is visited once; `check` does.
+    Raises InputError if the file is not a tour file, Infeasible if it visits a city that the instance does not have, or OSError.
+    Whether every city is visited once is not checked here, but by `corl.problems.tsp.evaluation.check`.
     """
     text = Text.read(path)
     header, sections = keyword_parts(text, _KEYWORDS, _REFUSED)
@@ -47,7 +47,7 @@ def read_tour(instance: TspInstance, path: str | Path) -> NDArray[np.int32]:
 
 
 def _ids(part: Text) -> NDArray[np.int64]:
-    """Return the numbers of a TOUR_SECTION up to its -1 (which may be missing, as may EOF)."""
+    """Return the numbers of a TOUR_SECTION before its final -1, which may be missing, int64 [cities in the file]."""
     values = part.numbers("TOUR_SECTION")
     ends = np.flatnonzero(values == -1)
     if len(ends) and ends[0] + 1 < len(values):
@@ -61,7 +61,7 @@ def _ids(part: Text) -> NDArray[np.int64]:
 
 
 def cities_of(instance: TspInstance, ids: ArrayLike) -> NDArray[np.int32]:
-    """Return the cities 0..n-1 of a list of file ids. Raises Infeasible for an id that the instance does not have."""
+    """Return the cities 0..n-1 with the given file ids, int32 [m]. Raises Infeasible for an id that is not in the instance."""
     wanted = np.asarray(ids, np.int64)
     order = np.argsort(instance.ids, kind="stable")
     place = np.minimum(np.searchsorted(instance.ids, wanted, sorter=order), instance.n - 1)
@@ -72,7 +72,7 @@ def cities_of(instance: TspInstance, ids: ArrayLike) -> NDArray[np.int32]:
 
 
 def cities_called(instance: TspInstance, names: Iterable[str]) -> NDArray[np.int32]:
-    """Return the cities 0..n-1 of a list of names. Raises Infeasible for one that the instance does not have."""
+    """Return the cities 0..n-1 with the given names, int32 [m]. Raises Infeasible for a name that the instance does not have."""
     place = {name: city for city, name in enumerate(instance.names or ())}
     if unknown := [name for name in names if name not in place]:
         raise Infeasible(f"city {quoted(unknown[0])} of the tour is not in the instance")

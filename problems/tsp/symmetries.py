@@ -12,7 +12,7 @@ __all__ = ["first_cities", "planar_symmetries"]
 
 
 def planar_symmetries(instance: TspInstance) -> list[TspInstance]:
-    """Return the instance under the eight symmetries of the square, itself first; every tour keeps its length.
+    """Return eight copies of the instance, one for each symmetry of the square, itself first. Every tour keeps its length.
 
     The first two coordinates are exchanged or change their signs, which changes no distance of TSPLIB's metrics except GEO. For
     GEO and for a matrix the instance alone is returned.
@@ -29,7 +29,7 @@ def planar_symmetries(instance: TspInstance) -> list[TspInstance]:
 
 
 def first_cities(instance: TspInstance, most: int) -> TspInstance:
-    """Return the instance of the first `most` cities; itself if it has no more."""
+    """Return the instance of the first `most` cities; the instance itself if it has no more."""
     if instance.n <= most:
         return instance
     points = None if instance.points is None else instance.points[:most]

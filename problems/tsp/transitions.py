@@ -22,15 +22,16 @@ class State(NamedTuple):
     """The pool. I instances of n cities each (N at most), R rows."""
 
     graphs: GraphPool
-    """Neighbour lists; for a matrix, ordered by distance minus price."""
+    """The instances' distances and neighbour lists; for a matrix, the lists are ordered by distance minus price."""
     priced_start: NDArray[np.int64]
-    """[I] the offset of a matrix instance's prices; -1 for an instance with coordinates."""
+    """[I] the index in `prices` and `successor` at which a matrix instance begins; -1 for an instance with coordinates."""
     prices: NDArray[np.float64]
-    """[2, sum of n over matrix instances] dual prices of the assignment problem of all cities, as tails and as heads."""
+    """[2, sum of n over matrix instances] dual prices of the cities, as tails (row 0) and as heads of arcs (row 1), in the
+    assignment problem of the whole instance."""
     successor: NDArray[np.int32]
-    """[sum of n over matrix instances] the successors in an optimal assignment of all cities."""
+    """[sum of n over matrix instances] the successor of each city in an optimal assignment of the whole instance."""
     instance: NDArray[np.int32]
-    """[R] the row's instance."""
+    """[R] the index of the row's instance."""
     visited: NDArray[np.int32]
     """[R] the number of cities in the partial tour."""
     order: NDArray[np.int32]
@@ -53,12 +54,12 @@ def reset_rows(state: Any, rows: Any, instances: Any, starts: Any) -> None:
 
 @kernel
 def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> None:
-    """Write the coordinates of the nearest unvisited cities that have no slot in an observation.
+    """Write the coordinates of the nearest unvisited cities that have no slot in an observation, nearest first, to `out`.
 
     Args:
         state: State.
         rows: int [R], rows of the pool.
-        wanted: bool [R], rows to write; the others, and rows whose unvisited cities all have slots, are left unchanged.
+        wanted: bool [R], which rows to write; other rows, and rows whose unvisited cities all have slots, are left unchanged.
         cities: int32 [R, K + 2], the city of each slot.
         out: float64 [R, A, 3], receives the coordinates of up to A cities.
     """
@@ -77,20 +78,20 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Go to an unvisited city. The reward is minus the distance, which includes the return to the first city on the last step."""
-    instance, t = state.instance[src], state.visited[src]
+    instance, visited = state.instance[src], state.visited[src]
     n = state.graphs.size[instance]
-    if t >= n or action < 0 or action >= n or state.place[src, action] < t:
+    if visited >= n or action < 0 or action >= n or state.place[src, action] < visited:
         return math.nan
     order, place = state.order[dst], state.place[dst]
     if src != dst:
         state.instance[dst] = instance
         order[:n], place[:n] = state.order[src, :n], state.place[src, :n]
-    moved, hole = order[t], place[action]  # replaces the unvisited city at position t
-    order[t], order[hole], place[action], place[moved] = action, moved, t, hole
-    state.visited[dst] = t + 1
+    moved, hole = order[visited], place[action]  # `action` changes places with the unvisited city at position `visited`
+    order[visited], order[hole], place[action], place[moved] = action, moved, visited, hole
+    state.visited[dst] = visited + 1
     metric = graph_metric(state.graphs, instance)
-    length = distance(metric, order[t - 1], action)
-    if t + 1 == n:
+    length = distance(metric, order[visited - 1], action)
+    if visited + 1 == n:
         length += distance(metric, action, order[0])
     return -length
 
@@ -99,18 +100,18 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """List the nearest unvisited cities: from the origin's neighbour list, or by a scan if too few of the list are unvisited.
 
-    On a matrix, cities are ordered by reduced cost in the assignment problem of all cities. In random matrices of 200 cities
-    closed under shortest paths, 1 in 100 arcs of the best tours is not among the 32 shortest arcs out of its city, but all are
-    among the 16 of least reduced cost.
+    On a matrix, cities are ordered by reduced cost in the assignment problem of the whole instance. In random matrices of 200
+    cities closed under shortest paths, 1 in 100 arcs of the best tours is not among the 32 shortest arcs out of its city; but all
+    arcs of the best tours are among the 16 of least reduced cost.
     """
     instance, t = state.instance[row], state.visited[row]
     n, listed = state.graphs.size[instance], state.graphs.listed[instance]
     wanted = min(len(out), n - t)
     if wanted == 0:
         return 0
-    begin = state.graphs.lists_start[instance] + state.order[row, t - 1] * listed
+    first = state.graphs.lists_start[instance] + state.order[row, t - 1] * listed
     count = 0
-    for i in range(begin, begin + listed):
+    for i in range(first, first + listed):
         city = state.graphs.lists[i]
         if state.place[row, city] >= t:
             out[count] = city
@@ -128,7 +129,7 @@ def _scan(metric: Any, prices: Any, origin: Any, cities: Any, out: Any) -> Any:
 
     Args:
         metric: Metric of n cities.
-        prices: float64 [n], subtracted from the distances; [0] for none.
+        prices: float64 [n], subtracted from the distances to the cities; empty if there are none.
         origin: The city from which distances are measured.
         cities: int32 [m], in any order.
         out: int32 [k], k <= m, receives the cities.

@@ -79,7 +79,7 @@ def _distances_among(instance: TspInstance, cities: NDArray[np.int64]) -> NDArra
 
 
 def _make_ends_neighbours(distances: NDArray[np.float64]) -> None:
-    """Change float64 `between` [m, m], in place, so that the first and the last city are neighbours in every good tour.
+    """Change float64 `distances` [m, m], in place, so that the first and the last city are neighbours in every good tour.
 
     The distance between the two becomes 0, and their distances to all other cities grow by the longest distance. A tour in which
     they are not neighbours can then be shortened by a 2-exchange.

@@ -38,7 +38,7 @@ def _one_tree(
 
     Args:
         matrix: float64 [n, n], arc costs.
-        transposed: float64 [n, n], their transpose.
+        transposed: float64 [n, n], the transpose of `matrix`.
         out: float64 [n], prices of out-copies.
         into: float64 [n], prices of in-copies.
         near: float64 [n], work array: the cheapest arc between each city and the tree; overwritten.
@@ -111,7 +111,7 @@ def ascend(
 
     Args:
         matrix: float64 [n, n], arc costs.
-        transposed: float64 [n, n], their transpose.
+        transposed: float64 [n, n], the transpose of `matrix`.
         prices: float64 [2, n], the current prices of out-copies and in-copies.
         best_prices: float64 [2, n], receives the prices of the best bound.
         momentum: int32 [2, n], the degrees in the previous 1-tree minus 1.

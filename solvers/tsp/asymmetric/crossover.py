@@ -1,5 +1,6 @@
 """Edge assembly crossover for the ATSP (Nagata & Soler, A new genetic algorithm for the asymmetric TSP, Expert Systems with
-Applications 39, 2012), localised as in Nagata & Kobayashi, INFORMS J. Computing 25 (2013), sections 2.2 and 3.1.
+Applications 39, 2012). As in Nagata & Kobayashi, INFORMS J. Computing 25 (2013), sections 2.2 and 3.1, only the parts of a tour
+that an E-set changes are examined.
 
 A tour is a successor array. An AB-cycle alternates between arcs of parent A, followed forwards, and arcs of parent B, followed
 backwards. There is only one way to partition the arcs that are not common to both parents into AB-cycles: they are the cycles of
@@ -110,7 +111,7 @@ def _segment(cuts, k, p):
 
 @kernel
 def _label(after_b, work, k):
-    """Write the sub-tour of each of the k segments to `segment_of`, the sub-tours' sizes to `size`; return their number."""
+    """Write the sub-tour of each of k segments to `segment_of` and its size to `size`; return the number of sub-tours."""
     n = len(after_b)
     cuts = work.cuts
     for r in range(k):
@@ -185,7 +186,7 @@ def _best_join(cost, near, near_in, after, work, k, sub):
 
 
 @kernel
-def _child(cost, near, near_in, after, after_b, work, k, least):
+def _child(cost, near, near_in, after, after_b, work, k, tolerance):
     """Evaluate the child of parent A by the E-set work.tails[:k]: apply it, merge sub-tours, and undo all changes.
 
     Args:
@@ -196,16 +197,16 @@ def _child(cost, near, near_in, after, after_b, work, k, least):
         after_b: int32 [n], parent B.
         work: Work; `log` receives the changes.
         k: The number of cities of the E-set.
-        least: Gains up to this are treated as rounding errors.
+        tolerance: Gains up to this are treated as rounding errors.
 
-    Returns (gain, number of changes in `log`); (0, 0) if the child is not shorter than A by more than `least`.
+    Returns (gain, number of changes in `log`); (0, 0) if the child is not shorter than A by more than `tolerance`.
     """
     gain = 0.0
     for t in range(k):
         u = work.tails[t]
         gain += cost[u, after[u]] - cost[u, after_b[u]]
         work.cuts[t] = work.position[u]
-    if gain <= least:
+    if gain <= tolerance:
         return 0.0, 0
     work.cuts[:k].sort()
     count = _label(after_b, work, k)
@@ -219,11 +220,11 @@ def _child(cost, near, near_in, after, after_b, work, k, least):
         return gain, logged
     _apply(after, work.before, work.log, logged)
     subtours = count
-    while count > 1 and gain > least:
+    while count > 1 and gain > tolerance:
         sub = smallest_subtour(work.size, subtours)
         join, u, v = _best_join(cost, near, near_in, after, work, k, sub)
         gain += join
-        if u < 0 or gain <= least:
+        if u < 0 or gain <= tolerance:
             break
         after_u, after_v = after[u], after[v]
         for x, old, new in ((u, after_u, after_v), (v, after_v, after_u)):
@@ -289,7 +290,7 @@ def _gather(work, near, centre, stage, state, stamp):
 
 
 @kernel
-def mate(cost, near, near_in, population, first, last, children, stage, least, work, state):
+def mate(cost, near, near_in, population, first, last, children, stage, tolerance, work, state):
     """Mate pairs first..last-1 of a generation, in place: parent A is replaced by its best child with parent B.
 
     The best child has the largest ratio of its gain to the entropy that the population loses (`gain_per_entropy`).
@@ -303,7 +304,7 @@ def mate(cost, near, near_in, population, first, last, children, stage, least, w
         last: The index after the last pair.
         children: The greatest number of E-sets tried for a pair.
         stage: 1: an E-set is one AB-cycle; 2: an AB-cycle and some that touch it.
-        least: Gains up to this are treated as rounding errors.
+        tolerance: Gains up to this are treated as rounding errors.
         work: Work of n cities.
         state: uint64 [1], the state of the random numbers.
 
@@ -320,7 +321,9 @@ def mate(cost, near, near_in, population, first, last, children, stage, least, w
         if cycles < 2:  # none: the parents are equal; one: the child would be B
             continue
         different += 1
-        gain, logged = _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, least, work, state)
+        gain, logged = _best_child(
+            cost, near, near_in, population, after, after_b, cycles, children, stage, tolerance, work, state
+        )
         if logged:
             count_changes(population, work.best, logged)
             for z in range(logged):
@@ -331,7 +334,7 @@ def mate(cost, near, near_in, population, first, last, children, stage, least, w
 
 
 @kernel
-def _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, least, work, state):
+def _best_child(cost, near, near_in, population, after, after_b, cycles, children, stage, tolerance, work, state):
     """Try up to `children` E-sets in random order, and write the changes of the best child to work.best.
 
     Returns (gain, number of changes); zeros if there is no better child.
@@ -345,7 +348,7 @@ def _best_child(cost, near, near_in, population, after, after_b, cycles, childre
     best_logged = 0
     for t in range(min(cycles, children)):
         k = _gather(work, near, work.picks[t], stage, state, t)
-        gain, logged = _child(cost, near, near_in, after, after_b, work, k, least)
+        gain, logged = _child(cost, near, near_in, after, after_b, work, k, tolerance)
         if logged == 0:
             continue
         value = gain_per_entropy(population, work.log, logged, gain)

@@ -67,7 +67,7 @@ def _exchange(tour, start, s1, s2):
 
 
 @kernel(borrow=True)
-def _improve(cost, near, near_cost, search, a, least):
+def _improve(cost, near, near_cost, search, a, tolerance):
     """Make the first improving move that removes a's arc: (a, b), (c, d), (e, f) become (a, d), (c, f), (e, b); return the gain.
 
     Partial sums of the gain are kept positive. This misses no improving move: it can begin at any of its three removed arcs, and
@@ -81,7 +81,7 @@ def _improve(cost, near, near_cost, search, a, least):
     degree = near.shape[1]
     for k in range(degree):
         g1 = ab - near_cost[a, k]
-        if g1 <= least:
+        if g1 <= tolerance:
             break
         d = near[a, k]
         pd = position[d]
@@ -94,7 +94,7 @@ def _improve(cost, near, near_cost, search, a, least):
         g2 = g1 + cost[c, d]
         for q in range(degree):
             g3 = g2 - near_cost[c, q]
-            if g3 <= least:
+            if g3 <= tolerance:
                 break
             f = near[c, q]
             of = position[f] - pa
@@ -105,7 +105,7 @@ def _improve(cost, near, near_cost, search, a, least):
             pf = position[f]
             e = order[pf - 1] if pf > 0 else order[n - 1]
             gain = g3 + cost[e, f] - cost[e, b]
-            if gain > least:
+            if gain > tolerance:
                 _exchange(search.tour, pa + 1 if pa + 1 < n else 0, od - 1, of - od)
                 ends[0], ends[1], ends[2], ends[3], ends[4], ends[5] = a, b, c, d, e, f
                 return gain
@@ -113,7 +113,7 @@ def _improve(cost, near, near_cost, search, a, least):
 
 
 @kernel(borrow=True)
-def improve(cost, near, near_cost, search, least, logged):
+def improve(cost, near, near_cost, search, tolerance, logged):
     """Improve the tour in place until no queued city has an improving move; return the gain.
 
     If `logged`, the changes remain in the tour's log, from which they can be undone, and a full log ends the search early.
@@ -123,7 +123,7 @@ def improve(cost, near, near_cost, search, least, logged):
     while queue.ring[1] > 0 and not log_is_full(tour, 0):
         city = next_in_queue(queue)
         while not log_is_full(tour, 0):
-            gain = _improve(cost, near, near_cost, search, city, least)
+            gain = _improve(cost, near, near_cost, search, city, tolerance)
             if gain == 0.0:
                 break
             total += gain
@@ -200,14 +200,14 @@ def nearest_unvisited(cost, first):
 
 
 @kernel
-def start_tours(metric, near, near_cost, search, tours, lengths, least, state):
+def start_tours(metric, near, near_cost, search, tours, lengths, tolerance, state):
     """Write m random tours, improved by or-3opt, to int32 `tours` [m, n], and their lengths to float64 `lengths` [m]."""
     for k in range(len(tours)):
         _randomised_greedy(metric.matrix, near, state, tours[k], search.tour.buffer, search.tour.position)
         set_order(search.tour, tours[k])
         for city in tours[k]:
             enqueue(search.queue, city)
-        improve(metric.matrix, near, near_cost, search, least, False)
+        improve(metric.matrix, near, near_cost, search, tolerance, False)
         tours[k] = search.tour.order
         lengths[k] = length_of(metric, tours[k])
 
@@ -231,19 +231,19 @@ def kick(metric, search, state, stretch):
 
 
 @kernel
-def iterate(metric, near, near_cost, search, best, state, stretch, least, kicks):
+def iterate(metric, near, near_cost, search, best, state, stretch, tolerance, kicks):
     """Do `kicks` double bridges, each followed by a local search from the changed cities; return the total gain.
 
-    A kicked and repaired tour that is longer than before is restored. `best`, int32 [n], receives the tour only when it became
+    If the tour is longer after kick and repair, it is restored. `best`, int32 [n], receives the tour only when it became
     shorter: among tours of equal length it keeps the first, so that the result does not depend on where a call ends.
     """
     total = 0.0
     for _ in range(kicks):
         change = kick(metric, search, state, stretch)
-        gain = improve(metric.matrix, near, near_cost, search, least, True) - change
+        gain = improve(metric.matrix, near, near_cost, search, tolerance, True) - change
         if gain >= 0.0:
             total += gain
-            if gain > least:
+            if gain > tolerance:
                 best[:] = search.tour.order
         else:
             undo(search.tour, 0)

@@ -25,7 +25,7 @@ from corl.solvers.tsp.tours.array_tour import set_order
 __all__ = ["search", "warm_up"]
 
 # Tuned on the ATSP files of TSPLIB and random stacker-crane, tilted-metric and shortest-path instances of 1000 to 3000 cities.
-_DYNAMIC_PROGRAMMING_CITIES = 8
+_DYNAMIC_PROGRAMMING_CITIES = 8  # up to this size dynamic programming finds an optimal tour at once
 _CANDIDATES = 10  # arcs in the candidate list of each city
 _CHILDREN = 30  # the greatest number of E-sets tried for a pair of parents
 _SECONDS_PER_TOUR = 2.5e-6  # times n**1.5: the seconds that each tour of a population adds to its time to convergence
@@ -114,9 +114,9 @@ def _iterate(arcs: Arcs, run: Run, state: NDArray[np.uint64]) -> None:
     """Do or-3opt with double-bridge kicks from the incumbent, until the run ends; a kick takes little time at any size."""
     search = or_three_opt(arcs.n)
     set_order(search.tour, np.asarray(run.solution))
-    best, least = search.tour.order.copy(), arcs.epsilon
+    best, tolerance = search.tour.order.copy(), arcs.epsilon
     while kicks := run.budget():
-        gain = iterate(arcs.metric, arcs.near, arcs.near_cost, search, best, state, _STRETCH, least, kicks)
+        gain = iterate(arcs.metric, arcs.near, arcs.near_cost, search, best, state, _STRETCH, tolerance, kicks)
         if gain > 0.0 and run.report_due:
             run.report(best)
     run.report(best)

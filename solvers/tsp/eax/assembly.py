@@ -105,7 +105,7 @@ def _replace(links, city, old, new):
 
 
 @kernel
-def assemble(metric, neighbours, lengths, links, work, length, least):
+def assemble(metric, neighbours, lengths, links, work, length, tolerance):
     """Evaluate the child of parent A by the E-set work.city[:length].
 
     An E-set that lengthens the tour before its sub-tours are merged is rejected at once.
@@ -117,15 +117,15 @@ def assemble(metric, neighbours, lengths, links, work, length, least):
         links: int32 [n, 2], parent A; unchanged afterwards.
         work: Assembly; `changes` receives the child.
         length: The number of occurrences in the E-set.
-        least: Gains up to this are treated as rounding errors.
+        tolerance: Gains up to this are treated as rounding errors.
 
-    Returns (gain, number of changes); (0, 0) if the child is not shorter than A by more than `least`.
+    Returns (gain, number of changes); (0, 0) if the child is not shorter than A by more than `tolerance`.
     """
     gain = 0.0
     for i in range(0, length, 2):
         u, v = work.city[i], work.city[i + 1]
         gain += distance(metric, u, v) - distance(metric, v, work.city[work.mate[i + 1]])
-    if gain <= least:
+    if gain <= tolerance:
         return 0.0, 0
     changes = work.changes
     for i in range(length):
@@ -136,7 +136,7 @@ def assemble(metric, neighbours, lengths, links, work, length, least):
     if subtours == 1:
         return gain, length
     apply(links, changes, length)
-    gain, count = _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, length, least)
+    gain, count = _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, length, tolerance)
     if gain <= 0.0:
         return 0.0, 0
     return gain, count
@@ -196,16 +196,16 @@ def _label(work, segments):
 
 
 @kernel
-def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, count, least):
+def _merge(metric, neighbours, lengths, links, work, segments, subtours, gain, count, tolerance):
     """Merge the smallest sub-tour into another by the best 2-exchange until one is left, then undo all changes.
 
-    Returns (gain, number of changes); (0, 0) if at some point the child is not shorter than A by more than `least`.
+    Returns (gain, number of changes); (0, 0) if at some point the child is not shorter than A by more than `tolerance`.
     """
     changes, size, subtour = work.changes, work.size, work.subtour
     remaining = subtours
     while remaining > 1:
         smallest = smallest_subtour(size, subtours)
-        best, u, u2, v, v2, other = _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, least - gain)
+        best, u, u2, v, v2, other = _best_exchange(metric, neighbours, lengths, links, work, segments, smallest, tolerance - gain)
         if u < 0:
             gain = 0.0
             break

@@ -47,8 +47,8 @@ class Breeding:
         if run.time_limit is not None and run.time_limit < _QUADRANT_SECONDS_PER_CITY * instance.n:
             per_quadrant = 0
         near, lengths = neighbours(instance, self.renumbered.metric, candidates, per_quadrant)
-        least = 1e-10 * float(np.abs(lengths).mean()) or 1e-12
-        self.set_up(run, self.renumbered.cities, self.renumbered.metric, near, lengths, least, children, noise)
+        tolerance = 1e-10 * float(np.abs(lengths).mean()) or 1e-12
+        self.set_up(run, self.renumbered.cities, self.renumbered.metric, near, lengths, tolerance, children, noise)
         self.paced = run.iterations is None and run.time_limit is not None
 
     def set_up(
@@ -58,7 +58,7 @@ class Breeding:
         metric: Metric,
         near: NDArray[np.int32],
         lengths: NDArray[np.float64],
-        least: float,
+        tolerance: float,
         children: int = 30,
         noise: float = 0.3,
     ) -> None:
@@ -70,12 +70,12 @@ class Breeding:
             metric: Metric of n cities.
             near: int32 [n, K], candidate neighbours, nearest first.
             lengths: float64 [n, K], their distances.
-            least: Gains up to this are treated as rounding errors.
+            tolerance: Gains up to this are treated as rounding errors.
             children: The greatest number of children tried before the best is accepted.
             noise: The relative random noise of edge lengths in the construction of start tours.
         """
         self.run, self.n, self.cities, self.metric = run, len(cities), cities, metric
-        self.neighbours, self.lengths, self.least = near, lengths, least
+        self.neighbours, self.lengths, self.tolerance = near, lengths, tolerance
         self.children, self.noise = children, noise
         self.edges = candidate_edges(self.neighbours, self.lengths)
         self.most_accepted = max(1, self.n // _CITIES_PER_CHILD)
@@ -106,7 +106,10 @@ class Breeding:
 
     # ---------------------------------------------------------------- sizes
     def fitting_size(self) -> int:
-        """Return how many tours can converge within the run's limits, estimated from the time that start tours take."""
+        """Return how many tours can converge within the run's limits.
+
+        Estimated from the time that start tours take, or from the iterations that a tour needs.
+        """
         run = self.run
         if run.iterations is not None:
             size = run.iterations / _ITERATIONS_PER_TOUR
@@ -151,7 +154,7 @@ class Breeding:
         while self.search.queue.ring[1] > 0:
             if self.run.should_stop:
                 return None
-            length -= improve(self.metric, self.neighbours, self.lengths, self.search, self.least, _CITIES_PER_CALL)
+            length -= improve(self.metric, self.neighbours, self.lengths, self.search, self.tolerance, _CITIES_PER_CALL)
         return float(length)
 
     def start_population(self, size: int) -> bool:
@@ -189,7 +192,7 @@ class Breeding:
                 return False
             mate(
                 self.metric, self.neighbours, self.lengths, self.population, self.mating,
-                done, granted, stage, self.children, self.most_accepted, self.least, self.state,
+                done, granted, stage, self.children, self.most_accepted, self.tolerance, self.state,
             )  # fmt: skip
             done += granted
             self.report(only_when_due=True)
@@ -246,7 +249,7 @@ class Breeding:
 
         Called only where the result does not depend on how many iterations the run grants at a time.
         """
-        if self.best_length() < self.best - self.least:
+        if self.best_length() < self.best - self.tolerance:
             self.best = self.best_length()
             order, position = np.empty(self.n, np.int32), np.empty(self.n, np.int32)
             order_of(self.population.links[int(np.argmin(self.population.lengths))], order, position)

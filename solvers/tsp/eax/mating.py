@@ -62,7 +62,7 @@ def begin_generation(population, mating, state):
 
 
 @kernel(nogil=True)
-def mate(metric, neighbours, lengths, population, mating, first, count, stage, children, most_accepted, least, state):
+def mate(metric, neighbours, lengths, population, mating, first, count, stage, children, most_accepted, tolerance, state):
     """Do matings first .. first + count - 1 of this generation, in place.
 
     Args:
@@ -76,7 +76,7 @@ def mate(metric, neighbours, lengths, population, mating, first, count, stage, c
         stage: 1: an E-set is one AB-cycle; 2: it is a block of AB-cycles.
         children: The greatest number of children tried before the best of them is accepted.
         most_accepted: The greatest number of children accepted in a mating, one after another, on different parts of the tour.
-        least: Gains up to this are treated as rounding errors.
+        tolerance: Gains up to this are treated as rounding errors.
         state: uint64 [1], the state of the random numbers.
     """
     size = len(population.turn)
@@ -89,14 +89,16 @@ def mate(metric, neighbours, lengths, population, mating, first, count, stage, c
             continue
         if stage == 2:
             _own_cities(mating, found)
-        gain = _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, most_accepted, least, state)
+        gain = _breed(
+            metric, neighbours, lengths, population, mating, links, found, stage, children, most_accepted, tolerance, state
+        )
         population.lengths[a] -= gain
         if stage == 2:
             _disown_cities(mating, found)
 
 
 @kernel
-def _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, most_accepted, least, state):
+def _breed(metric, neighbours, lengths, population, mating, links, found, stage, children, most_accepted, tolerance, state):
     """Replace parent A (`links`) by its best child in place, up to `most_accepted` times; return the total gain.
 
     The best child has the largest ratio of gain to lost entropy. `found` is the number of AB-cycles.
@@ -122,7 +124,7 @@ def _breed(metric, neighbours, lengths, population, mating, links, found, stage,
             if length == 0:
                 continue
             tried += 1
-            gain, count = assemble(metric, neighbours, lengths, links, work, length, least)
+            gain, count = assemble(metric, neighbours, lengths, links, work, length, tolerance)
             if count == 0:
                 continue
             value = gain_per_entropy(population, work.changes, count, gain)

@@ -1,8 +1,8 @@
 """Sub-tours of an intermediate child, as sets of segments of parent A between the edges that an E-set removes.
 
 An E-set removes some edges of parent A and adds edges of parent B, which may leave several cycles instead of one tour. See Nagata
-& Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, step 5, localised as in section 3.1. It serves symmetric and
-asymmetric instances.
+& Kobayashi, INFORMS J. Computing 25 (2013), section 2.2, step 5; only the changed parts of a tour are examined, as in section
+3.1. The functions serve symmetric and asymmetric instances.
 """
 
 from __future__ import annotations

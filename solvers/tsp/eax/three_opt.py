@@ -47,17 +47,17 @@ def begin(search, order):
 
 
 @kernel(borrow=True, nogil=True)
-def improve(metric, neighbours, lengths, search, least, cities):
+def improve(metric, neighbours, lengths, search, tolerance, cities):
     """Improve the tour in place until the queue is empty or `cities` cities were examined; return the total gain.
 
-    Gains up to `least` are treated as rounding errors. Requires n >= 5.
+    Gains up to `tolerance` are treated as rounding errors. Requires n >= 5.
     """
     total = 0.0
     while search.queue.ring[1] > 0 and cities > 0:
         cities -= 1
         city = next_in_queue(search.queue)
         while True:
-            gain, count = _improve(metric, neighbours, lengths, search, city, least)
+            gain, count = _improve(metric, neighbours, lengths, search, city, tolerance)
             if count == 0:
                 break
             forget(search.tour)
@@ -84,7 +84,7 @@ def _touch(search, t1, t2, t3, t4, t5, t6):
 
 
 @kernel(borrow=True)
-def _improve(metric, neighbours, lengths, search, t1, least):
+def _improve(metric, neighbours, lengths, search, t1, tolerance):
     """Carry out the first improving 2-opt or sequential 3-opt move from t1.
 
     Returns (gain, number of cities in `touched`); (0, 0) if there is no improving move.
@@ -97,7 +97,7 @@ def _improve(metric, neighbours, lengths, search, t1, least):
         for c in range(k):
             t3 = neighbours[t2, c]
             gain1 = removed - lengths[t2, c]
-            if gain1 <= least:
+            if gain1 <= tolerance:
                 break
             if t3 == t1:
                 continue
@@ -106,25 +106,25 @@ def _improve(metric, neighbours, lengths, search, t1, least):
             if t4 != t2:
                 gain2 = gain1 + distance(metric, t3, t4)
                 gain = gain2 - distance(metric, t4, t1)
-                if gain > least:
+                if gain > tolerance:
                     reverse_path(search.tour, t2, t4, forward)
                     _touch(search, t1, t2, t3, t4, t1, t1)
                     return gain, 4
-                gain = _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least)
+                gain = _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, tolerance)
                 if gain > 0.0:
                     return gain, 6
             # t4 after t3: adding (t4 t1) would give two cycles, which the third exchange joins
             t4 = city_after(search.tour, t3, forward)
             if t4 != t1 and t3 != t1:
                 gain2 = gain1 + distance(metric, t3, t4)
-                gain = _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least)
+                gain = _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, tolerance)
                 if gain > 0.0:
                     return gain, 6
     return 0.0, 0
 
 
 @kernel(borrow=True)
-def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least):
+def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, tolerance):
     """Make the first improving 3-opt move that consists of two 2-opt moves; return the gain, 0 if there is none.
 
     The tour is t1 | t2 .. t4 | t3 ..; the first move reverses t2 .. t4, the second one begins at t4. `gain2` is
@@ -134,7 +134,7 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
     for c in range(neighbours.shape[1]):
         t5 = neighbours[t4, c]
         gain3 = gain2 - lengths[t4, c]
-        if gain3 <= least:
+        if gain3 <= tolerance:
             break
         if t5 == t3:
             continue
@@ -143,7 +143,7 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
         if t6 == t4:
             continue
         gain = gain3 + distance(metric, t5, t6) - distance(metric, t6, t1)
-        if gain > least:
+        if gain > tolerance:
             turned = reverse_path(search.tour, t2, t4, forward)
             reverse_path(search.tour, t4, t6, turned)
             _touch(search, t1, t2, t3, t4, t5, t6)
@@ -152,7 +152,7 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
 
 
 @kernel(borrow=True)
-def _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, least):
+def _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, forward, tolerance):
     """Make the first improving 3-opt move whose first exchange leaves two cycles; return the gain, 0 if there is none.
 
     The tour is t1 | t2 .. t3 | t4 ..; the third edge removed, (t5 t6), is between t2 and t3. `gain2` is |t1 t2| - |t2 t3| +
@@ -162,13 +162,13 @@ def _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, f
     for c in range(neighbours.shape[1]):
         t5 = neighbours[t4, c]
         gain3 = gain2 - lengths[t4, c]
-        if gain3 <= least:
+        if gain3 <= tolerance:
             break
         if t5 == t3 or _steps(search.tour, t2, t5, forward) > span:
             continue
         t6 = city_after(search.tour, t5, forward)  # t2 .. t5 and t6 .. t3 change places
         gain = gain3 + distance(metric, t5, t6) - distance(metric, t6, t1)
-        if gain > least:
+        if gain > tolerance:
             turned = reverse_path(search.tour, t2, t3, forward)
             turned = reverse_path(search.tour, t3, t6, turned)
             reverse_path(search.tour, t5, t2, turned)
@@ -178,7 +178,7 @@ def _third_between(metric, neighbours, lengths, search, t1, t2, t3, t4, gain2, f
             continue
         t6 = city_after(search.tour, t5, not forward)  # t2 .. t6 and t5 .. t3 are reversed
         gain = gain3 + distance(metric, t5, t6) - distance(metric, t6, t1)
-        if gain > least:
+        if gain > tolerance:
             turned = reverse_path(search.tour, t2, t6, forward)
             reverse_path(search.tour, t5, t3, turned)
             _touch(search, t1, t2, t3, t4, t5, t6)

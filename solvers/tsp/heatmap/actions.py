@@ -42,9 +42,9 @@ class ActionParameters(NamedTuple):
     """The gain criterion: whether an action may only add edges that leave the removed edges longer than the added ones."""
     stretch: int
     """The greatest number of cities in each of the three stretches that a kick (a random double bridge) exchanges."""
-    most: int
+    most_moved: int
     """The greatest number of cities that one reversal of a path may move in the array."""
-    least: float
+    tolerance: float
     """Gains up to this are treated as rounding errors."""
 
 
@@ -84,7 +84,7 @@ def _select(mcts, parameters, a_1, b, gain, explore, forward):
             z = mcts.weight[b, c] * scale
             if explore > 0.0:
                 z += explore / math.sqrt(mcts.visits[b, c] + 1.0)
-            if z < 1.0 or (parameters.most < n and _shifted(mcts, b, a_next) > parameters.most):
+            if z < 1.0 or (parameters.most_moved < n and _shifted(mcts, b, a_next) > parameters.most_moved):
                 z = 0.0
         mcts.choice[c] = z
         total += z
@@ -129,7 +129,7 @@ def simulate(metric, mcts, parameters, a_1, forward):
         mcts.ends[2 * pairs], mcts.ends[2 * pairs + 1] = a_next, b
         pairs += 1
         closed = gain - distance(metric, b, a_1)
-        if closed > parameters.least:
+        if closed > parameters.tolerance:
             mcts.counts[PAIRS] = pairs
             return closed
     undo(mcts.tour, mark)

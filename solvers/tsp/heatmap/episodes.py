@@ -42,14 +42,14 @@ def episodes(metric, mcts, parameters, units):
                 learn(mcts, parameters, gain)
                 mcts.counts[FAILURES] = 0
             elif mcts.counts[FAILURES] >= parameters.tries:
-                _keep_best(mcts, parameters.least)
+                _keep_best(mcts, parameters.tolerance)
                 mcts.counts[PHASE], mcts.counts[CITIES] = _CONSTRUCT, 0
 
 
 @kernel
-def _keep_best(mcts, least):
-    """Copy the current tour to `best` if it is shorter by more than `least`."""
-    if mcts.length[CURRENT] < mcts.length[BEST] - least:
+def _keep_best(mcts, tolerance):
+    """Copy the current tour to `best` if it is shorter by more than `tolerance`."""
+    if mcts.length[CURRENT] < mcts.length[BEST] - tolerance:
         mcts.length[BEST] = mcts.length[CURRENT]
         mcts.best[:] = mcts.tour.order
 
@@ -156,7 +156,7 @@ def _two_opt(metric, mcts, parameters, i, c):
         add_visit(mcts, i_next, j_next)
         add_visit(mcts, j_next, i_next)
     gain = distance(metric, i, i_next) + distance(metric, j, j_next) - mcts.lengths[i, c] - distance(metric, i_next, j_next)
-    if gain <= parameters.least:
+    if gain <= parameters.tolerance:
         return False
     reverse_path(mcts.tour, i_next, j, True)
     forget(mcts.tour)

@@ -1,4 +1,4 @@
-"""The tuned search: kick the current tour and repair it by actions from the changed cities; if it became longer, undo the kick.
+"""The tuned search: kick the current tour and repair it by actions from the changed cities; undo both unless it is shorter.
 
 The actions, their weights and visits are those of Fu, Qiu & Zha (2021). Three things differ. Actions begin only at cities whose
 edges have changed (they are queued), in both directions. An action ends once it cannot shorten the tour (gain criterion). A kick,
@@ -45,7 +45,7 @@ def kicks(metric: Metric, mcts: Mcts, parameters: ActionParameters, units: int) 
         old_length = mcts.length[CURRENT]
         _kick(metric, mcts, parameters.stretch)
         _settle(metric, mcts, parameters, n * n)
-        if mcts.length[CURRENT] >= old_length - parameters.least:
+        if mcts.length[CURRENT] >= old_length - parameters.tolerance:
             undo(mcts.tour, 0)
             mcts.length[CURRENT] = old_length
         forget(mcts.tour)

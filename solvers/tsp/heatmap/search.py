@@ -42,8 +42,8 @@ class HeatmapSearch(Renumbered):
             tries=settings.tries * instance.n if published else settings.tries,
             criterion=not published,
             stretch=settings.stretch,
-            most=instance.n if published else _MOST_REVERSED,
-            least=1e-12 * self._longest(),
+            most_moved=instance.n if published else _MOST_REVERSED,
+            tolerance=1e-12 * self._longest(),
         )
 
     def _longest(self) -> float:
@@ -65,7 +65,7 @@ class HeatmapSearch(Renumbered):
         Of equally long tours the first is kept, so that the result does not depend on when tours are reported.
         """
         current, best_of_earlier = self.mcts.length
-        return bool(np.isinf(best_of_earlier) or current < best_of_earlier - self.parameters.least)
+        return bool(np.isinf(best_of_earlier) or current < best_of_earlier - self.parameters.tolerance)
 
     def report(self, run: Run) -> None:
         """Report the best tour to the run; before the first tour, the current order of the cities."""

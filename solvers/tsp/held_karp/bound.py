@@ -30,7 +30,7 @@ _LONG_STEP, _SHORT_STEP = 1.0, 0.3  # the first step, in typical edge lengths (t
 _ASCENTS = ((50_000, 4), (300_000, 2))  # (cities, number of ascents up to that size), each with a proof; one for larger sizes
 _PRIM_CITIES = 20  # cities up to which Prim's algorithm is as fast as the tree of boxes
 _DISTANCES_PER_CHECK = 2_000_000  # distances computed between two checks of the time limit: about 20 ms
-_DISTANCES_PER_SEARCH = 200  # distances that a search in the tree of boxes computes, an estimate from above
+_DISTANCES_PER_SEARCH = 200  # distances that a search in the tree of boxes computes, at most about
 
 
 def held_karp_bound(

@@ -64,8 +64,8 @@ def iterate(
     neighbours: NDArray[np.int32],
     lengths: NDArray[np.float64],
     search: ChainedSearch,
-    least: float,
-    most: int,
+    tolerance: float,
+    most_shifted: int,
     stretch: int,
     units: int,
 ) -> None:
@@ -78,8 +78,8 @@ def iterate(
         neighbours: int32 [n, K], candidate neighbours, nearest first.
         lengths: float64 [n, K], their distances.
         search: The state, which changes in place.
-        least: Gains up to this are treated as rounding errors.
-        most: Moves that would shift more cities than this in the array are skipped.
+        tolerance: Gains up to this are treated as rounding errors.
+        most_shifted: Moves that would shift more cities than this in the array are skipped.
         stretch: The greatest number of cities in each of the stretches B, C and D of a kick.
         units: Units of work.
     """
@@ -87,11 +87,11 @@ def iterate(
     for _ in range(units):
         search.done[0] += 1
         if local.queue.ring[1] > 0:
-            search.length[0] -= settle(metric, neighbours, lengths, local, least, most, _CITIES_PER_UNIT)
+            search.length[0] -= settle(metric, neighbours, lengths, local, tolerance, most_shifted, _CITIES_PER_UNIT)
             forget(local.tour)
             continue
         cost = _kick(metric, search, stretch)
-        cost -= settle(metric, neighbours, lengths, local, least, most, n * n)
+        cost -= settle(metric, neighbours, lengths, local, tolerance, most_shifted, n * n)
         if cost <= _tolerated(search):
             search.length[0] += cost
             forget(local.tour)

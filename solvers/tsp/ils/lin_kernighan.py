@@ -74,7 +74,7 @@ def lin_kernighan(n: int, breadth: tuple[int, ...]) -> LinKernighan:
 
 
 @kernel(borrow=True)
-def settle(metric, neighbours, lengths, search, least, most, cities):
+def settle(metric, neighbours, lengths, search, tolerance, most_shifted, cities):
     """Make improving moves from up to `cities` queued cities, in place, and return the total gain.
 
     It ends early when the queue is empty or the tour's log is full.
@@ -84,8 +84,8 @@ def settle(metric, neighbours, lengths, search, least, most, cities):
         neighbours: int32 [n, K], candidate neighbours, nearest first.
         lengths: float64 [n, K], their distances.
         search: LinKernighan; its tour and queue change.
-        least: Gains up to this are treated as rounding errors.
-        most: Moves that would shift more cities than this in the array are skipped.
+        tolerance: Gains up to this are treated as rounding errors.
+        most_shifted: Moves that would shift more cities than this in the array are skipped.
         cities: The greatest number of cities to take from the queue.
     """
     total = 0.0
@@ -94,7 +94,7 @@ def settle(metric, neighbours, lengths, search, least, most, cities):
             break
         city = next_in_queue(search.queue)
         while not log_is_full(search.tour, 0):
-            gain = _improve_city(metric, neighbours, lengths, search, city, least, most)
+            gain = _improve_city(metric, neighbours, lengths, search, city, tolerance, most_shifted)
             if gain == 0.0:
                 break
             total += gain
@@ -102,7 +102,7 @@ def settle(metric, neighbours, lengths, search, least, most, cities):
 
 
 @kernel(inline=True, borrow=True)
-def _improve_city(metric, neighbours, lengths, search, t1, least, most):
+def _improve_city(metric, neighbours, lengths, search, t1, tolerance, most_shifted):
     """Make the first improving move found from t_1, queue the cities at its edges, and return its gain; 0 if there is no move.
 
     x_1 is first the edge to the next city, then the edge to the previous one (`backwards`). Other arguments as in `settle`.
@@ -123,10 +123,10 @@ def _improve_city(metric, neighbours, lengths, search, t1, least, most):
         level = 0
         while level >= 0:
             if shape[level, 4] == 0:  # the level was just entered: find its steps
-                closing = _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least)
-                if closing > least:
+                closing = _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, tolerance)
+                if closing > tolerance:
                     _take(search, level, search.breadth[level])
-                    if _carry_out(search, level + 1, zero, backwards, most):
+                    if _carry_out(search, level + 1, zero, backwards, most_shifted):
                         return closing
             rank = shape[level, 4]
             if level + 1 == levels or rank == shape[level, 3]:
@@ -152,7 +152,7 @@ def _at(order, zero, backwards, r):
 
 
 @kernel(inline=True, borrow=True)
-def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, least):
+def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, tolerance):
     """Write the steps of largest G_i + |x_i+1| to step[level], and the step whose closed tour gains most to its entry `breadth`.
 
     Args:
@@ -164,7 +164,7 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
         t1: The city t_1.
         zero: The position of t_2 in the array.
         backwards: Whether t_2 is the city before t_1 in the array.
-        least: Gains up to this are treated as rounding errors.
+        tolerance: Gains up to this are treated as rounding errors.
 
     Returns the gain of the best closed tour; -inf if no step closes a tour.
     """
@@ -177,7 +177,7 @@ def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards,
     found, best = 0, -np.inf
     for k in range(width):
         gain_i = gain - lengths[t_2i, k]
-        if gain_i <= least:
+        if gain_i <= tolerance:
             break
         t_2i1 = neighbours[t_2i, k]
         r = zero - position[t_2i1] if backwards else position[t_2i1] - zero
@@ -273,10 +273,10 @@ def _take(search, level, rank):
 
 
 @kernel(borrow=True)
-def _carry_out(search, level, zero, backwards, most):
+def _carry_out(search, level, zero, backwards, most_shifted):
     """Write the closed path of `level` to the tour, in place: the longest segment stays, the other segments are rearranged.
 
-    If the other segments have more than `most` cities together, changes nothing and returns False.
+    If the other segments have more than `most_shifted` cities together, changes nothing and returns False.
     """
     tour, m = search.tour, search.shape[level, 0]
     first, last = search.first[level], search.last[level]
@@ -285,7 +285,7 @@ def _carry_out(search, level, zero, backwards, most):
     for i in range(m):
         if abs(last[i] - first[i]) + 1 > size:
             longest, size = i, abs(last[i] - first[i]) + 1
-    if n - size > most:
+    if n - size > most_shifted:
         return False
     for i in range(m):
         enqueue(search.queue, _at(tour.order, zero, backwards, first[i]))

@@ -28,9 +28,9 @@ from corl.solvers.tsp.neighbours.candidates import near_points
 
 __all__ = ["Region", "Round", "cells", "improve_regions", "region_of", "segments", "spliced"]
 
-_CANDIDATES = 10
-_PART = 200_000  # least number of cities in a segment; the work for a region grows with the size of its segment
-_LEAST_REGION = 12  # smaller regions are skipped, as a population of their tours cannot differ
+_CANDIDATES = 10  # neighbours of a city that a tour of the region may link it to
+_LEAST_SEGMENT = 200_000  # least number of cities in a segment; the work for a region grows with the size of its segment
+_LEAST_REGION = 12  # cities; smaller regions are skipped, as there is little to improve
 
 
 class Region(NamedTuple):
@@ -76,7 +76,7 @@ def improve_regions(
         report: Called with every better tour, int32 [n].
     """
     random = np.random.default_rng([run.seed, 1])
-    count = max(run.workers, len(tour) // _PART)
+    count = max(run.workers, len(tour) // _LEAST_SEGMENT)
     with ThreadPoolExecutor(max(1, run.workers - 1)) as pool:
         while not run.should_stop:
             current_round = Round(metric, segments(tour, count, random), random, size, population, per_quadrant)
@@ -122,7 +122,7 @@ class Round:
         self._randoms = random.spawn(len(paths))
         self._next, self._lock, self._swept = itertools.count(), threading.Lock(), 0
         self.bred = 0
-        """The number of regions that were improved or tried; smaller ones are not counted."""
+        """The number of regions so far with enough cities to be improved."""
 
     def tour(self) -> NDArray[np.int32]:
         """Return the current tour: all segments, one after another."""
@@ -249,7 +249,7 @@ def _better_tour(points: Metric, region: Region, run: Run, population: int, per_
     before = breeding.length_of(region.tour)
     epoch(breeding, population)
     found = breeding.best_tour
-    if breeding.best >= before - breeding.least or not _has_bonds(region, found):
+    if breeding.best >= before - breeding.tolerance or not _has_bonds(region, found):
         return None
     return found
 
@@ -269,11 +269,11 @@ class _RegionBreeding(Breeding):
     def __init__(self, points: Metric, region: Region, run: Run, per_quadrant: int) -> None:
         partner = region.partner()
         near, lengths = near_points(points, _CANDIDATES, per_quadrant)
-        own, least = bonded(points, partner), 1e-10 * float(lengths.mean()) or 1e-12
+        own, tolerance = bonded(points, partner), 1e-10 * float(lengths.mean()) or 1e-12
         near[partner >= 0, 1:] = near[partner >= 0, :-1]  # the bond comes first; its other end may be listed twice
         lengths[partner >= 0, 1:] = lengths[partner >= 0, :-1]
         near[partner >= 0, 0], lengths[partner >= 0, 0] = partner[partner >= 0], own.matrix[0, 1]
-        self.set_up(run, np.arange(len(partner), dtype=np.int32), own, near, lengths, least)
+        self.set_up(run, np.arange(len(partner), dtype=np.int32), own, near, lengths, tolerance)
         self.waiting = [region.tour]
 
     def report(self, only_when_due: bool = False) -> None:

@@ -85,13 +85,13 @@ def _to_transpose(x, dims):
 # 2q + 1, and the leaves are m..2m-1.
 _LEAF = 8
 LiveTree = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]
-"""The tree that `live_tree` returns: (order, place, boxes, left)."""
+"""The tree that `live_tree` returns: (order, place, boxes, live_count)."""
 
 
 def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree:
     """Return the tree over float64 `points` [n, 3] in the Hilbert order int32 `order` [n], for `nearest_live` and `remove`.
 
-    Returns (order, place, boxes, left): the argument; its inverse, int32 [n]; the low and high corners of each node's box,
+    Returns (order, place, boxes, live_count): the argument; its inverse, int32 [n]; the low and high corners of each node's box,
     float64 [2 m, 2, 3]; the number of points not yet removed below each node, int32 [2 m].
     """
     leaves = 1
@@ -108,29 +108,29 @@ def _build(points: NDArray[np.float64], order: NDArray[np.int32], leaves: int) -
     boxes = np.empty((2 * leaves, 2, 3))
     boxes[:, 0, :] = np.inf
     boxes[:, 1, :] = -np.inf
-    left = np.zeros(2 * leaves, np.int32)
+    live_count = np.zeros(2 * leaves, np.int32)
     for i in range(n):
         place[order[i]] = i
         node = leaves + i // _LEAF
-        left[node] += 1
+        live_count[node] += 1
         for a in range(3):
             boxes[node, 0, a] = min(boxes[node, 0, a], points[order[i], a])
             boxes[node, 1, a] = max(boxes[node, 1, a], points[order[i], a])
     for node in range(leaves - 1, 0, -1):
-        left[node] = left[2 * node] + left[2 * node + 1]
+        live_count[node] = live_count[2 * node] + live_count[2 * node + 1]
         for a in range(3):
             boxes[node, 0, a] = min(boxes[2 * node, 0, a], boxes[2 * node + 1, 0, a])
             boxes[node, 1, a] = max(boxes[2 * node, 1, a], boxes[2 * node + 1, 1, a])
-    return order, place, boxes, left
+    return order, place, boxes, live_count
 
 
 @kernel
 def remove(tree, city):
     """Remove a city from the tree, in place. The city must not have been removed before."""
-    _order, place, _boxes, left = tree
-    node = len(left) // 2 + place[city] // _LEAF
+    _order, place, _boxes, live_count = tree
+    node = len(live_count) // 2 + place[city] // _LEAF
     while node > 0:
-        left[node] -= 1
+        live_count[node] -= 1
         node //= 2
 
 
@@ -140,14 +140,14 @@ def nearest_live(metric, tree, gone, city, stack):
 
     bool `gone` [n] marks the removed cities; `stack`, int64 [128], is a work array.
     """
-    order, _place, boxes, left = tree
-    leaves = len(left) // 2
+    order, _place, boxes, live_count = tree
+    leaves = len(live_count) // 2
     best, best_city = np.inf, -1
     depth, stack[0] = 1, 1
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        if left[node] == 0 or _box_distance(metric, boxes, node, city) >= best:
+        if live_count[node] == 0 or _box_distance(metric, boxes, node, city) >= best:
             continue
         if node >= leaves:
             first = (node - leaves) * _LEAF
@@ -172,15 +172,15 @@ def nearest_in_quadrant(metric, tree, city, quadrant, stack):
     Quadrant 2 a + b holds the points whose x is at least (a = 1) or less than (a = 0) the city's x; b says the same of y.
     `stack`, int64 [128], is a work array.
     """
-    order, _place, boxes, left = tree
-    leaves = len(left) // 2
+    order, _place, boxes, live_count = tree
+    leaves = len(live_count) // 2
     points = metric.points
     best, best_city = np.inf, -1
     depth, stack[0] = 1, 1
     while depth > 0:
         depth -= 1
         node = stack[depth]
-        outside = left[node] == 0
+        outside = live_count[node] == 0
         for a in range(2):
             above = (quadrant >> (1 - a)) & 1
             outside |= boxes[node, 1, a] < points[city, a] if above else boxes[node, 0, a] >= points[city, a]

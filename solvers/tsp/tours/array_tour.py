@@ -19,7 +19,7 @@ from corl.jit import kernel
 
 __all__ = ["ArrayTour", "array_tour", "city_after", "forget", "log_is_full", "rearrange", "reverse_path", "set_order", "undo"]
 
-_ROOM = 1 << 16  # integers: room for thousands of changes, whereas a kick and its repair make some tens
+_ROOM = 1 << 16  # integers in the log: room for thousands of changes, whereas a kick and its repair make some tens
 
 
 class ArrayTour(NamedTuple):

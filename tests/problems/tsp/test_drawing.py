@@ -47,7 +47,7 @@ def test_positions_of_a_matrix_of_distances_in_the_plane():
 
 def test_positions_of_a_large_matrix(monkeypatch):
     """A large matrix is drawn on a circle in the order of the tour."""
-    monkeypatch.setattr("corl.problems.tsp.drawing._SCALED", 5)
+    monkeypatch.setattr("corl.problems.tsp.drawing._MOST_SCALED", 5)
     tour = np.array([3, 0, 5, 1, 4, 2])
     xy = positions(asymmetric(size=6), tour)[tour]
     steps = np.linalg.norm(np.diff(xy, axis=0), axis=1)

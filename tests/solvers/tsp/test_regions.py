@@ -96,7 +96,7 @@ def test_segments_of_a_tour(monkeypatch):
     """Many cities are taken in segments, one after another: each better tour that is told is one of all cities."""
     from corl.solvers.tsp.ils import regions
 
-    monkeypatch.setattr(regions, "_PART", 120)
+    monkeypatch.setattr(regions, "_LEAST_SEGMENT", 120)
     check_improvement("EUC_2D", 2)
 
 

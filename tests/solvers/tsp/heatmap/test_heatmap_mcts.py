@@ -43,7 +43,7 @@ def _solve(instance, iterations, seed=0, **options):
 
 def _rules(n, **given):
     numbers = ActionParameters(
-        alpha=1.0, beta=10.0, candidates=5, depth=12, tries=6, criterion=False, stretch=8, most=n, least=1e-9
+        alpha=1.0, beta=10.0, candidates=5, depth=12, tries=6, criterion=False, stretch=8, most_moved=n, tolerance=1e-9
     )
     return numbers._replace(**given)
 
@@ -112,7 +112,7 @@ def test_length_is_tracked_after_every_chunk(kind, n):
     tuned, paper = _mcts(instance), _mcts(instance)
     begin(tuned)
     for units in (1, 1, 2, 3, 40, 150):
-        kicks(metric, tuned, _rules(n, criterion=True, most=20), units)
+        kicks(metric, tuned, _rules(n, criterion=True, most_moved=20), units)
         episodes(metric, paper, _rules(n, tries=30), units)
         for mcts in (tuned, paper):
             assert _is_tour(mcts)
