@@ -179,11 +179,9 @@ def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     ends = np.cumsum([0, *(len(route.visits) + 2 for route in routes)]).tolist()
     paths = [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
-    return (
-        paths
-        if rules is None
-        else [(nodes, leg_distances(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, paths)]
-    )
+    if rules is None:
+        return paths
+    return [(nodes, leg_distances(rules, route.vehicle, nodes, legs)) for route, (nodes, legs) in zip(routes, paths)]
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:

@@ -1,8 +1,8 @@
-"""Tests whether a vehicle type can serve a client if there is no other client.
+"""Tests whether a vehicle type can serve a client, regardless of all other clients.
 
-A direct route to the client and back proves that the client can be served. If even shortest paths over other nodes do not keep
-the limits, no solution serves the client. Times with breaks and rests are computed by labels, as in shortest paths with resource
-constraints: a label is (time, remaining breaks, driving time since the last rest), a state that the vehicle may be in.
+If a direct route to the client and back keeps all limits, the client can be served. If not even shortest paths over other nodes
+keep them, no solution serves the client. Breaks and rests are followed by labels, as in shortest paths with resource
+constraints: a label is a possible state of the vehicle, (time, number of remaining breaks, driving time since the last rest).
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class VehicleTravel:
         """bool [n]: the nodes where the vehicle may stop: clients that fit and are allowed, and depots to reload at."""
         self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
         self.cached: dict[tuple[bool, int, bool], _Floats] = {}
+        """(time, node, towards) -> the lengths of shortest paths that were computed before."""
 
     @cached_property
     def without_breaks(self) -> VehicleTravel:
@@ -172,10 +173,10 @@ def _in_time(travel: VehicleTravel, direct: bool, limits: set[str]) -> NDArray[n
     ready = np.maximum(begin + service + back, return_from)
     in_time = keeps(begin, closes) & keeps(ready, return_by) & (ready < np.inf)
     if "duration" in limits:
-        longest, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_return(travel, limits))
-        in_time &= keeps(to + service + back, longest, size)
+        max_duration, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_return(travel, limits))
+        in_time &= keeps(to + service + back, max_duration, size)
         with np.errstate(invalid="ignore"):  # of infinities, which are refused above
-            in_time &= keeps(ready - np.minimum(last_departure, closes - to), longest, size)  # with the latest departure
+            in_time &= keeps(ready - np.minimum(last_departure, closes - to), max_duration, size)  # with the latest departure
     return np.asarray(in_time)
 
 
@@ -329,8 +330,8 @@ def latest_return(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> floa
     instance, rules = travel.instance, travel.rules
     openings = [_opens(instance, LIMITS), np.zeros(0) if rules.release is None else rules.release]
     openings.append(np.zeros(0) if rules.shift is None else rules.shift[travel.kind, :1])
-    longest = float(instance.vehicles.max_duration[travel.kind])
-    return min(operating_hours(travel, limits)[3], float(np.concatenate(openings).max()) + longest)
+    max_duration = float(instance.vehicles.max_duration[travel.kind])
+    return min(operating_hours(travel, limits)[3], float(np.concatenate(openings).max()) + max_duration)
 
 
 def _opens(instance: VrpInstance, limits: Iterable[str]) -> _Floats:

@@ -87,12 +87,12 @@ def _loads_after(instance: VrpInstance, route: Route) -> _Floats:
         for (start, end), amount in zip(rules.shipments, rules.amounts):
             change[route.visits == start] += amount
             change[route.visits == end] -= amount
-    cuts = [0, *np.flatnonzero(route.visits < instance.depots).tolist(), len(route.visits)]
+    trip_starts = [0, *np.flatnonzero(route.visits < instance.depots).tolist(), len(route.visits)]
     aboard: _Floats = np.empty_like(change)
     demands = rules.of("demands", instance.demand[:, None])[route.visits]
-    held = np.zeros(change.shape[1]) if rules.aboard is None else rules.aboard[route.vehicle]
-    for begin, end in pairwise(cuts):
-        aboard[begin:end] = held + demands[begin:end].sum(axis=0) + np.cumsum(change[begin:end], axis=0)
+    initial_load = np.zeros(change.shape[1]) if rules.aboard is None else rules.aboard[route.vehicle]
+    for begin, end in pairwise(trip_starts):
+        aboard[begin:end] = initial_load + demands[begin:end].sum(axis=0) + np.cumsum(change[begin:end], axis=0)
     return aboard
 
 

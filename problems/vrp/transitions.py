@@ -82,14 +82,14 @@ class State(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The state of a route under way."""
+    """The state of a vehicle on its route, after service at the last client visited."""
 
     load: float
     """The sum of the demands so far."""
     distance: float
     """The distance so far."""
     ready: float
-    """The earliest time at which service ends."""
+    """The earliest end of service at the last client."""
     busy: float
     """The time of travel and service so far, without waiting."""
     leave: float
@@ -131,9 +131,7 @@ def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: 
         return False, new_position
     if not (_within(begin, state.latest[node], 0.0) and _within(ready + distance_home, state.latest[first], 0.0)):
         return False, new_position
-    latest_departure = min(
-        leave, state.latest[first] - busy - distance_home
-    )  # the latest departure with which all windows are kept
+    latest_departure = min(leave, state.latest[first] - busy - distance_home)  # so that windows are kept, the depot's included
     return _within(
         max(busy + distance_home, ready + distance_home - latest_departure), limits[DURATION], ready + distance_home
     ), new_position
