@@ -48,9 +48,9 @@ class Beam(Options):
         beam = Frontier.roots(environment, entries)
         nat_unit = np.zeros(0)
         while True:
-            before = beam.over
+            over_before = beam.over
             actions = beam.offered(environment)
-            beam.record(environment, entries, np.flatnonzero(beam.over & ~before), found)
+            beam.record(environment, entries, np.flatnonzero(beam.over & ~over_before), found)
             live = np.flatnonzero(~beam.over)
             if not live.size:
                 return discarded

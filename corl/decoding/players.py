@@ -33,17 +33,17 @@ def play_rows(
     random = np.zeros((len(rows), 1), np.uint64) if random is None else random
     rewards, actions_by_row = np.zeros(len(rows)), list[NDArray[np.int32]]()
     for i, row in enumerate(rows.tolist()):
-        taken = [np.empty(0, np.int32)]
+        chunks = [np.empty(0, np.int32)]
         actions_left = most
         while actions_left > 0 and not (stop is not None and stop()):
             out = np.empty(min(actions_left, _MAX_ACTIONS if stop is None else chunk), np.int32)
             count, reward = advance(row, temperatures[i], random[i], out)
-            taken.append(out[:count])
+            chunks.append(out[:count])
             rewards[i] += reward
             actions_left -= count
             if count < len(out):
                 break
-        actions_by_row.append(np.concatenate(taken))
+        actions_by_row.append(np.concatenate(chunks))
     actions = np.full((len(rows), max(map(len, actions_by_row), default=0)), -1, np.int32)
     for taken_actions, out in zip(actions_by_row, actions):
         out[: len(taken_actions)] = taken_actions

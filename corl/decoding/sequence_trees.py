@@ -37,19 +37,23 @@ class SequenceTrees:
         """[nodes] the number of actions."""
 
     def extend(
-        self, parent: NDArray[np.int64], slot: NDArray[np.int64], mass: NDArray[np.float64], given: NDArray[np.float64]
+        self,
+        parent: NDArray[np.int64],
+        slot: NDArray[np.int64],
+        log_mass: NDArray[np.float64],
+        log_probabilities: NDArray[np.float64],
     ) -> NDArray[np.int64]:
         """Add N nodes, and return their numbers, int64 [N].
 
         Args:
             parent: int64 [N], the parents; -1 adds a root.
             slot: int64 [N], the slots of the parents, or the entry of a root.
-            mass: float64 [N], the log of the remaining probability of each node.
-            given: float64 [N, K], the policy's log probabilities of the next actions.
+            log_mass: float64 [N], the log of the remaining probability of each node.
+            log_probabilities: float64 [N, K], the policy's log probabilities of the next actions.
         """
         new = np.arange(self.count, self.count + len(parent))
         self._reserve(self.count + len(parent))
-        self.left[new], self.given[new], self.child[new] = mass[:, None] + given, given, -1
+        self.left[new], self.given[new], self.child[new] = log_mass[:, None] + log_probabilities, log_probabilities, -1
         self.parent[new], self.slot[new] = parent, slot
         first = parent < 0
         self.roots[slot[first]] = new[first]

@@ -219,8 +219,8 @@ class _Pool:
         rows, count = self._rows[children], len(children)
         if not self.environment.compiled:
             rewards = self.environment.step(self._rows[parents], rows, actions)
-            now = self.environment.actions(rows)
-            return rows, rewards, now[:, 0] < 0, now
+            next_actions = self.environment.actions(rows)
+            return rows, rewards, next_actions[:, 0] < 0, next_actions
         reward, done = np.empty(count), np.empty(count, np.bool_)
         listed = np.empty((count, self.width), np.int32)
         tree, node = np.divmod(children, self._nodes)

@@ -215,11 +215,15 @@ def _check_breaks(travel: VehicleTravel, direct: bool, limits: set[str], servabl
         for number, (departure, travel_time) in enumerate(departures):
             if departure[node] < np.inf:
                 fewest_left = 0 if number else len(travel.breaks)  # before a reload, any number of breaks may have been taken
-                before = [
+                departing = [
                     (float(departure[node]), breaks_left, 0.0) for breaks_left in range(fewest_left, len(travel.breaks) + 1)
                 ]
                 labels += after_driving(
-                    travel, before, float(travel_time[node]), 0.0 if number else min(float(travel_time[node]), to_first_stop), 0.0
+                    travel,
+                    departing,
+                    float(travel_time[node]),
+                    0.0 if number else min(float(travel_time[node]), to_first_stop),
+                    0.0,
                 )
         labels = after_service(travel, labels, node, float(closes[node]), limits)
         labels = after_driving(travel, labels, float(back[node]), 0.0, min(float(back[node]), from_last_stop))
@@ -238,12 +242,12 @@ def _nearest_stop(travel: VehicleTravel, direct: bool, towards: bool) -> float:
 
 def after_service(travel: VehicleTravel, labels: list[_Label], node: int, closes: float, limits: set[str]) -> list[_Label]:
     """Return the labels after service at `node`, given the labels on arrival; labels that miss its window are dropped."""
-    after = []
+    served = []
     for time, breaks_left, driven in labels:
         begin = float(_begin(travel, limits, np.full(1, time), node)[0])
         if keeps(begin, closes):
-            after.append((begin + float(_service(travel.instance)[node]), breaks_left, driven))
-    return after
+            served.append((begin + float(_service(travel.instance)[node]), breaks_left, driven))
+    return served
 
 
 def after_driving(
@@ -254,19 +258,19 @@ def after_driving(
     Breaks may be taken anywhere on the leg, except in its first `unbroken_start` and its last `unbroken_end` units of time. The
     labels are lower bounds of time and driving time. Dominated labels are dropped.
     """
-    after: list[_Label] = []
+    reached: list[_Label] = []
     if travel_time == np.inf:
-        return after
+        return reached
     for time, breaks_left, driven in labels:
         pause_from, arrival = time + unbroken_start, time + travel_time
-        after += _after_rests(travel, arrival, breaks_left, 0, driven + travel_time)
+        reached += _after_rests(travel, arrival, breaks_left, 0, driven + travel_time)
         for count, (earliest, latest, duration) in enumerate(travel.breaks[len(travel.breaks) - breaks_left :].tolist(), 1):
             begin = max(pause_from, earliest)
             if not keeps(begin, latest):
                 break
             pause_from, arrival = begin + duration, max(arrival + duration, begin + duration + unbroken_end)
-            after += _after_rests(travel, arrival, breaks_left, count, driven + travel_time)
-    return _drop_dominated(after)
+            reached += _after_rests(travel, arrival, breaks_left, count, driven + travel_time)
+    return _drop_dominated(reached)
 
 
 def _after_rests(travel: VehicleTravel, arrival: float, breaks_left: int, breaks_taken: int, driven: float) -> list[_Label]:
