@@ -57,7 +57,10 @@ def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits
 
 @kernel(borrow=True)
 def promote(edges: Any, weights: Any, first: Any, count: Any) -> None:
-    """Move the largest of weights[first:count] (the first of equals) and its edge to `first`, in place; the rest stays in order."""
+    """Move the largest of weights[first:count] and its edge to `first`, in place; the others keep their order.
+
+    Of equal weights, the first one is moved.
+    """
     if first >= count:
         return
     top = _largest(weights, first, count)
