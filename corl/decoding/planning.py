@@ -85,6 +85,7 @@ class LearnedPlanning:
     search: _TreeSearch
     """`corl.search.gumbel.Gumbel` or `corl.search.puct.Puct`."""
     rows: ClassVar[int] = 1
+    """The rows of the pool that each tree needs: the root's."""
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each entry."""
@@ -124,14 +125,21 @@ def _play(choose_by: Chooser, environment: Environment, entries: StartStates, fo
         if searched.size:
             episode = decision.episode[searched]
             keys = stream_keys(entries.streams[episode], decision.number)
-            slots[searched], gained = choose_by(decision.rows[searched], decision.actions[searched], keys)
-            log_probabilities[episode] += gained
+            slots[searched], log_probability = choose_by(decision.rows[searched], decision.actions[searched], keys)
+            log_probabilities[episode] += log_probability
         return decision.taken(slots)
 
     played = play(environment, rows, totals, choose)
     for row in rows:
-        taken = played.actions[row]
-        found.add(environment, int(row), int(entries.number[row]), played.totals[row], log_probabilities[row], taken[taken >= 0])
+        row_actions = played.actions[row]
+        found.add(
+            environment,
+            int(row),
+            int(entries.number[row]),
+            played.totals[row],
+            log_probabilities[row],
+            row_actions[row_actions >= 0],
+        )
 
 
 class _RolloutModel(SimulatorModel):
@@ -172,9 +180,11 @@ class _CountedModel:
         self.slots = self.model.slots
 
     def initial(self, observed: Mapping[str, NDArray[Any]]) -> tuple[Any, Any, Any]:
+        """See LatentNetwork.initial."""
         self.evaluator.spend(len(next(iter(observed.values()))))
         return self.model.initial(observed)
 
     def recurrent(self, latent: Any, actions: Any) -> tuple[Any, Any, Any, Any]:
+        """See LatentNetwork.recurrent."""
         self.evaluator.spend(len(actions))
         return self.model.recurrent(latent, actions)

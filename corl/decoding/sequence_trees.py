@@ -23,9 +23,9 @@ class SequenceTrees:
         """[E] the node of the initial state; -1 before its first visit."""
         self.count = 0
         """The number of nodes of all trees."""
-        self.left = np.empty((16, width))
+        self.log_remaining = np.empty((16, width))
         """[nodes, K] the log of each child's remaining probability, from the root on; -inf if it is exhausted or not legal."""
-        self.given = np.empty((16, width))
+        self.log_probability = np.empty((16, width))
         """[nodes, K] the policy's log probability of the action, given the prefix."""
         self.child = np.empty((16, width), np.int32)
         """[nodes, K] the child's node; -1 before its first visit."""
@@ -53,7 +53,11 @@ class SequenceTrees:
         """
         new = np.arange(self.count, self.count + len(parent))
         self._reserve(self.count + len(parent))
-        self.left[new], self.given[new], self.child[new] = log_mass[:, None] + log_probabilities, log_probabilities, -1
+        self.log_remaining[new], self.log_probability[new], self.child[new] = (
+            log_mass[:, None] + log_probabilities,
+            log_probabilities,
+            -1,
+        )
         self.parent[new], self.slot[new] = parent, slot
         first = parent < 0
         self.roots[slot[first]] = new[first]
@@ -64,13 +68,13 @@ class SequenceTrees:
 
     def spend(self, node: NDArray[np.int64], slot: NDArray[np.int64]) -> None:
         """Remove the probability of sampled sequences, which end with slot[i] of node[i]."""
-        self.left[node, slot] = -np.inf
+        self.log_remaining[node, slot] = -np.inf
         depth, pending = int(self.depth[node].max(initial=0)), np.unique(node)
         while depth > 0:
             due = self.depth[pending] == depth
             due_nodes = pending[due]
             parents = self.parent[due_nodes]
-            self.left[parents, self.slot[due_nodes]] = np.logaddexp.reduce(self.left[due_nodes], axis=1)
+            self.log_remaining[parents, self.slot[due_nodes]] = np.logaddexp.reduce(self.log_remaining[due_nodes], axis=1)
             pending = np.union1d(pending[~due], parents)
             depth -= 1
 
@@ -78,7 +82,7 @@ class SequenceTrees:
         """Return the log of the remaining probability of each entry, float64 [entries]; 0 if the entry has no root yet."""
         roots, remaining = self.roots[entry], np.zeros(len(entry))
         has_root = roots >= 0
-        remaining[has_root] = np.logaddexp.reduce(self.left[roots[has_root]], axis=1)
+        remaining[has_root] = np.logaddexp.reduce(self.log_remaining[roots[has_root]], axis=1)
         return remaining
 
     def _reserve(self, count: int) -> None:
@@ -86,7 +90,7 @@ class SequenceTrees:
         if count <= len(self.parent):
             return
         capacity = max(count, 2 * len(self.parent))
-        for name in ("left", "given", "child", "parent", "slot", "depth"):
+        for name in ("log_remaining", "log_probability", "child", "parent", "slot", "depth"):
             array = getattr(self, name)
             larger = np.empty((capacity, *array.shape[1:]), array.dtype)
             larger[: self.count] = array[: self.count]
