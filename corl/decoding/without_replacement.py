@@ -115,7 +115,7 @@ class _Beam:
             self.node[new] = self.trees.extend(self.parent[new], self.slot[new], self.mass[new], log_probabilities)
 
     def perturb(self, live: NDArray[np.int64], streams: NDArray[np.uint64], time: int) -> None:
-        """Set `scores` and `log_probabilities`: draw G for the children of unfinished states so that the largest is the parent's G.
+        """Set `scores` and `log_probabilities`: draw G for the children so that the largest is the parent's G.
 
         The arithmetic is that of appendix B.3 of Kool et al. A finished state is its own only child.
 
