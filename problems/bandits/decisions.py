@@ -1,4 +1,4 @@
-"""Conversion of a policy into the picks and commits by which it plays an episode."""
+"""Conversion of a policy into the environment's actions (picks and commits) with which it plays an episode."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: BanditInstance, solution: Any, key: int = 0) -> NDArray[np.int64]:
-    """Return the actions, int64 [T], by which a policy plays the episode of this key; in a step, the first listed picks first.
+    """Return the environment's actions with which a policy plays the episode of this key, int64, one after the other.
 
-    Raises Infeasible if `solution` is not a policy.
+    Within a step, the picks are in the order in which the environment lists them. Raises Infeasible if `solution` is not a policy
+    or takes an infeasible action.
     """
     policy, environment = check(instance, solution), BanditEnvironment([instance], 1)
     environment.reset([0], [0], [key])

@@ -1,4 +1,4 @@
-"""Pictures of the times at which a policy acts on each arm: with matplotlib, and for pages."""
+"""Pictures of when a policy acts on each arm: with matplotlib, and as scenes for web pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ __all__ = ["draw", "scene", "shares"]
 
 
 def draw(instance: BanditInstance, solution: BanditPolicy | None, axes: Axes) -> None:
-    """Draw the share of episodes in which each arm is acted on (level above 0) over time; without a policy, the mean rewards."""
+    """Draw the share of episodes in which each arm is acted on (level above 0) at each time.
+
+    Without a policy, draw the expected reward of each arm's best level in each state.
+    """
     if solution is None:
         image = axes.imshow(instance.rewards.max(axis=1), aspect="auto", cmap="viridis", interpolation="nearest")
         axes.set(xlabel="state", ylabel="arm", title=f"{instance.name}: reward of each arm's best level in each state")
@@ -48,7 +51,10 @@ def shares(instance: BanditInstance, policy: BanditPolicy) -> NDArray[np.float64
 
 
 def scene(instance: BanditInstance, solution: BanditPolicy | None) -> Scene | None:
-    """Return a scene of one row per arm; the width of a box is the share of episodes with an action. None without a policy."""
+    """Return a scene with one row per arm, or None without a policy.
+
+    The width of the box at a time is the share of episodes in which the arm is acted on.
+    """
     if solution is None:
         return None
     share = shares(instance, solution)

@@ -1,4 +1,7 @@
-"""Episodes of a restless bandit, pick by pick, as a Markov decision process (README.md, "As a decision process")."""
+"""Episodes of a restless bandit as a Markov decision process (README.md, "As a decision process").
+
+A step's action is built entry by entry; setting one entry is called a pick.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,14 @@ from corl.problems.bandits.transitions import Offsets, State, place_rows
 __all__ = ["BanditEnvironment", "episode_of"]
 
 _HORIZONS = np.array([1, 2, 4, 8, 2**31 - 1])
-"""Numbers of steps for which an observation has the gain of a pick; the last one means all remaining steps."""
+"""The numbers of steps over which an observation has the gain of a pick; the last number means all remaining steps."""
 
 
 def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
     """Return the instance whose only episode is the one that a row plays after a reset with this key.
 
-    It begins like episode `key` (modulo their number) of `instance`, but has random numbers of its own, which never coincide with
-    those of the episodes that judge policies.
+    The arms begin as in episode `key` (modulo the number of episodes) of `instance`. The random numbers are not those of
+    any episode of `instance`, on which policies are evaluated.
     """
     seed = int(np.random.SeedSequence([instance.seed, 1, key]).generate_state(1)[0]) >> 1
     begin = instance.initial[key % instance.episodes][None]
@@ -37,13 +40,12 @@ def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
 class BanditEnvironment(Environment):
     """A pool of episodes.
 
-    In each step of an episode, entries of the action are picked one after the other, in any order; the action N, commit, ends the
-    step (0 to N - 1 are the entries). A pick is legal if the picked entries stay feasible; since dropping entries keeps an action
-    feasible, commit is always legal.
+    Actions 0 to N - 1 pick an entry of the step's action; action N, commit, ends the step. A pick is legal if the picked entries
+    remain feasible together. Commit is always legal, because every subset of a feasible set of entries is feasible.
 
-    The reward of commit is the step's reward times its weight in the objective; a pick has reward 0, and the base value is 0. At
-    most `width` actions are listed: first the picks with a positive gain (what they add to the arms they touch, over the
-    remaining steps), the largest first; then commit; then the other picks.
+    The reward of commit is the step's reward times its weight in the objective; a pick has reward 0, and the base value is 0.
+    The gain of a pick is the reward that it adds, over the remaining steps, at the arms that it touches. At most `width` actions
+    are listed: the picks with a positive gain, the largest first; commit; the other picks.
     """
 
     def __init__(self, instances: Sequence[BanditInstance], rows: int, width: int = 64) -> None:
@@ -64,26 +66,29 @@ class BanditEnvironment(Environment):
         return np.zeros(len(rows))
 
     def place(self, rows: ArrayLike, arms: NDArray[np.int32], time: int) -> None:
-        """Make `rows` [R] situations of instance 0 in which nothing is chosen yet, at a time before its end.
+        """Set `rows`, int [R], to the beginning of the step at `time` of instance 0, with the arms in the states `arms` [R, J].
 
-        The arms are in the states `arms` [R, J]. The random numbers are those of key 0; `solution` refuses these rows, because
-        their earlier actions are unknown.
+        The random numbers are those of key 0. `solution` refuses these rows unless `time` is 0, because the actions of earlier
+        steps are unknown.
         """
         at = self._checked(rows)
         place_rows(self.state, at, np.zeros(len(at), np.int64), np.zeros(len(at), np.uint64), arms, time)
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return features of the arms and of the picks so far; slot k belongs to `actions`. The key is not observed.
+        """Return features of the arms and of the picks so far; slot k describes action k of `actions`. The key is not observed.
 
         action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
-        commit: bool [R, K], True for commit.
-        gains: float64 [R, K, 2, 5], the reward that a pick adds at the arms it touches over 1, 2, 4, 8 and all remaining steps,
-            if they get level 0 after this step (0), and if they then always get their best level (1); 0 for commit.
-        rooms: int64 [R, K + 1], the number of rooms (Constraint.rooms) that hold the choice with each pick, and without another
-            one (the last column); 0 for commit.
-        arms: float64 [R, 2], the reward of all arms over the remaining steps at the levels picked so far, in the same two cases.
-        weight: float64 [R], of the step's reward in the objective; `gains` and `arms` are not multiplied by it.
-        picked: int64 [R], picks of the step so far; left: int64 [R], remaining steps; room: int64 [R], rooms of the instance.
+        commit: bool [R, K], True if the action is commit.
+        gains: float64 [R, K, 2, 5], the reward that a pick adds at the arms it touches over 1, 2, 4, 8 and all remaining steps; 0
+            for commit. Axis 2: in later steps these arms get level 0 (index 0), or always their best level (index 1).
+        rooms: int64 [R, K + 1], the number of rooms (Constraint.rooms) that hold the picks so far together with each listed pick;
+            0 for commit. The last column is for the picks so far alone.
+        arms: float64 [R, 2], the reward of all arms over the remaining steps if this step has the levels picked so far, and later
+            steps as on axis 2 of `gains`.
+        weight: float64 [R], the weight of the step's reward in the objective; `gains` and `arms` are not multiplied by it.
+        picked: int64 [R], the number of picks of this step so far.
+        left: int64 [R], the number of remaining steps.
+        room: int64 [R], the number of rooms of the instance.
         """
         state = self.state
         instance = state.instance[rows]
@@ -91,7 +96,7 @@ class BanditEnvironment(Environment):
         rooms, arms = np.zeros((len(rows), actions.shape[1] + 1), np.int64), np.zeros((len(rows), 2))
         observe(state, rows, actions, _HORIZONS, gains, rooms, arms)
         time, horizon = state.time[rows], state.horizon[instance]
-        now = np.minimum(time, horizon - 1)
+        step = np.minimum(time, horizon - 1)
         return {
             "action": actions,
             "mask": actions >= 0,
@@ -99,8 +104,8 @@ class BanditEnvironment(Environment):
             "gains": gains,
             "rooms": rooms,
             "arms": arms,
-            "weight": state.weight[state.start.weight[instance] + now],
-            "picked": np.where(time < horizon, state.chosen[rows, now].sum(axis=1, dtype=np.int64), 0),
+            "weight": state.weight[state.start.weight[instance] + step],
+            "picked": np.where(time < horizon, state.chosen[rows, step].sum(axis=1, dtype=np.int64), 0),
             "left": horizon - time,
             "room": state.rooms[instance],
         }

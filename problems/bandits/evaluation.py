@@ -1,6 +1,6 @@
-"""The judge: the mean reward of a policy in the instance's episodes, whose random numbers are the same for every policy.
+"""The judge: simulates a policy in the instance's episodes and returns its mean reward.
 
-All it needs of a policy is an `Act`, a function of the arms' states and the time.
+The episodes' random numbers are the same for every policy. Of a policy, the simulation calls only an `Act`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from corl.statistics import sample_mean
 __all__ = ["Act", "Outcome", "check", "episode_keys", "objective", "outcome_of", "simulate"]
 
 Act = Callable[[NDArray[np.int32], int, NDArray[np.uint64]], NDArray[np.int8]]
-"""act(states [E, J], time, keys [E]) -> actions [E, action_size] for all episodes at one time. The random draws of a policy in an
-episode depend only on the episode's key, so that its action is the same whichever other episodes are present."""
+"""act(states int32 [E, J], time, keys uint64 [E]) -> actions int8 [E, action_size], for E episodes of J arms at one time.
+
+A random policy draws for each episode from that episode's key alone, so that an action never depends on the other episodes.
+"""
 
 
 class Outcome(NamedTuple):
     """The rewards that a policy earned."""
 
     rewards: NDArray[np.float64]
-    """[E] the weighted mean of each episode's expected rewards per step."""
+    """[E] per episode: the mean of the steps' expected rewards, weighted by `BanditInstance.weights`."""
 
     @property
     def mean(self) -> float:
@@ -39,7 +41,7 @@ class Outcome(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the mean over random episodes (Student's t); None for a single episode."""
+        """The 95 % confidence interval of the mean over random episodes (Student's t); None for a single episode."""
         found = sample_mean(self.rewards)
         return None if found.low is None or found.high is None else (found.low, found.high)
 
@@ -47,7 +49,7 @@ class Outcome(NamedTuple):
 def check(instance: BanditInstance, solution: Any) -> BanditPolicy:
     """Return the solution, if it is a policy for this number of arms, levels and states. Raises Infeasible for anything else.
 
-    Its actions are checked by `simulate`.
+    The policy's actions are not checked here, but in `simulate`.
     """
     if not isinstance(solution, BanditPolicy):
         raise Infeasible(f"{kind_of(solution)} is no policy")
@@ -62,40 +64,39 @@ def objective(instance: BanditInstance, solution: Any) -> float:
 
 
 def outcome_of(instance: BanditInstance, policy: BanditPolicy) -> Outcome:
-    """Return the rewards of a policy. Its episodes are simulated once, and the outcome is kept, because policies do not change.
+    """Return the rewards of a policy: from its cache, or by `simulate`, whose exceptions it raises.
 
-    A pickled policy contains its outcome, so that the parent does not simulate again what a worker has simulated for seconds.
-    Raises as `simulate` does.
+    The cache is part of the pickled policy, so that a parent process need not repeat a worker's simulation, which takes seconds.
     """
-    known = policy.__dict__.get("_outcome")
-    if known is None or known[0] != instance.digest:
-        known = policy.__dict__["_outcome"] = (instance.digest, simulate(instance, policy.actions))
-    return known[1]
+    cached = policy.__dict__.get("_outcome")
+    if cached is None or cached[0] != instance.digest:
+        cached = policy.__dict__["_outcome"] = (instance.digest, simulate(instance, policy.actions))
+    return cached[1]
 
 
 def simulate(instance: BanditInstance, act: Act) -> Outcome:
     """Play all episodes of the instance, side by side, and check every action.
 
     Raises:
-        Infeasible: An action of another size, or one that the constraint forbids; it names the episode and the time.
-        OutOfTime: See deadline.py.
+        Infeasible: An action has the wrong shape or violates the constraint; the message names the episode and the time.
+        OutOfTime: The deadline passed (`corl.deadline`).
     """
     keys, bounds = episode_keys(instance), thresholds(instance)
     states = instance.initial.copy()
     total, reward = np.zeros(instance.episodes), np.empty(instance.episodes)
-    known: set[bytes] = set()
+    feasible_actions: set[bytes] = set()
     for time, weight in enumerate(instance.weights):
         actions = act(states.copy(), time, keys)
         if np.shape(actions) != (instance.episodes, instance.constraint.action_size):
             raise Infeasible(f"time {time}: actions of shape {np.shape(actions)}; one is needed for each episode")
         for episode, action in enumerate(actions):
-            if (name := action.tobytes()) not in known:
+            if (name := action.tobytes()) not in feasible_actions:
                 seconds_left()
                 try:
                     instance.constraint.checked(action)
                 except Infeasible as error:
                     raise Infeasible(f"episode {episode}, time {time}: {error}") from error
-                known.add(name)
+                feasible_actions.add(name)
         advance(bounds, instance.rewards, states, instance.constraint.levels_of(actions), keys, time, reward)
         total += weight * reward
     return Outcome(total)

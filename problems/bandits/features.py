@@ -1,4 +1,4 @@
-"""Features of a step of which some entries are picked: gains of picks, in units of the largest."""
+"""Features of a step of which some entries are picked: mainly the gains of picks, divided by the largest gain."""
 
 from __future__ import annotations
 
@@ -15,31 +15,34 @@ from corl.tokens import Tokens
 __all__ = ["TOKENS", "observe", "picks"]
 
 TOKENS = 21
-"""F: features of a token."""
-_SHARES = 10  # columns of `gains` in units of the largest; two columns with the gains over all steps follow
+"""F, the number of features of a token."""
+_SHARES = 10  # columns with the gains divided by the largest; two columns with the gains over all remaining steps follow
 _PLACE, _ROOMS_LEFT, _COMMIT, _ARMS, _STEPS_LEFT, _PICKED, _PASSIVE, _BEST, _ROOMS = range(_SHARES + 2, TOKENS)
-
-_LARGEST = 10.0
+"""Columns of the other features; those from _ARMS on describe the state as a whole."""
+_LARGEST = 10.0  # features are clipped to -10..10
 
 
 def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return K tokens for the listed picks and commit, and one for all arms.
+    """Return K tokens for the listed picks and commit, and one token for the state as a whole.
 
-    The unit of values is what all arms earn in the remaining steps if they get level 0 (passive), plus what their best levels may
-    add (active). Features of a pick: its gains over 1, 2, 4, 8 and all remaining steps, if its arms are passive or active
-    afterwards, in units of the largest, and over all steps also in units of values; its position in the list; the share of the
-    rooms that it leaves. Of commit: a mark. Of all arms: a mark; remaining steps and picks so far (logarithms); the passive
-    reward; the share of all rooms that hold the choice; the largest gain.
+    An arm is passive if it gets level 0 in later steps, active if it gets its best level. The unit of values is the reward of all
+    arms over the remaining steps if they are passive, plus what they earn more if they are active (absolute values).
+
+    Pick: its gains over 1, 2, 4, 8 and all remaining steps, passive and active, divided by the largest gain; its gains over
+    all steps in the unit of values; its position in the list; the share of the remaining rooms that the pick leaves.
+    Commit: an indicator.
+    Whole: an indicator; the logarithms of the remaining steps and of the picks so far; the passive reward and the largest gain in
+    the unit of values; the share of all rooms that hold the picks so far.
     """
     mask, commit, gains = observation["mask"], observation["commit"], observation["gains"]
     (rows, slots), weight = mask.shape, observation["weight"]
     passive, active = observation["arms"].T
     scale = np.abs(passive) + np.abs(active - passive)
     scale = np.where(scale > 0, scale, 1.0)
-    most = np.abs(gains).max(axis=(1, 2, 3), initial=0.0)
-    best = np.where(most > 0, most, 1.0)
+    largest = np.abs(gains).max(axis=(1, 2, 3), initial=0.0)
+    gain_unit = np.where(largest > 0, largest, 1.0)
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
-    x[:, :slots, :_SHARES] = gains.reshape(rows, slots, _SHARES) / best[:, None, None]
+    x[:, :slots, :_SHARES] = gains.reshape(rows, slots, _SHARES) / gain_unit[:, None, None]
     x[:, :slots, _SHARES:_PLACE] = np.sqrt(slots) * gains[:, :, :, -1] / scale[:, None, None]
     x[:, :slots, _PLACE] = np.where(mask, np.arange(slots) / slots, 0.0)
     x[:, :slots, _ROOMS_LEFT] = observation["rooms"][:, :slots] / np.maximum(1, observation["rooms"][:, slots:])
@@ -48,7 +51,7 @@ def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     whole[:, _ARMS] = 1.0
     whole[:, _STEPS_LEFT] = np.log1p(np.maximum(0, observation["left"])) / 3.0
     whole[:, _PICKED] = np.log1p(observation["picked"]) / 2.0
-    whole[:, _PASSIVE], whole[:, _BEST] = passive / scale, best / scale
+    whole[:, _PASSIVE], whole[:, _BEST] = passive / scale, gain_unit / scale
     whole[:, _ROOMS] = observation["rooms"][:, slots] / np.maximum(1, observation["room"])
     np.clip(x, -_LARGEST, _LARGEST, out=x)
     x[:, :slots][~mask] = 0.0
@@ -58,7 +61,7 @@ def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, rooms: Any, arms: Any) -> None:
-    """Write the arrays of BanditEnvironment._observe, in place; all are zeros at first.
+    """Write `gains`, `rooms` and `arms` of BanditEnvironment._observe, in place; all are zeros before.
 
     Args:
         state: The pool.
@@ -92,7 +95,7 @@ def observe(state: Any, rows: Any, actions: Any, horizons: Any, gains: Any, room
 
 @kernel
 def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
-    """Return the number of rooms that hold the choice together with a pick (-1: none)."""
+    """Return the number of rooms that hold the picks so far together with `pick`; without another pick if it is -1."""
     instance = state.instance[row]
     m, size, found = state.needs[instance], state.start.size[instance], 0
     need = state.start.need[instance] + pick * m
@@ -109,7 +112,10 @@ def _rooms_left(state: Any, row: Any, pick: Any) -> Any:
 
 @kernel
 def _all_arms(state: Any, row: Any, steps: Any, active: Any) -> Any:
-    """Return the reward of all arms over `steps` steps at their present levels, if passive (0) or active (1) afterwards."""
+    """Return the reward of all arms over `steps` steps, if they now get the levels picked so far.
+
+    In later steps they get level 0 (`active` = 0) or their best levels (1).
+    """
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
     table = (min(steps, state.depth[instance]) - 1) * 2 + active

@@ -1,4 +1,7 @@
-"""Bandits in JSON files: our own layout (formats.md, "Files"), and that of the published generators."""
+"""Reading and writing bandits in JSON files: corl's own layout and a published one (formats.md, "Files").
+
+The published layout, "cormab-0", is that of the generators of Xu, Wilder, Khalil & Tambe (ICLR 2025).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _ARM = Object(
     }
 )
 _CONSTRAINTS = {kind: Object({"kind": Constant(kind), **each.form.required}, each.form.optional) for kind, each in KINDS.items()}
-_OURS = Object(
+_CORL_SCHEMA = Object(
     {
         "format": Constant(FORMAT),
         "constraint": Either(*_CONSTRAINTS.values()),
@@ -44,7 +47,9 @@ _OURS = Object(
         "seed": _COUNT,
     },
 )
-_PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # published kind -> class, and its keys by ours
+_PUBLISHED_KEYS: dict[
+    str, tuple[type[Constraint], dict[str, str]]
+] = {  # published kind -> class, and corl's key -> published key
     "constrained": (Capacity, {"costs": "arm_costs", "capacities": "worker_capacity"}),
     "scheduling": (
         Scheduling,
@@ -52,7 +57,7 @@ _PUBLISHED_KEYS: dict[str, tuple[type[Constraint], dict[str, str]]] = {  # publi
     ),
     "routing": (Routing, {"edges": "edges", "source": "source", "length": "max_path_length", "budget": "budget"}),
 }
-_THEIRS = Object(
+_PUBLISHED_SCHEMA = Object(
     {
         "format": Constant(_PUBLISHED),
         "p_up": Array(Array(Number(), 2, 2), 1),
@@ -69,7 +74,7 @@ _THEIRS = Object(
 )
 _POLICY = Object({"policy": Object({"kind": String()}, open=True)}, open=True)
 SCHEMAS = {
-    "instance": document("corl bandits instance", Either(_OURS, _THEIRS)),
+    "instance": document("corl bandits instance", Either(_CORL_SCHEMA, _PUBLISHED_SCHEMA)),
     "solution": document("corl bandits policy, what it earned and its interval", _POLICY),
 }
 
@@ -82,11 +87,15 @@ def read_instance(path: Path) -> BanditInstance:
 def from_json_value(field: Field, name: str = "") -> BanditInstance:
     """Return the instance of a JSON object, in either layout. Raises InputError with the field."""
     layout = Record(field.value)["format"].choice((FORMAT, _PUBLISHED))
-    return _ours(field.record(_OURS), name) if layout == FORMAT else _published(Record(field.value, "", _THEIRS.keys), name)
+    return (
+        _from_corl(field.record(_CORL_SCHEMA), name)
+        if layout == FORMAT
+        else _from_published(Record(field.value, "", _PUBLISHED_SCHEMA.keys), name)
+    )
 
 
 def write_instance(instance: BanditInstance, path: Path) -> None:
-    """Write our layout, from which `read_instance` returns an equal instance, with bit-identical probabilities."""
+    """Write corl's layout, from which `read_instance` returns an equal instance, with bit-identical probabilities."""
     arms = []
     for j, (levels, states) in enumerate(zip(instance.levels.tolist(), instance.states.tolist())):
         chances = instance.transitions[j, :levels, :states, :states]
@@ -107,8 +116,8 @@ def write_instance(instance: BanditInstance, path: Path) -> None:
         stream.write(f"{{\n{lines}\n}}\n")
 
 
-def _ours(given: Record, name: str) -> BanditInstance:
-    """Return the instance of an object in our layout; arms with fewer levels or states are padded."""
+def _from_corl(given: Record, name: str) -> BanditInstance:
+    """Return the instance of an object in corl's layout; arms with fewer levels or states are padded."""
     name, comment = heading(given, "bandits", name)
     each = [_arm(field) for field in given["arms"].entries()]
     sizes = np.array([rewards.shape for _, rewards in each], np.int32)
@@ -133,7 +142,7 @@ def _ours(given: Record, name: str) -> BanditInstance:
 
 
 def _arm(field: Field) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return transitions [levels, states, states] and rewards [levels, states]."""
+    """Return an arm's transitions [levels, states, states] and rewards [levels, states]."""
     arm = field.record()
     rewards = arm["rewards"].numbers(None, None)
     levels, states = rewards.shape
@@ -145,10 +154,11 @@ def _constraint(field: Field, arms: int) -> Constraint:
     return kind.from_json(field.record(_CONSTRAINTS[kind.kind]), arms)
 
 
-def _published(given: Record, name: str) -> BanditInstance:
-    """Return the instance of a published file: p_up[j][a], state_reward[j][s], init_states of digits.
+def _from_published(given: Record, name: str) -> BanditInstance:
+    """Return the instance of an object in the published layout.
 
-    The reward of a step is that of the state it leads to.
+    p_up[j][a] is the probability that arm j moves one state up, otherwise one down; state_reward[j][s] the reward for reaching
+    state s. Each text of init_states has one digit per arm: the states in which an episode begins.
     """
     state_values = given["state_reward"].numbers(None, None)
     arms, states = state_values.shape
@@ -166,7 +176,7 @@ def _published(given: Record, name: str) -> BanditInstance:
 
 
 def _digits(field: Field, arms: int) -> list[int]:
-    """Return the states in which an episode begins."""
+    """Return the states in which an episode begins, from a text of one digit per arm."""
     text = field.text()
     if not (text.isascii() and text.isdigit() and len(text) == arms):
         raise field.error(f"accepted: a text of {arms} digits, the state of each arm")

@@ -1,4 +1,8 @@
-"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams)."""
+"""Generators of random instances; a seed gives the same instance on every machine (NumPy's PCG64).
+
+"The paper" is Xu, Wilder, Khalil & Tambe, "Reinforcement learning with combinatorial actions for coupled restless bandits",
+ICLR 2025. Its arms have four states: a pull makes a move to the next higher state likely, and the highest state earns most.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,16 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.problems.bandits.constraints import Budget, Capacity, Constraint, Interventions, Routing, Scheduling
-from corl.problems.bandits.constraints.interventions import TOUCHED_MOST
+from corl.problems.bandits.constraints.interventions import MAX_TOUCHING
 from corl.problems.bandits.instance import BanditInstance
 
 __all__ = ["GENERATORS", "adherence", "attractor", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
 
-_BEGINS_UP = 0.2  # the probability that an arm begins in state 1 rather than 0
+_INITIAL_UP = 0.2  # the probability that an arm begins in state 1 rather than 0
 
 
 def capacity(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Return the paper's capacity problem: `pulls` workers of capacity 2..7, arms that cost 2..6."""
+    """Return the paper's capacity problem: `pulls` workers with capacities from 2 to 7, and arms with costs from 2 to 6."""
     random = _checked(arms, pulls, horizon, episodes, seed)
     ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
     constraint = Capacity(random.integers(2, 7, arms), random.integers(2, 8, pulls))
@@ -26,16 +30,16 @@ def capacity(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int
 
 
 def scheduling(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Return the paper's scheduling problem: 5 slots; an arm is available in 2 of them, each of `pulls` workers in 3.
+    """Return the paper's scheduling problem: of 5 slots, an arm is available in 2, each of `pulls` workers in 3.
 
-    Later slots are more likely for arms, earlier ones for workers.
+    Arms are more likely to be available in later slots, workers in earlier ones.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
     slots = 5
-    liking = [np.sort(random.random(slots)), np.sort(random.random(slots))[::-1]]
+    weights = [np.sort(random.random(slots)), np.sort(random.random(slots))[::-1]]
     tables = []
-    for count, needed, chance in ((arms, 2, liking[0]), (pulls, 3, liking[1])):
+    for count, needed, chance in ((arms, 2, weights[0]), (pulls, 3, weights[1])):
         table = np.zeros((count, slots), np.bool_)
         for row in table:
             row[random.choice(slots, needed, replace=False, p=chance / chance.sum())] = True
@@ -45,10 +49,11 @@ def scheduling(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: i
 
 
 def routing(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Return the paper's routing problem, a closed walk of 2 `pulls` steps, on a random network as sparse as its underground.
+    """Return the paper's routing problem, a closed walk of 2 * `pulls` steps, on a random network.
 
-    Stations are uniform in a square; links are the shortest spanning tree and the shortest other ones, 1.45 per station in all.
-    The source is the station nearest to the middle.
+    The paper uses the network of an underground railway. Here stations are uniform in a square. Links are those of the minimum
+    spanning tree, and the shortest others, up to 1.45 links per station as in the paper's network. The source is the station
+    nearest to the centre of the square.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
@@ -62,11 +67,12 @@ def routing(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int 
 def interventions(
     *, arms: int = 20, count: int = 10, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0
 ) -> BanditInstance:
-    """Return the paper's multiple interventions: `count` of them, up to `pulls` of which may be chosen, with a sigmoid response.
+    """Return the paper's problem of multiple interventions: up to `pulls` of `count` interventions may be chosen in a step.
 
-    Groups of three interventions touch the same three arms with weight 3 each. A good arm moves up with probability
-    .01 + .98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))), w the sum of weights, where a is in .7..1, b in 1.4..1.9 and x0 is 9
-    or 10, so that hardly anything happens unless all three coincide; a bad one has a in .2...5, b = 1, x0 = 1 or 2.
+    Groups of three interventions touch the same three arms, with weight 3 each. An arm moves up with probability
+    0.01 + 0.98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))), where w is the sum of the weights of the chosen interventions.
+    A good arm has a in 0.7..1, b in 1.4..1.9, and x0 = 9 or 10, so that it hardly responds unless all three interventions are
+    chosen. A bad arm has a in 0.2..0.5, b = 1, and x0 = 1 or 2.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     if not pulls <= count:
@@ -79,7 +85,7 @@ def interventions(
     for chosen, pool in ((good, np.arange(good_from, arms)), (bad, np.arange(good_from))):
         for first in range(0, len(chosen), 3):
             group = chosen[first : first + 3]
-            room = [arm for arm in pool if len(touching[arm]) + len(group) <= TOUCHED_MOST]
+            room = [arm for arm in pool if len(touching[arm]) + len(group) <= MAX_TOUCHING]
             free = [arm for arm in room if not touching[arm]]
             for arm in random.permutation(free if len(free) >= 3 else room)[:3].astype(int):
                 touching[arm] |= {int(i) for i in group}
@@ -99,7 +105,7 @@ def interventions(
 
 
 def budget(*, arms: int = 20, pulls: int = 5, horizon: int = 20, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Return the paper's arms under the classical constraint: at most `pulls` pulls in a step."""
+    """Return the paper's arms with the constraint of classical restless bandits: at most `pulls` pulls in a step."""
     random = _checked(arms, pulls, horizon, episodes, seed)
     ladder = _moves(_up(random, arms), _state_values(random, arms, pulls))
     constraint = Budget(np.ones(arms, np.int64), pulls)
@@ -111,8 +117,8 @@ def machines(
 ) -> BanditInstance:
     """Return deteriorating machines (Glazebrook, Mitchell & Ansell, EJOR 165, 2005): `worn` states of wear, `pulls` repairs.
 
-    The more a machine is worn, the less it earns. Its wear grows by one state with its own probability in .1...5, up to the last
-    state. A repair has a small cost and leads to state 0 with probability .9.
+    The more a machine is worn, the less it earns. In each step its wear grows by one state with a probability between 0.1 and
+    0.5, which differs between machines. A repair has a small cost and leads to state 0 with probability 0.9.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
     if worn < 2:
@@ -120,9 +126,9 @@ def machines(
     wear, value = random.uniform(0.1, 0.5, arms), random.uniform(1.0, 3.0, arms)
     transitions = np.zeros((arms, 2, worn, worn))
     for state in range(worn):
-        worse = min(state + 1, worn - 1)
+        next_state = min(state + 1, worn - 1)
         transitions[:, 0, state, state] += 1.0 - wear
-        transitions[:, 0, state, worse] += wear
+        transitions[:, 0, state, next_state] += wear
     transitions[:, 1] = 0.1 * transitions[:, 0]
     transitions[:, 1, :, 0] += 0.9
     earned = value[:, None] * (1.0 - np.linspace(0.0, 1.0, worn) ** 2)
@@ -133,12 +139,14 @@ def machines(
 
 
 def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Return patients who adhere to a treatment (state 1) or not, and `pulls` calls a day (after Mate et al., NeurIPS 2020).
+    """Return patients who adhere to a treatment (state 1) or not (state 0); `pulls` of them can be called on a day.
 
-    The probability of adherence tomorrow is higher with adherence today, and with a call; each day of adherence has reward 1.
+    Adherence today and a call both raise the probability of adherence tomorrow. A day of adherence has reward 1. After Mate et
+    al., NeurIPS 2020.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
-    stay = np.sort(random.uniform(0.05, 0.95, (arms, 4)), axis=1)  # not called 0 < called 0 or not called 1 < called 1
+    # columns of `stay`: (not called, state 0), (called, 0), (not called, 1), (called, 1); in half of the arms the middle two swap
+    stay = np.sort(random.uniform(0.05, 0.95, (arms, 4)), axis=1)
     swap = random.random(arms) < 0.5
     stay[swap] = stay[swap][:, [0, 2, 1, 3]]
     adhere = np.stack([stay[:, [0, 2]], stay[:, [1, 3]]], axis=1)  # [arms, level, state]
@@ -148,27 +156,28 @@ def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: 
 
 
 def attractor(*, arms: int = 40, pulls: int = 16, horizon: int = 30, episodes: int = 50, seed: int = 0) -> BanditInstance:
-    """Return arms without a uniform global attractor under Whittle's index, which leads them into a cycle of two steps.
+    """Return arms on which Whittle's index policy is far from optimal: it leads them into a cycle of two steps.
 
-    The second example of appendix E.2 of Gast, Gaujal & Yan (arXiv 2012.09064), worst with 4 pulls on 10 arms; rewards of pulls
-    differ from theirs by up to 2 %, so that no two arms are identical.
+    This is the second example of appendix E.2 of Gast, Gaujal & Yan (arXiv 2012.09064); the policy is worst with 4 pulls on 10
+    arms. Rewards of pulls differ from theirs by up to 2 %, so that no two arms are identical.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
-    chances = np.array([_LEFT, _PULLED])
+    chances = np.array([_IF_LEFT, _IF_PULLED])
     transitions = np.tile(chances / chances.sum(axis=2, keepdims=True), (arms, 1, 1, 1))
-    pulled = np.array(_EARNED) * random.uniform(0.98, 1.02, (arms, 1))
+    pulled = np.array(_REWARDS_IF_PULLED) * random.uniform(0.98, 1.02, (arms, 1))
     rewards = np.stack([np.zeros_like(pulled), pulled], axis=1)
     constraint = Budget(np.ones(arms, np.int64), pulls)
     options = {"arms": arms, "pulls": pulls}
     return _instance("attractor", random, (transitions, rewards), constraint, episodes, horizon, seed, None, 3, **options)
 
 
-_LEFT = [[0.02232142, 0.10229283, 0.87538575], [0.03426605, 0.17175704, 0.79397691], [0.52324756, 0.45523298, 0.02151947]]
-_PULLED = [[0.14874601, 0.30435809, 0.54689589], [0.56845754, 0.41117331, 0.02036915], [0.25265570, 0.27310439, 0.4742399]]
-_EARNED = [0.37401552, 0.11740814, 0.07866135]
+_IF_LEFT = [[0.02232142, 0.10229283, 0.87538575], [0.03426605, 0.17175704, 0.79397691], [0.52324756, 0.45523298, 0.02151947]]
+_IF_PULLED = [[0.14874601, 0.30435809, 0.54689589], [0.56845754, 0.41117331, 0.02036915], [0.25265570, 0.27310439, 0.4742399]]
+_REWARDS_IF_PULLED = [0.37401552, 0.11740814, 0.07866135]
 
 
 def _checked(arms: int, pulls: int, horizon: int, episodes: int, seed: int) -> np.random.Generator:
+    """Return the generator of random numbers, after checking the options that all generators share. Raises UsageError."""
     if not 1 <= pulls <= arms:
         raise UsageError(f"pulls: {pulls} is not accepted; accepted: 1 to arms = {arms}")
     for name, value in (("horizon", horizon), ("episodes", episodes)):
@@ -178,15 +187,15 @@ def _checked(arms: int, pulls: int, horizon: int, episodes: int, seed: int) -> n
 
 
 def _up(random: np.random.Generator, arms: int) -> NDArray[np.float64]:
-    """Return the probabilities that the paper's arms move up, [J, 2]: U(0, .2) if left alone, U(.7, .9) if pulled."""
+    """Return the probability that each of the paper's arms moves up, [J, 2]: U(0, 0.2) if left alone, U(0.7, 0.9) if pulled."""
     return np.stack([random.uniform(0.0, 0.2, arms), random.uniform(0.7, 0.9, arms)], axis=1)
 
 
 def _state_values(random: np.random.Generator, arms: int, pulls: int) -> NDArray[np.float64]:
-    """Return the values of the states of the paper's arms, [J, 4].
+    """Return the reward for reaching each state of the paper's arms, [J, 4].
 
-    The first `pulls` arms have .2, .15, .1 and 4..6, the others .1, .15, .2 and 1..3: a policy that looks one step ahead prefers
-    the others.
+    The first `pulls` arms have 0.2, 0.15, 0.1 and an integer from 4 to 6; the other arms have 0.1, 0.15, 0.2 and an integer from
+    1 to 3. A policy that looks only one step ahead therefore prefers the other arms, although the first ones earn more.
     """
     state_values = np.tile([0.1, 0.15, 0.2, 1.0], (arms, 1))
     state_values[:pulls, :3] = [0.2, 0.15, 0.1]
@@ -198,7 +207,7 @@ def _state_values(random: np.random.Generator, arms: int, pulls: int) -> NDArray
 def _moves(up: NDArray[np.float64], state_values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return transitions [J, A, S, S] and rewards [J, A, S].
 
-    An arm moves one state up with probability up[j, a], else down; the reward is the value of the next state.
+    Arm j moves one state up with probability up[j, a], otherwise one down; the reward is the expected value of the next state.
     """
     arms, levels = up.shape
     states = state_values.shape[1]
@@ -210,18 +219,18 @@ def _moves(up: NDArray[np.float64], state_values: NDArray[np.float64]) -> tuple[
 
 
 def _network(points: NDArray[np.float64], wanted: int) -> NDArray[np.int64]:
-    """Return the links of the shortest spanning tree of the points and the shortest other links, int64 [wanted, 2]."""
+    """Return the links of the minimum spanning tree of the points and the shortest other links, int64 [wanted, 2]."""
     from scipy.sparse.csgraph import minimum_spanning_tree
     from scipy.spatial.distance import cdist
 
-    between = cdist(points, points)
-    tree = {(min(i, j), max(i, j)) for i, j in zip(*(index.tolist() for index in minimum_spanning_tree(between).nonzero()))}
+    distances = cdist(points, points)
+    links = {(min(i, j), max(i, j)) for i, j in zip(*(index.tolist() for index in minimum_spanning_tree(distances).nonzero()))}
     i, j = np.triu_indices(len(points), 1)
-    for k in np.argsort(between[i, j], kind="stable"):
-        if len(tree) >= wanted:
+    for k in np.argsort(distances[i, j], kind="stable"):
+        if len(links) >= wanted:
             break
-        tree.add((int(i[k]), int(j[k])))
-    return np.array(sorted(tree), np.int64).reshape(-1, 2)
+        links.add((int(i[k]), int(j[k])))
+    return np.array(sorted(links), np.int64).reshape(-1, 2)
 
 
 def _instance(
@@ -236,12 +245,13 @@ def _instance(
     states: int | None = None,
     **options: int,
 ) -> BanditInstance:
-    """Return the instance of arms that move by `moves` (transitions, rewards), with a comment on how it was made.
+    """Return the instance with these `moves` (transitions, rewards); its comment is the command that generates it.
 
-    Episodes begin with each arm in state 1 with probability .2, otherwise 0; if `states` is given, uniformly in 0..states-1.
+    An episode begins with each arm in state 1 with probability 0.2, otherwise in state 0. If `states` is given, it begins with
+    each arm in a state that is uniform in 0..states-1.
     """
     shape = (episodes, len(moves[0]))
-    initial = random.integers(0, states, shape) if states else (random.random(shape) < _BEGINS_UP).astype(np.int64)
+    initial = random.integers(0, states, shape) if states else (random.random(shape) < _INITIAL_UP).astype(np.int64)
     words = " ".join(f"--option {name}={value}" for name, value in (options | {"horizon": horizon, "episodes": episodes}).items())
     comment = f"corl generate bandits {kind} {words} --seed {seed}"
     name = f"{kind}-{shape[1]}-{seed}"

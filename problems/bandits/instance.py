@@ -16,41 +16,42 @@ from corl.problems.bandits.constraints.constraint import Constraint
 __all__ = ["LARGEST", "LARGEST_HORIZON", "BanditInstance"]
 
 LARGEST = 1e12
-"""The largest absolute reward: sums over arms, times and episodes stay exact enough in float64."""
+"""The largest absolute reward: with it, sums over arms, times and episodes are still accurate in float64."""
 
 LARGEST_HORIZON = 10_000
-"""The most steps of an episode: judging even an idle policy on that many takes a second."""
+"""The largest number of steps of an episode: with it, simulating even a policy that never acts takes a second."""
 
-_SUM = 1e-6  # tolerance for the sum of a row of probabilities in a file, which is then scaled to 1
+_SUM_TOLERANCE = 1e-6  # how far a row of probabilities may sum from 1; it is then scaled to sum 1
 
 
 @dataclass(frozen=True, eq=False)
 class BanditInstance:
-    """J arms that move at every step, each by its own Markov chain for every level of action it is given.
+    """J arms, each with one Markov chain for every level of action.
 
-    In one step every arm j in state s is given a level a, earns `rewards[j, a, s]` and moves to a state drawn from
-    `transitions[j, a, s]`. `constraint` decides which levels can be given together. Level 0 means leaving an arm alone. Arms with
-    fewer states or levels than the largest are padded. Raises InputError if a shape or value is invalid.
+    In one step every arm j in state s gets a level a, earns `rewards[j, a, s]` and moves to a state drawn from
+    `transitions[j, a, s]`. Level 0 leaves the arm alone; level 1 of an arm with two levels is called a pull. `constraint` says
+    which combinations of levels are feasible. S and A are the largest numbers of states and levels of any arm; arrays are padded
+    for arms with fewer. Raises InputError if a shape or value is invalid.
     """
 
     name: str
     transitions: NDArray[np.float64]
-    """[J, A, S, S] probabilities; zero in the padding."""
+    """[J, A, S, S] probabilities of the next state (last axis). Padding is replaced: padded states lead to themselves."""
     rewards: NDArray[np.float64]
     """[J, A, S] the expected reward of a step, at most LARGEST in absolute value."""
     constraint: Constraint
     initial: NDArray[np.int32]
     """[E, J] the states in which the episodes begin."""
     horizon: int = 20
-    """T: the steps of an episode."""
+    """T, the number of steps of an episode."""
     discount: float = 1.0
-    """gamma: a reward at time t has weight gamma^t; weights are scaled to a sum of 1, so that objectives are rewards per step."""
+    """gamma: a reward at time t has weight gamma^t, and the T weights are scaled to sum 1: objectives are rewards per step."""
     states: NDArray[np.int32] = None  # type: ignore[assignment]  # S for every arm by default
     """[J] the number of states of each arm."""
     levels: NDArray[np.int32] = None  # type: ignore[assignment]  # A for every arm by default
     """[J] the number of levels of each arm."""
     seed: int = 0
-    """The seed of the episodes: episode e draws from the seed and e alone, so all policies face the same random numbers."""
+    """The seed of the episodes. The random numbers of episode e depend only on the seed and e, hence not on the policy."""
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -88,29 +89,30 @@ class BanditInstance:
 
     @staticmethod
     def _counts(given: NDArray[np.int32] | None, arms: int, most: int, field: str) -> NDArray[np.int32]:
+        """Return the numbers of states or levels, int32 [J], each from 1 to `most`; `most` for all arms if none are given."""
         counts = np.full(arms, most, np.int32) if given is None else np.asarray(given)
         if counts.shape != (arms,) or counts.dtype.kind not in "iu" or counts.min() < 1 or counts.max() > most:
             raise InputError(f"accepted: {arms} integers from 1 to {most}", field=field)
         return counts.astype(np.int32)
 
     def _checked(self, transitions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probabilities, each row scaled to a sum of 1 up to rounding; padded states lead to themselves."""
+        """Return the probabilities with every row scaled to sum 1 up to rounding; padded states lead to themselves."""
         inside = self.exists[:, :, :, None] & self.exists[:, :, None, :]
-        if (bad := inside & ~((transitions >= 0.0) & (transitions <= 1.0 + _SUM))).any():
+        if (bad := inside & ~((transitions >= 0.0) & (transitions <= 1.0 + _SUM_TOLERANCE))).any():
             arm, level, state, to = np.argwhere(bad)[0]
             value = transitions[arm, level, state, to]
             where = f"arm {arm}, level {level}, from state {state} to {to}"
             raise InputError(f"{where}: {value:g} is no probability; accepted: 0 to 1", field="transitions")
-        kept = np.where(inside, transitions, 0.0)
-        sums = kept.sum(axis=3)
-        if (bad := self.exists & (np.abs(sums - 1.0) > _SUM)).any():
+        scaled = np.where(inside, transitions, 0.0)
+        sums = scaled.sum(axis=3)
+        if (bad := self.exists & (np.abs(sums - 1.0) > _SUM_TOLERANCE)).any():
             arm, level, state = np.argwhere(bad)[0]
             where = f"arm {arm}, level {level}, state {state}"
             raise InputError(f"{where}: the row sums to {sums[arm, level, state]:.9g}, not to 1", field="transitions")
-        exact = np.abs(sums - 1.0) > 1e-12
-        kept[exact & self.exists] /= sums[exact & self.exists][:, None]
-        kept[~self.exists] = np.broadcast_to(np.eye(kept.shape[3]), kept.shape)[~self.exists]
-        return kept
+        inexact = np.abs(sums - 1.0) > 1e-12
+        scaled[inexact & self.exists] /= sums[inexact & self.exists][:, None]
+        scaled[~self.exists] = np.broadcast_to(np.eye(scaled.shape[3]), scaled.shape)[~self.exists]
+        return scaled
 
     @cached_property
     def exists(self) -> NDArray[np.bool_]:
@@ -130,13 +132,13 @@ class BanditInstance:
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """[T] the weight of a reward at each time in the objective; their sum is 1."""
+        """float64 [T], the weight of a reward at each time in the objective; the weights sum to 1."""
         weights = self.discount ** np.arange(self.horizon, dtype=np.float64)
         return weights / weights.sum()  # type: ignore[no-any-return]
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything but `name` and `comment`: equal if every policy earns the same."""
+        """A hash of all fields but `name` and `comment`: instances with equal digests give every policy the same rewards."""
         kind = self.constraint.kind, self.constraint.to_json(), self.transitions.shape, self.initial.shape
         found = hashlib.sha256(to_json((kind, self.horizon, self.discount, self.seed)).encode())
         for array in (self.transitions, self.rewards, self.initial, self.states, self.levels):

@@ -1,9 +1,8 @@
-"""BanditPolicy: the interface of a solution of a bandit; and `policy_from_json`, which finds the class of a policy in a file.
+"""BanditPolicy, the interface of a solution of a bandit, and `policy_from_json`, which reads a policy from a solution's JSON.
 
-Policies are made by solvers, so their classes belong to solvers, which nothing here imports. Yet whoever reads a solution's JSON
-(`corl check`, a model, another program) needs the class that its "kind" names. It is found like problems and solvers: by the
-entry point bandits.KIND of the group `corl.policies`, which is loaded when such a policy is read. A solver of another package
-declares its own kinds of policies there.
+The classes of policies belong to solvers, which no module of `problems` imports. A policy in JSON therefore names its "kind", and
+its class is loaded from the entry point bandits.KIND of the group `corl.policies`. Solvers of other packages declare their own
+kinds of policies in this group.
 """
 
 from __future__ import annotations
@@ -23,38 +22,41 @@ from corl.problems.bandits.instance import BanditInstance
 __all__ = ["GROUP", "ActionCache", "BanditPolicy", "kinds", "policy_from_json", "read_array", "read_integer"]
 
 GROUP = "corl.policies"
-"""The group of entry points PROBLEM.KIND = "module:PolicyClass"."""
-_MOST = 100_000  # actions that a policy keeps
+"""The group of the entry points of policies, PROBLEM.KIND = "module:PolicyClass"."""
+_MAX_CACHED = 100_000  # actions in a policy's cache
 
 
 class ActionCache(dict[bytes, NDArray[np.int8]]):
-    """A cache of actions: a policy with expensive actions is asked for each at least twice (to report, to verify)."""
+    """A cache of expensive actions: each is needed at least twice, when the policy is reported and when it is verified."""
 
     def __reduce__(self) -> tuple[type[ActionCache], tuple[()]]:
-        return ActionCache, ()  # too large to send with a policy
+        return ActionCache, ()  # pickled without its contents, which are large
 
     def keep(self, key: bytes, action: NDArray[np.int8]) -> None:
-        """Keep an action; if there are too many, drop all others."""
-        if len(self) >= _MOST:
+        """Add an action; if the cache is full, empty it first."""
+        if len(self) >= _MAX_CACHED:
             self.clear()
         self[key] = action
 
 
 class BanditPolicy(abc.ABC):
-    """A rule that chooses a feasible action for every state of an instance's arms. Frozen dataclasses; arrays are not changed."""
+    """A rule that chooses a feasible action for every state of an instance's arms.
+
+    Subclasses are frozen dataclasses, whose arrays never change.
+    """
 
     kind: ClassVar[str]
-    """The name in JSON."""
+    """The policy's name in JSON and among the entry points."""
     instance: BanditInstance
 
     @abc.abstractmethod
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
-        """Return the actions in R situations, int8 [R, action_size].
+        """Return the actions for R states of the arms, int8 [R, action_size].
 
         Args:
-            states: int32 [R, J].
-            time: The time, from 0, the same for all rows.
-            keys: uint64 [R], from which a random policy draws, so that an episode does not depend on the others.
+            states: int32 [R, J], the states of the arms.
+            time: The time of the episode, from 0, the same for all rows.
+            keys: uint64 [R], the keys from which a random policy draws; row r may use only key r.
         """
 
     @abc.abstractmethod
@@ -64,10 +66,10 @@ class BanditPolicy(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def from_json(cls, instance: BanditInstance, values: Mapping[str, Any]) -> BanditPolicy:
-        """Return the policy, as the inverse of `to_json`. Raises InputError, or Infeasible if it is for other arms."""
+        """Return the policy, as the inverse of `to_json`. Raises InputError, or Infeasible if the policy is for other arms."""
 
     def act(self, state: ArrayLike, time: int = 0, key: int = 0) -> NDArray[np.int8]:
-        """Return the action, int8 [action_size], in one state of the arms [J], at a time of the episode."""
+        """Return the action, int8 [action_size], for the arms' states, integers [J], at a time of the episode, from 0."""
         states = np.asarray(state)
         if states.shape != (self.instance.arms,) or states.dtype.kind not in "iu":
             raise UsageError(f"state: accepted: {self.instance.arms} integers, a state for each arm")
@@ -91,7 +93,7 @@ def policy_from_json(instance: BanditInstance, values: Any) -> BanditPolicy:
     """Return the policy that `to_json` and its "kind" describe.
 
     Raises:
-        InputError: The kind is unknown, or a field is.
+        InputError: The kind or a field is unknown, or the value of a field is invalid.
         Infeasible: The policy is for other arms.
         UsageError: The class of that kind cannot be loaded.
     """

@@ -14,22 +14,26 @@ from corl.problems.bandits.transitions import thresholds
 
 __all__ = ["Precomputed", "precompute"]
 
-_DEEPEST = 64  # steps of the lookahead: after this many, the effect of a pick has almost vanished
+_MAX_DEPTH = 64  # steps of the lookahead; after this many, the effect of one action on an arm has almost vanished
 
 
 class Precomputed(NamedTuple):
-    """Tables of one instance with J arms, A levels, S states and action size N."""
+    """Tables of one instance with J arms, A levels, S states and N entries of an action.
+
+    A pick is an entry that the environment sets to 1.
+    """
 
     thresholds: NDArray[np.float64]
-    """[J, A, S, S] see transitions.py."""
+    """[J, A, S, S] cumulative transition probabilities, see `transitions.thresholds`."""
     lookahead: NDArray[np.float64]
-    """[H, 2, J, A, S] the reward of an arm over 1, ..., H steps that begin with a level in a state, discounted from there: if it
-    gets level 0 afterwards (0), and if it then always gets its best level (1). H is the horizon, at most 64."""
+    """[H, 2, J, A, S] lookahead[h - 1, k, j, a, s] is the expected discounted reward of arm j over h steps from state s. It gets
+    level a in the first step; in the later ones level 0 if k = 0, its best level if k = 1. H is the horizon, at most 64."""
     rooms: Rooms
+    """The rooms of the instance's constraint."""
     reach: NDArray[np.int64]
-    """[N + 1] index of a pick's first row in `touched`."""
+    """[N + 1] index of each pick's first row in `touched`."""
     touched: NDArray[np.int64]
-    """[any, 2] the arms that a pick touches, and what it adds to their levels."""
+    """[any, 2] rows (arm, what the pick adds to the arm's level), for the arms that each pick touches."""
 
 
 @lru_cache(maxsize=256)
@@ -42,8 +46,8 @@ def precompute(instance: BanditInstance) -> Precomputed:
 
 
 def _lookahead(instance: BanditInstance) -> NDArray[np.float64]:
-    """Return the table `Precomputed.lookahead`, by backward induction, arm by arm."""
-    tables = np.empty((min(instance.horizon, _DEEPEST), 2, *instance.rewards.shape))
+    """Return the table `Precomputed.lookahead`, computed by backward induction for each arm alone."""
+    tables = np.empty((min(instance.horizon, _MAX_DEPTH), 2, *instance.rewards.shape))
     after = np.zeros((2, *instance.rewards[:, 0].shape))
     for table in tables:
         for k in range(2):

@@ -1,4 +1,4 @@
-"""Bandits: the adapter of restless bandits with coupled actions."""
+"""Bandits: the `corl.Problem` of restless bandits whose actions are coupled by a constraint."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Bandits(Problem):
         return objective(instance, solution)
 
     def recognises(self, head: str) -> bool:
-        """Return whether `head` begins a JSON object with one of our formats."""
+        """Return whether `head`, the beginning of a file, is that of a JSON object in a format for bandits."""
         return head.lstrip().startswith("{") and ('"corl-bandits-' in head or '"cormab-' in head)
 
     def read(self, path: Path) -> BanditInstance:
@@ -67,11 +67,11 @@ class Bandits(Problem):
         return read_instance(path)
 
     def adapts(self, data: Any) -> bool:
-        """Return whether `data` is an object with one of our formats."""
+        """Return whether `data` is a mapping with a "format" for bandits."""
         return isinstance(data, Mapping) and str(data.get("format")).startswith(("corl-bandits-", "cormab-"))
 
     def adapt(self, data: Any) -> BanditInstance:
-        """Return the instance of an object in the layout of the JSON files. Raises InputError."""
+        """Return the instance of a mapping in the layout of the JSON files. Raises InputError."""
         from corl.problems.bandits.formats import from_json_value
 
         return from_json_value(Field(plain(data)), "object") if isinstance(data, Mapping) else super().adapt(data)
@@ -83,7 +83,7 @@ class Bandits(Problem):
         write_instance(instance, path)
 
     def to_json(self, instance: BanditInstance, solution: BanditPolicy) -> dict[str, Any]:
-        """Return the policy, its mean reward, the 95 % interval over episodes, and the keys of their random numbers."""
+        """Return the policy, its mean reward with the 95 % interval over episodes, and the keys of the episodes."""
         from corl.problems.bandits.evaluation import episode_keys, outcome_of
 
         outcome = outcome_of(instance, solution)
@@ -103,7 +103,7 @@ class Bandits(Problem):
         return policy_from_json(instance, value.get("policy"))
 
     def policy_solution(self, instance: BanditInstance, policy: NamedPolicy) -> BanditPolicy:
-        """Return a network that chooses an action pick by pick. Raises InputError."""
+        """Return the bandit policy that builds its actions pick by pick with a network. Raises InputError."""
         from corl.problems.bandits.policy import policy_from_json
 
         return policy_from_json(instance, {"kind": "learned", **policy._asdict()})
@@ -130,7 +130,7 @@ class Bandits(Problem):
         return facts
 
     def draw(self, instance: BanditInstance, solution: Any, axes: Axes) -> None:
-        """Draw how often a policy acts on each arm over time, in all episodes."""
+        """Draw the share of episodes in which a policy acts on each arm at each time."""
         from corl.problems.bandits.drawing import draw
         from corl.problems.bandits.evaluation import check
 
@@ -145,10 +145,10 @@ class Bandits(Problem):
     def environment(
         self, instances: Sequence[BanditInstance], rows: int, width: int | None = None, name: str = ""
     ) -> BanditEnvironment:
-        """Return an environment that plays episodes pick by pick: `rows` of them over `instances`.
+        """Return an environment of `rows` episodes of `instances`; a pick sets one entry of a step's action.
 
-        At most `width` picks are listed, those of the largest gains first. Raises UsageError if a constraint allows too many sets
-        to list (walks, packings).
+        At most `width` picks are listed, by decreasing gain. Raises UsageError if a constraint has too many rooms to list
+        (`Constraint.rooms`).
         """
         from corl.problems.bandits.environment import BanditEnvironment
 
@@ -156,20 +156,20 @@ class Bandits(Problem):
         return BanditEnvironment(instances, rows) if width is None else BanditEnvironment(instances, rows, width)
 
     def realised_instance(self, instance: BanditInstance, key: int) -> BanditInstance:
-        """Return the instance with the one episode that the environment plays from this key, with random numbers of its own."""
+        """Return an instance whose only episode is the one that the environment plays after a reset with this key."""
         from corl.problems.bandits.environment import episode_of
 
         return episode_of(instance, key)
 
     def decisions(self, instance: BanditInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the picks and commits by which a policy plays the episode of this key."""
+        """Return the environment's actions (picks and commits) with which a policy plays the episode of this key."""
         from corl.problems.bandits.decisions import decisions
 
         self.environment_name(name)
         return decisions(instance, solution, key)
 
     def start_count(self, instance: BanditInstance) -> int:
-        """Return the number of episodes: they begin with the arms in different states, and have different random numbers."""
+        """Return the number of episodes, which differ in the initial states of the arms and in their random numbers."""
         return instance.episodes
 
     def warm_up_instance(self, instance: BanditInstance) -> BanditInstance:

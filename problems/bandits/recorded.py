@@ -1,4 +1,4 @@
-"""RecordedPolicy: the actions taken in one episode."""
+"""RecordedPolicy: a policy that repeats the actions of one recorded episode."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["RecordedPolicy"]
 
 @dataclass(frozen=True, eq=False)
 class RecordedPolicy(BanditPolicy):
-    """The actions of one episode, one after the other, whatever the states of the arms.
+    """Repeat the actions of one episode in their order, whatever the states of the arms.
 
-    It is a solution of an instance with a single episode (`Problem.realised_instance`): with several, it would need to know which
-    one it plays, and so the random numbers to come.
+    A solution only of an instance with a single episode (`Problem.realised_instance`): in several episodes a policy must not know
+    which of them it plays, because it would then know the future random numbers.
     """
 
     instance: BanditInstance
     taken: NDArray[np.int8]
-    """[T, action_size]"""
+    """[T, action_size] the action of each step."""
 
     kind = "recorded"
 
@@ -36,11 +36,11 @@ class RecordedPolicy(BanditPolicy):
             raise Infeasible(f"taken: accepted: an action of {shape[1]} entries for each of {shape[0]} steps")
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
-        """See BanditPolicy.actions. Raises Infeasible for several episodes."""
+        """See BanditPolicy.actions. Raises Infeasible if there is more than one episode."""
         if len(states) != 1:
             raise Infeasible(f"actions recorded in one episode are no policy for {len(states)}")
-        now = min(time, len(self.taken) - 1)
-        return self.taken[now : now + 1]
+        step = min(time, len(self.taken) - 1)
+        return self.taken[step : step + 1]
 
     def to_json(self) -> dict[str, Any]:
         """Return `taken`."""

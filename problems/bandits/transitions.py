@@ -1,6 +1,7 @@
-"""Movement of the arms: one step of every arm in many episodes at once, and the pool of episodes with its kernels.
+"""Transitions of the arms, for the judge's simulation and for the environment.
 
-`corl.search` calls the latter through `corl.hooks`. A random draw depends only on its key, time and arm.
+`advance` moves all arms of many episodes by one step. `State` is the environment's pool of episodes; `corl.search` calls its
+kernels through `corl.hooks`. A random draw depends only on the episode's key, the time and the arm.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ __all__ = ["Offsets", "State", "advance", "gain", "place_rows", "thresholds"]
 
 
 class Offsets(NamedTuple):
-    """[I] each: index of an instance's first entry in the pool's flat tables, by their names."""
+    """Index of each instance's first entry in the flat table of the same name in `State`; all int64 [I]."""
 
     reward: NDArray[np.int64]
     threshold: NDArray[np.int64]
@@ -35,66 +36,68 @@ class Offsets(NamedTuple):
 
 
 class State(NamedTuple):
-    """The pool: I instances (at most J arms, N picks, T times, M needs), R rows.
+    """The pool: I instances (with at most J arms, N entries of an action, T steps, M resources) and R rows.
 
-    Tables are flat, the entries of an instance together; those of (arm, level, state) are at (arm * A + level) * S + state.
+    Tables are flat; `start` has the index of each instance's first entry. Within an instance, the entry of (arm, level, state) is
+    number (arm * A + level) * S + state.
     """
 
     arms: NDArray[np.int64]
-    """[I]"""
+    """[I] J, the number of arms of each instance."""
     picks: NDArray[np.int64]
-    """[I] N: the entries of an action."""
+    """[I] N, the number of entries of an action, each of which can be picked."""
     levels: NDArray[np.int64]
-    """[I] A."""
+    """[I] A, the largest number of levels of an arm."""
     states: NDArray[np.int64]
-    """[I] S."""
+    """[I] S, the largest number of states of an arm."""
     horizon: NDArray[np.int64]
-    """[I] T."""
+    """[I] T, the number of steps of an episode."""
     needs: NDArray[np.int64]
-    """[I] M."""
+    """[I] M, the number of resources (Constraint.rooms)."""
     rooms: NDArray[np.int64]
-    """[I] V."""
+    """[I] V, the number of rooms."""
     depth: NDArray[np.int64]
-    """[I] H: the largest number of steps of the lookahead."""
+    """[I] H, the largest number of steps in `lookahead`."""
     start: Offsets
     reward: NDArray[np.float64]
     """[sum of J A S] the expected reward of a step."""
     threshold: NDArray[np.float64]
-    """[sum of J A S S] see `thresholds`."""
+    """[sum of J A S S] cumulative transition probabilities, see `thresholds`."""
     weight: NDArray[np.float64]
-    """[sum of T]"""
+    """[sum of T] the weight of a step's reward in the objective."""
     lookahead: NDArray[np.float64]
-    """[sum of H 2 J A S] see precomputed.py: rewards over 1 to H steps, of an arm that is passive or active afterwards."""
+    """[sum of H 2 J A S] rewards over 1 to H steps, see `Precomputed.lookahead`."""
     need: NDArray[np.int64]
-    """[sum of N M] the resources that a pick takes; see Constraint.rooms."""
+    """[sum of N M] the amount of each resource that a pick uses."""
     size: NDArray[np.int64]
-    """[sum of V M] a choice is feasible if it fits into one of the V rooms."""
+    """[sum of V M] the amount of each resource in each room. Picks are feasible if they fit into one of the V rooms."""
     reach: NDArray[np.int64]
-    """[sum of N + 1] index of a pick's first arm among those of its instance in `touched`."""
+    """[sum of N + 1] index of a pick's first row among its instance's rows of `touched`."""
     touched: NDArray[np.int64]
-    """[any, 2] the arms that a pick touches, and what it adds to their levels."""
+    """[any, 2] rows (arm, what the pick adds to the arm's level), for the arms that each pick touches."""
     instance: NDArray[np.int32]
     """[R] the index of the row's instance."""
     key: NDArray[np.uint64]
-    """[R] the key of its random numbers."""
+    """[R] the key of the row's random numbers."""
     begun: NDArray[np.int32]
-    """[R] the time at which the row was placed; if it is above 0, the choices before are unknown."""
+    """[R] the time at which the row was placed; the actions of earlier steps are unknown."""
     time: NDArray[np.int32]
-    """[R] the current step; T at the end."""
+    """[R] the current step; T at the end of the episode."""
     arm: NDArray[np.int32]
-    """[R, J] the arms' states."""
+    """[R, J] the state of each arm."""
     level: NDArray[np.int32]
-    """[R, J] the levels that the picks of this step give so far."""
+    """[R, J] the level that each arm gets from the picks of the current step so far."""
     used: NDArray[np.int64]
-    """[R, M] the resources that these picks take."""
+    """[R, M] the amount of each resource that these picks use."""
     chosen: NDArray[np.int8]
-    """[R, T, N] the picks of every step up to the current one."""
+    """[R, T, N] the actions of the steps up to the current one: 1 where an entry is picked."""
 
 
 def thresholds(instance: BanditInstance) -> NDArray[np.float64]:
-    """Return the cumulative transition probabilities, [J, A, S, S]: the next state is the first whose threshold exceeds a draw.
+    """Return the cumulative transition probabilities, float64 [J, A, S, S].
 
-    From the last state with a positive probability on they are 2, so that rounding cannot exceed them.
+    The next state is the first one whose threshold exceeds a uniform draw from [0, 1). From the last state with a positive
+    probability on, thresholds are 2, so that a draw can never exceed all of them by rounding.
     """
     sums = np.cumsum(instance.transitions, axis=3)
     last = instance.transitions.shape[3] - 1 - np.argmax(instance.transitions[..., ::-1] > 0.0, axis=3)
@@ -104,7 +107,7 @@ def thresholds(instance: BanditInstance) -> NDArray[np.float64]:
 
 @kernel(inline=True)
 def _successor(thresholds: Any, begin: Any, key: Any, time: Any, arm: Any) -> Any:
-    """Return the next state of an arm; the thresholds of its level and state are those from `begin` on."""
+    """Return the next state of an arm; the thresholds for its level and state begin at `begin`."""
     draw = hashed(key, time, arm)
     following = 0
     while thresholds[begin + following] <= draw:
@@ -119,11 +122,11 @@ def advance(thresholds: Any, rewards: Any, states: Any, levels: Any, keys: Any, 
     Args:
         thresholds: float64 [J, A, S, S], see `thresholds`.
         rewards: float64 [J, A, S].
-        states: int32 [R, J], changed in place.
-        levels: int8 [R, J].
-        keys: uint64 [R], of the episodes' random numbers.
+        states: int32 [R, J], replaced by the next states.
+        levels: int8 [R, J], the level that each arm gets.
+        keys: uint64 [R], the keys of the episodes' random numbers.
         time: The time of the step.
-        earned: float64 [R], to which the expected reward of the step is written.
+        earned: float64 [R], replaced by the expected reward of the step.
     """
     _, width, size = rewards.shape
     flat = thresholds.ravel()
@@ -138,15 +141,15 @@ def advance(thresholds: Any, rewards: Any, states: Any, levels: Any, keys: Any, 
 
 @kernel
 def place_rows(state: Any, rows: Any, instances: Any, keys: Any, arms: Any, time: Any) -> None:
-    """Make each of `rows` the beginning of a step at `time`, in place.
+    """Set each of `rows` to the beginning of the step at `time`, in place.
 
     Args:
         state: The pool.
         rows: int64 [k].
         instances: int64 [k].
-        keys: uint64 [k], of the rows' random numbers.
+        keys: uint64 [k], the keys of the rows' random numbers.
         arms: int32 [k, J], the arms' states.
-        time: The time.
+        time: The time of the step, the same for all rows.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -168,7 +171,7 @@ def _begin_step(state: Any, row: Any, time: Any) -> None:
 
 @kernel(inline=True)
 def _fits(state: Any, row: Any, pick: Any) -> Any:
-    """Return whether a pick may be added to those of the step: whether some room holds them all."""
+    """Return whether a pick may be added to those of the current step, that is, whether one room holds all of them."""
     instance = state.instance[row]
     m = state.needs[instance]
     need, size = state.start.need[instance] + pick * m, state.start.size[instance]
@@ -185,7 +188,7 @@ def _fits(state: Any, row: Any, pick: Any) -> Any:
 
 @kernel(inline=True)
 def _touched(state: Any, instance: Any, pick: Any) -> Any:
-    """Return begin and end, in `state.touched`, of the arms that a pick touches."""
+    """Return the range (begin, end) of the rows of `state.touched` that belong to a pick."""
     at, begin = state.start.reach[instance] + pick, state.start.touched[instance]
     return begin + state.reach[at], begin + state.reach[at + 1]
 
@@ -198,8 +201,8 @@ def gain(state: Any, row: Any, pick: Any, steps: Any, active: Any) -> Any:
         state: The pool.
         row: The row.
         pick: An entry of the action.
-        steps: The number of steps, from the present one, over which rewards count.
-        active: 1: afterwards the arms always get their best levels; 0: they get level 0.
+        steps: The number of steps, including the current one, over which rewards count.
+        active: The levels of these arms in later steps: 0 for level 0, 1 for the best level.
     """
     instance = state.instance[row]
     width, size = state.levels[instance], state.states[instance]
@@ -216,7 +219,7 @@ def gain(state: Any, row: Any, pick: Any, steps: Any, active: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Pick an entry (reward 0), or commit (action N): the arms earn their expected rewards, and move."""
+    """Pick an entry (reward 0), or commit (action N): all arms earn their expected rewards and move."""
     instance, time = state.instance[src], state.time[src]
     picks = state.picks[instance]
     if time >= state.horizon[instance] or action < 0 or action > picks:
@@ -248,7 +251,7 @@ def _copy(state: Any, src: Any, dst: Any) -> None:
 
 @kernel
 def _commit(state: Any, row: Any) -> Any:
-    """Move all arms of a row by one step, as `advance` does, and return its weighted reward."""
+    """Move all arms of a row by one step, as `advance` does, and return the step's weighted reward."""
     instance, time = state.instance[row], state.time[row]
     width, size = state.levels[instance], state.states[instance]
     reward, threshold = state.start.reward[instance], state.start.threshold[instance]
@@ -263,16 +266,16 @@ def _commit(state: Any, row: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the legal picks and commit (gain 0), by decreasing sum of the passive and the active gain."""
+    """List the legal picks and commit (gain 0) by decreasing gain: the sum of `gain` with `active` 0 and 1."""
     instance, time = state.instance[row], state.time[row]
-    left = state.horizon[instance] - time
-    if left <= 0:
+    steps = state.horizon[instance] - time
+    if steps <= 0:
         return 0
     keys = np.empty(len(out))
     keys[0], out[0], count = 0.0, state.picks[instance], 1
     for pick in range(state.picks[instance]):
         if state.chosen[row, time, pick] or not _fits(state, row, pick):
             continue
-        gains = gain(state, row, pick, left, 0) + gain(state, row, pick, left, 1)
+        gains = gain(state, row, pick, steps, 0) + gain(state, row, pick, steps, 1)
         count = insert_sorted(keys, out, count, -gains, pick)
     return count

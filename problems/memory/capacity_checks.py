@@ -1,4 +1,8 @@
-"""Questions about a row of the game: whether fast memory has room, and when a tensor could be there."""
+"""Queries on the state of a game: whether fast memory has room for a tensor, and from which operation to which.
+
+A rectangle is a span of operations and of bytes in fast memory that is reserved for a tensor. An access is given by its index
+into the accesses of all instances of the pool.
+"""
 
 from __future__ import annotations
 
@@ -13,35 +17,36 @@ __all__ = ["copied_out", "copy_start", "fits", "is_resident", "kept_until", "nex
 
 @kernel
 def copy_start(state: Any, row: Any, t: Any, op: Any) -> Any:
-    """Return the start of a copy of tensor t for operation `op`, and the bytes that idle bandwidth does not move in time.
+    """Return when a copy of tensor t for operation `op` begins, and how many bytes idle bandwidth does not move before `op`.
 
-    The start is the latest operation from which on idle bandwidth moves the whole tensor. If there is none, it is the earliest
-    one from which on there is room; `op` itself if there is no room at the operation before.
+    The copy begins with the latest operation from which on idle bandwidth moves the whole tensor. If there is none, it begins
+    with the earliest operation from which on fast memory has room; with `op` itself if there is no room at the operation before.
     """
     start, instance = op, state.instance[row]
     size = state.sizes[state.tensors_start[instance] + t]
-    left, room = float(size), state.capacity[instance] - size
-    while start > state.free[row, t] and (left > 0.0 or start == op) and state.load[row, start - 1] <= room:
+    bytes_left, max_load = float(size), state.capacity[instance] - size
+    while start > state.earliest_copy[row, t] and (bytes_left > 0.0 or start == op) and state.load[row, start - 1] <= max_load:
         start -= 1
-        left -= state.idle[row, start]
-    return start, max(0.0, left)
+        bytes_left -= state.idle[row, start]
+    return start, max(0.0, bytes_left)
 
 
 @kernel
 def is_resident(state: Any, row: Any, t: Any, op: Any) -> Any:
     """Return whether a tensor is in fast memory at an operation: whether its latest rectangle has not ended."""
-    r = state.live[row, t]
+    r = state.latest_rect[row, t]
     return r >= 0 and state.rects[row, r, HIGH] > op
 
 
 @kernel
 def kept_until(state: Any, row: Any, a: Any) -> Any:
-    """Return the end of a tensor's rectangle if it is kept at access a (an index over all instances); -1: keeping has no use.
+    """Return the operation before which the rectangle of access a's tensor ends if the tensor is kept; -1: keeping has no use.
 
-    The end is its next use; for an output without one, the operation at which idle bandwidth has copied it out.
+    A tensor is kept up to and including its next use. An output that is not used again is kept until idle bandwidth has copied
+    it to slow memory.
     """
     instance = state.instance[row]
-    following = state.following[a]
+    following = state.next_access[a]
     if following >= 0:
         return state.op[state.accesses_start[instance] + following] + 1
     t = state.tensors_start[instance] + state.tensor[a]
@@ -52,40 +57,40 @@ def kept_until(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def copied_out(state: Any, row: Any, a: Any, latest: Any) -> Any:
-    """Return the end of a rectangle, at most `latest`, such that idle bandwidth copies out the tensor written at access a."""
-    end, room = state.op[a] + 2, state.idle[row, state.op[a] + 1]
+    """Return the operation before which idle bandwidth has copied the tensor written at access a to slow memory, or `latest`."""
+    end, moved = state.op[a] + 2, state.idle[row, state.op[a] + 1]
     size = state.sizes[state.tensors_start[state.instance[row]] + state.tensor[a]]
-    while end < latest and room < size:
-        room += state.idle[row, end]
+    while end < latest and moved < size:
+        moved += state.idle[row, end]
         end += 1
     return end
 
 
 @kernel
 def next_use(state: Any, row: Any, a: Any) -> Any:
-    """Return the operation that accesses the tensor of access a next; the program's end if there is none."""
+    """Return the next operation that accesses the tensor of access a; the number of operations if there is none."""
     instance = state.instance[row]
-    following = state.following[a]
+    following = state.next_access[a]
     return state.op[state.accesses_start[instance] + following] if following >= 0 else state.ops[instance]
 
 
 @kernel
 def rectangle_under(state: Any, row: Any, a: Any) -> Any:
-    """Return the rectangle over which the tensor written at access a may be written; -1 if there is none.
+    """Return a rectangle over which the tensor written at access a may be written; -1 if there is none.
 
-    It belongs to an input of its alias group that is read there for the last time.
+    Such a rectangle belongs to a tensor of the same alias group that the writing operation reads for the last time.
     """
     instance = state.instance[row]
     base, t, low = state.tensors_start[instance], state.tensor[a], state.op[a]
     group, rects = state.group[base + t], state.rects[row]
     if group >= 0:
-        for r in range(state.places[row]):
-            old = state.held[row, r, HELD_TENSOR]
+        for r in range(state.rect_count[row]):
+            old = state.contents[row, r, HELD_TENSOR]
             ends = (
                 rects[r, HIGH] == low + 1
-                and state.held[row, r, FILLED] <= low
+                and state.contents[row, r, FILLED] <= low
                 and rects[r, LOW] < low
-                and state.last[base + old] == low
+                and state.last_op[base + old] == low
             )
             if state.group[base + old] == group and ends:
                 return r
@@ -99,10 +104,10 @@ def fits(state: Any, row: Any, low: Any, high: Any, size: Any, under: Any) -> An
     Args:
         state: The pool.
         row: The row.
-        low: Its first operation.
+        low: The first operation of the new rectangle.
         high: The operation after its last.
         size: Its bytes.
-        under: A rectangle over which it is written at its first operation; -1: none.
+        under: The existing rectangle over which the new one is written at operation `low`, so that they share bytes; -1: none.
     """
     capacity = state.capacity[state.instance[row]]
     for i in range(low, high):

@@ -1,4 +1,4 @@
-"""Conversion of a plan into actions of the game that come as near to it as the rules allow."""
+"""Conversion of a plan into actions of the mallocGame (README.md, "The game") that approximate the plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.memory.environment import MappingEnvironment
-from corl.problems.memory.instance import MappingInstance, MappingPlan
+from corl.problems.memory.instance import IN, MappingInstance, MappingPlan
 from corl.problems.memory.pool import COPY, COPY_KEEP, KEEP, PASS
 
 __all__ = ["decisions"]
@@ -15,20 +15,20 @@ _PREFERENCES = {
     KEEP: (KEEP, COPY_KEEP),
     COPY: (COPY,),
     PASS: (),
-}  # the first legal action is taken, or PASS
+}  # wanted action -> actions in order of preference; the first legal one is taken, and PASS if none is legal
 
 
 def decisions(instance: MappingInstance, solution: MappingPlan) -> NDArray[np.int64]:
-    """Return the actions, int64 [T], of the game that keeps and copies tensors when `solution` has them in fast memory.
+    """Return the actions, int64 [number of decisions], of the game that keeps and copies the tensors that `solution` does.
 
-    The game itself chooses when copies begin, so there may be no room for a tensor that the plan keeps: it is passed.
+    The game itself chooses when copies begin. So it may have no room for a tensor that the plan keeps; then the action is PASS.
     """
     wanted = _wanted(instance, solution)
     environment, row = MappingEnvironment([instance], 1), np.zeros(1, np.int64)
     environment.reset(row, 0)
     taken: list[int] = []
     while (legal := environment.actions(row)[0])[0] >= 0:
-        preference = wanted[int(environment.state.at[0])]
+        preference = wanted[int(environment.state.current_access[0])]
         action = next((action for action in _PREFERENCES[int(preference)] if action in legal), PASS)
         if preference == KEEP and action == PASS and COPY in legal:
             action = COPY
@@ -38,9 +38,12 @@ def decisions(instance: MappingInstance, solution: MappingPlan) -> NDArray[np.in
 
 
 def _wanted(instance: MappingInstance, plan: MappingPlan) -> NDArray[np.int64]:
-    """Return the wanted action of each access, int64 [A]: KEEP the tensor to its next use, COPY it for this use, or PASS."""
-    places: dict[int, list[tuple[int, int]]] = {}
-    arrives = {(t, low): fill for t, way, low, fill in plan.copies.tolist() if way == 0}
+    """Return the action that the plan takes at each access, int64 [A].
+
+    KEEP the tensor in fast memory to its next use, COPY it for this use only, or PASS.
+    """
+    places: dict[int, list[tuple[int, int]]] = {}  # tensor -> spans of operations at which fast memory holds its data
+    arrives = {(t, low): end for t, direction, low, end in plan.copies.tolist() if direction == IN}
     for t, low, high, _ in plan.residencies.tolist():
         places.setdefault(t, []).append((arrives.get((t, low), low), high))
     following = np.full(len(instance.access_op), -1, np.int64)

@@ -1,4 +1,4 @@
-"""The memory map over time: with matplotlib, with bandwidth and stalls, and for pages."""
+"""Pictures of fast memory over time: `draw` with matplotlib, with bandwidth and stalls, and `scene` for HTML pages."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_LABELLED = 200  # residencies up to which rectangles are labelled with their tensors
-_STRIP = 0.18  # height of the strip of bandwidth, as a share of the memory's
-_OWN, _COPIES, _STALL = "#57606a", "#0969da", "#cf222e"
+_MAX_LABELLED = 200  # the largest number of residencies for which rectangles are labelled with their tensors' names
+_STRIP = 0.18  # height of the strip that shows bandwidth, as a share of the height of the fast memory
+_OWN, _COPIES, _STALL = "#57606a", "#0969da", "#cf222e"  # colours of operations' own accesses, copies, and stalls
 
 
 def draw(instance: MappingInstance, solution: Any, axes: Axes) -> None:
-    """Draw a plan: above, a rectangle per residency, from its reservation to its end, at its bytes; below, the share of the slow
-    memory's bandwidth that operations (grey) and copies (blue) use; stalls in red over the whole height.
+    """Draw a plan over time.
 
-    Without a solution the memory is empty and all tensors are in slow memory.
+    Above zero is one rectangle per residency, over its operations and its bytes of fast memory. Below zero is the share of the
+    slow memory's bandwidth that operations (grey) and copies (blue) use. Stalls are red over the whole height. Without a
+    solution, all tensors are in slow memory.
     """
     plan = (np.zeros((0, 4), np.int64), np.zeros((0, 4), np.int64)) if solution is None else solution
     timeline = run_plan(instance, plan)
@@ -39,9 +40,9 @@ def draw(instance: MappingInstance, solution: Any, axes: Axes) -> None:
     axes.set_ylim(-1.1 * _STRIP * capacity, capacity)
     axes.set_xlabel("µs; red: stalls")
     axes.set_ylabel("fast memory, MiB (below 0: bandwidth of slow memory in use)")
-    waits = 1e6 * float(timeline.stall.sum())
+    stalled = 1e6 * float(timeline.stall.sum())
     name = instance.name or "program"
-    axes.set_title(f"{name}: {instance.ops:,} operations, {1e6 * timeline.total:,.2f} µs, of which {waits:,.2f} µs are stalls")
+    axes.set_title(f"{name}: {instance.ops:,} operations, {1e6 * timeline.total:,.2f} µs, of which {stalled:,.2f} µs are stalls")
 
 
 def _residencies(instance: MappingInstance, residencies: Any, timeline: Timeline, axes: Axes) -> None:
@@ -54,14 +55,14 @@ def _residencies(instance: MappingInstance, residencies: Any, timeline: Timeline
         corner, width = (edges[low], offset / 2**20), edges[high] - edges[low]
         height = instance.sizes[t] / 2**20
         axes.add_patch(Rectangle(corner, width, height, facecolor=colours[t], edgecolor="white", linewidth=0.4))
-        big = width > 0.06 * edges[-1] and height > 0.03 * instance.machine.fast_bytes / 2**20
-        if len(residencies) <= _LABELLED and big:
+        has_room = width > 0.06 * edges[-1] and height > 0.03 * instance.machine.fast_bytes / 2**20
+        if len(residencies) <= _MAX_LABELLED and has_room:
             middle = (corner[0] + width / 2, corner[1] + height / 2)
             axes.text(*middle, instance.tensor_names[t][:20], ha="center", va="center", fontsize=6, color="white", clip_on=True)
 
 
 def _bandwidth(instance: MappingInstance, timeline: Timeline, capacity: float, axes: Axes) -> None:
-    """Draw bars below zero: the bytes moved relative to the most that slow memory could move during each operation."""
+    """Draw bars below zero: the bytes moved during each operation, relative to what slow memory could move in its time."""
     possible = np.maximum(timeline.duration * instance.machine.slow_bandwidth, 1e-30)
     base = np.full(instance.ops, -1.05 * _STRIP * capacity)
     for used, colour in ((timeline.slow_bytes, _OWN), (timeline.copied, _COPIES)):
@@ -72,9 +73,9 @@ def _bandwidth(instance: MappingInstance, timeline: Timeline, capacity: float, a
 
 
 def scene(instance: MappingInstance, solution: Any) -> Scene | None:
-    """Return a scene of one box per residency, from its reservation to its end, at its bytes; one group per tensor.
+    """Return a scene with one box per residency, over its operations and its bytes, and one group of boxes per tensor.
 
-    Returns None without a solution.
+    Returns None if there is no solution.
     """
     if solution is None:
         return None
@@ -83,17 +84,17 @@ def scene(instance: MappingInstance, solution: Any) -> Scene | None:
     scene = Scene(f"{instance.name or 'program'}: {instance.ops:,} operations", "microseconds", "fast memory, MiB")
     scene.head = ("tensor", "MiB", "places", "of the time")
     groups: dict[int, int] = {}
-    held: dict[int, list[float]] = {}
+    widths: dict[int, list[float]] = {}
     for t, low, high, offset in np.asarray(solution[0]).tolist():
         size, width = instance.sizes[t] / 2**20, edges[high] - edges[low]
         group = groups.setdefault(t, len(groups))
-        held.setdefault(group, []).append(width)
+        widths.setdefault(group, []).append(width)
         name = instance.tensor_names[t]
         text = f"{name}\n{short(round(size, 6))} MiB from operation {low} to {high}"
         scene.boxes.append((edges[low], offset / 2**20, width, float(size), text, group, False))
     for t, group in groups.items():
-        share = f"{100 * sum(held[group]) / (edges[-1] or 1.0):.3g} %"
-        scene.groups.append(Group((instance.tensor_names[t], round(instance.sizes[t] / 2**20, 6), len(held[group]), share)))
-    if waits := float(timeline.stall.sum()):
-        scene.tight.append(f"copies make operations wait for {1e6 * waits:.4g} microseconds in all")
+        share = f"{100 * sum(widths[group]) / (edges[-1] or 1.0):.3g} %"
+        scene.groups.append(Group((instance.tensor_names[t], round(instance.sizes[t] / 2**20, 6), len(widths[group]), share)))
+    if stalled := float(timeline.stall.sum()):
+        scene.tight.append(f"copies make operations wait for {1e6 * stalled:.4g} microseconds in all")
     return scene

@@ -1,6 +1,6 @@
-"""The judge: the feasibility of a plan, and the program's run time with it (README.md, "The machine").
+"""The judge: the feasibility of a plan, and the program's run time with the plan (README.md, "The machine").
 
-In plain Python, for readability; solvers have kernels of their own.
+The judge is plain Python, for readability; solvers have kernels of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from corl.problems.memory.instance import FROM_SLOW, IN, OUT, MappingInstance, M
 
 __all__ = ["Timeline", "check", "objective", "run_plan"]
 
-_PAIRS = 2**18  # residencies compared at a time
+_PAIRS_PER_BLOCK = 2**18  # pairs of residencies compared at a time, which limits memory
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,21 @@ class Timeline:
     """The events of a run, in seconds from the start of the program."""
 
     total: float
-    """The time at which everything is done."""
+    """The time at which all operations and copies have ended."""
     start: NDArray[np.float64]
     """float64 [O], the start of each operation."""
     duration: NDArray[np.float64]
     """float64 [O], the duration of each operation without stalls."""
     stall: NDArray[np.float64]
-    """float64 [O + 1], the time that each operation, and finally the end of the program, waits for copies."""
+    """float64 [O + 1], the time that each operation waits for copies before it begins, and the wait at the end of the program."""
     copied: NDArray[np.float64]
     """float64 [O], bytes that the copy engine moves during each operation."""
     slow_bytes: NDArray[np.float64]
     """float64 [O], bytes of each operation's own accesses to slow memory."""
     copy_start: NDArray[np.float64]
-    """float64 [C], the times at which the engine begins and ends each copy of the plan."""
+    """float64 [C], the time at which the copy engine begins each copy of the plan."""
     copy_end: NDArray[np.float64]
+    """float64 [C], the time at which the copy engine ends each copy of the plan."""
 
 
 def objective(instance: MappingInstance, solution: Any) -> float:
@@ -49,44 +50,52 @@ def objective(instance: MappingInstance, solution: Any) -> float:
 
 def run_plan(instance: MappingInstance, plan: Any) -> Timeline:
     """Check a plan and simulate it. Raises Infeasible, naming the first violated rule."""
-    plan, fast = _checked(instance, plan)
+    plan, from_fast = _checked(instance, plan)
     machine, n = instance.machine, instance.ops
-    slow, quick = np.zeros(n), np.zeros(n)
+    slow_bytes, fast_bytes = np.zeros(n), np.zeros(n)
     op = instance.access_op
-    np.add.at(slow, op[~fast], instance.access_bytes[~fast].astype(float))
-    np.add.at(quick, op[fast], instance.access_bytes[fast].astype(float))
-    memory = slow / machine.slow_bandwidth + quick / machine.fast_bandwidth
+    np.add.at(slow_bytes, op[~from_fast], instance.access_bytes[~from_fast].astype(float))
+    np.add.at(fast_bytes, op[from_fast], instance.access_bytes[from_fast].astype(float))
+    memory = slow_bytes / machine.slow_bandwidth + fast_bytes / machine.fast_bandwidth
     duration = machine.overhead + np.maximum(instance.compute, memory)
     idle = duration * machine.copy_bandwidth
-    for bandwidth, used in ((machine.slow_bandwidth, slow), (machine.fast_bandwidth, quick)):
+    for bandwidth, used in ((machine.slow_bandwidth, slow_bytes), (machine.fast_bandwidth, fast_bytes)):
         idle = np.minimum(idle, duration * bandwidth - used)
-    return _serve(instance, plan.copies, duration, np.maximum(idle, 0.0), slow)
+    return _serve(instance, plan.copies, duration, np.maximum(idle, 0.0), slow_bytes)
 
 
-def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, idle: Any, slow: Any) -> Timeline:
-    """Simulate the copy engine: among the copies that may have begun, it always works on the one that must end first."""
+def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, idle: Any, slow_bytes: Any) -> Timeline:
+    """Simulate the copy engine: among the copies that may begin, the engine always works on the one that must end first.
+
+    Args:
+        instance: The instance.
+        copies: int64 [C, 4], as in the plan.
+        duration: float64 [O], seconds of each operation without stalls.
+        idle: float64 [O], bytes that the copy engine can move during each operation.
+        slow_bytes: float64 [O], for the timeline.
+    """
     n, rate = instance.ops, instance.machine.copy_rate
-    seconds, room, left = duration.tolist(), idle.tolist(), instance.sizes[copies[:, 0]].astype(float).tolist()
-    issued, before = copies[:, 2].tolist(), copies[:, 3].tolist()
-    waiting = np.argsort(-copies[:, 2], kind="stable").tolist()  # the first to begin is the last in the list
-    pending: list[tuple[int, int]] = []  # (before which operation, copy), sorted
-    begun, ended = [None] * len(left), [0.0] * len(left)  # type: list[float | None], list[float]
+    seconds, room, bytes_left = duration.tolist(), idle.tolist(), instance.sizes[copies[:, 0]].astype(float).tolist()
+    issued, needed = copies[:, 2].tolist(), copies[:, 3].tolist()
+    waiting = np.argsort(-copies[:, 2], kind="stable").tolist()  # copies that may not begin yet, the next one last
+    pending: list[tuple[int, int]] = []  # (operation before which the copy must end, copy), sorted
+    begun, ended = [None] * len(bytes_left), [0.0] * len(bytes_left)  # type: list[float | None], list[float]
     start, stall, copied = [0.0] * n, [0.0] * (n + 1), [0.0] * n
     now = 0.0
 
-    def move(k: int, most: float, clock: float, speed: float) -> float:
-        """Move up to `most` bytes of copy k at a speed, from `clock` on; return their number."""
-        moved = float(min(most, left[k]))
+    def move(k: int, limit: float, clock: float, speed: float) -> float:
+        """Move up to `limit` bytes of copy k at `speed` bytes per second, from second `clock` on; return the bytes moved."""
+        moved = float(min(limit, bytes_left[k]))
         if begun[k] is None:
             begun[k] = clock
-        left[k] -= moved
+        bytes_left[k] -= moved
         ended[k] = clock + (moved / speed if moved else 0.0)
         return moved
 
     for i in range(n + 1):
         while pending and pending[0][0] <= i:
             k = pending.pop(0)[1]
-            wait = move(k, left[k], now, rate) / rate
+            wait = move(k, bytes_left[k], now, rate) / rate
             stall[i] += wait
             now += wait
         if i == n:
@@ -94,15 +103,15 @@ def _serve(instance: MappingInstance, copies: NDArray[np.int64], duration: Any, 
         start[i] = now
         while waiting and issued[waiting[-1]] == i:
             k = waiting.pop()
-            insort(pending, (before[k], k))
+            insort(pending, (needed[k], k))
         while pending and copied[i] < room[i]:
             k, speed = pending[0][1], room[i] / seconds[i]
             copied[i] += move(k, room[i] - copied[i], now + copied[i] / speed, speed)
-            if left[k] == 0.0:
+            if bytes_left[k] == 0.0:
                 pending.pop(0)
         now += seconds[i]
     starts = np.array([0.0 if clock is None else clock for clock in begun])
-    return Timeline(now, np.array(start), duration, np.array(stall), np.array(copied), slow, starts, np.array(ended))
+    return Timeline(now, np.array(start), duration, np.array(stall), np.array(copied), slow_bytes, starts, np.array(ended))
 
 
 # -------------------------------------------------------------------- feasibility
@@ -112,19 +121,19 @@ def check(instance: MappingInstance, solution: Any) -> MappingPlan:
 
 
 def _checked(instance: MappingInstance, plan: Any) -> tuple[MappingPlan, NDArray[np.bool_]]:
-    """Return the plan as arrays, and which accesses fast memory serves, bool [accesses]. Raises Infeasible."""
+    """Return the plan as arrays, and whether fast memory serves each access, bool [accesses]. Raises Infeasible."""
     plan = _as_plan(instance, plan)
     _check_places(instance, plan.residencies)
-    arrived, in_slow = _data(instance, plan)
-    fast = _served(instance, plan.residencies, arrived, in_slow)
-    group = instance.group[instance.access_tensor] + 1  # 0: none
+    arrived, in_slow = _data_times(instance, plan)
+    from_fast = _served_from_fast(instance, plan.residencies, arrived, in_slow)
+    group = instance.group[instance.access_tensor] + 1  # of each access; 0: none
     accesses = np.bincount(group)
-    served = np.bincount(group, fast, len(accesses))
+    served = np.bincount(group, from_fast, len(accesses))
     if (mixed := (served > 0) & (served < accesses))[1:].any():
         g = int(mixed[1:].argmax())
         names = ", ".join(instance.tensor_names[t] for t in np.flatnonzero(instance.group == g)[:4])
         raise Infeasible(f"alias group {g} ({names}): some accesses are in fast memory and some in slow")
-    return plan, fast
+    return plan, from_fast
 
 
 def _as_plan(instance: MappingInstance, plan: Any) -> MappingPlan:
@@ -152,7 +161,10 @@ def _as_plan(instance: MappingInstance, plan: Any) -> MappingPlan:
 
 
 def _check_places(instance: MappingInstance, residencies: NDArray[np.int64]) -> None:
-    """Check that rectangles lie within the memory and do not overlap, except an output written over an input of its group."""
+    """Check that residencies lie within the memory and do not overlap, except an output written over an input of its alias group.
+
+    Raises Infeasible.
+    """
     capacity, names = instance.machine.fast_bytes, instance.tensor_names
     tensor, low, high, offset = residencies.T
     size, count = instance.sizes[tensor], len(residencies)
@@ -160,104 +172,114 @@ def _check_places(instance: MappingInstance, residencies: NDArray[np.int64]) -> 
         k = int(outside.argmax())
         span = f"{offset[k]} to {int(offset[k]) + int(size[k])}"
         raise Infeasible(f"residency {k}: {names[tensor[k]]} at {span} is not within 0 to {capacity}")
-    worst = count * count
+    first_fault = count * count  # a pair (larger index, smaller index) as one number
     for a, b in _overlapping(low, high):
-        near = (offset[a] < offset[b] + size[b]) & (offset[b] < offset[a] + size[a])
-        hit = np.flatnonzero(near | (tensor[a] == tensor[b]))
-        a, b = a[hit], b[hit]
-        over = (offset[a] == offset[b]) & (_in_place(instance, residencies, a, b) | _in_place(instance, residencies, b, a))
+        in_memory = (offset[a] < offset[b] + size[b]) & (offset[b] < offset[a] + size[a])
+        conflicts = np.flatnonzero(in_memory | (tensor[a] == tensor[b]))
+        a, b = a[conflicts], b[conflicts]
+        allowed = (offset[a] == offset[b]) & (_in_place(instance, residencies, a, b) | _in_place(instance, residencies, b, a))
         pairs = np.maximum(a, b) * count + np.minimum(a, b)
-        worst = min(worst, int(pairs[~over | (tensor[a] == tensor[b])].min(initial=worst)))
-    if worst < count * count:
-        k, at = divmod(worst, count)
-        when = max(low[k], low[at])
-        if tensor[k] == tensor[at]:
-            raise Infeasible(f"residency {k}: {names[tensor[k]]} has two places at operation {when}")
-        raise Infeasible(f"{names[tensor[k]]} and {names[tensor[at]]} overlap in fast memory at operation {when}")
+        first_fault = min(first_fault, int(pairs[~allowed | (tensor[a] == tensor[b])].min(initial=first_fault)))
+    if first_fault < count * count:
+        k, other = divmod(first_fault, count)
+        op = max(low[k], low[other])
+        if tensor[k] == tensor[other]:
+            raise Infeasible(f"residency {k}: {names[tensor[k]]} has two places at operation {op}")
+        raise Infeasible(f"{names[tensor[k]]} and {names[tensor[other]]} overlap in fast memory at operation {op}")
 
 
 def _in_place(instance: MappingInstance, residencies: NDArray[np.int64], old: Any, new: Any) -> NDArray[np.bool_]:
-    """Return for pairs of residencies whether the operation that defines `new` reads `old`, of its group, for the last time."""
-    one, other, group = residencies[old, 0], residencies[new, 0], instance.group
-    at = instance.definition[other].astype(np.int64)
-    same = (group[one] >= 0) & (group[one] == group[other])
-    follows = (residencies[new, 1] == at) & (at >= 0) & (residencies[old, 2] == at + 1)
-    reads = instance.access_op.astype(np.int64) * instance.tensors + instance.access_tensor
-    return np.asarray(same & follows & np.isin(at * instance.tensors + one, reads))
+    """Return whether residency new[k] may be written over residency old[k], bool [pairs]; `old` and `new` are int64 [pairs].
+
+    That is so if both tensors are in one alias group, and the operation that defines the new tensor, with which its residency
+    begins, reads the old one and is the last of the old residency.
+    """
+    old_tensor, new_tensor, group = residencies[old, 0], residencies[new, 0], instance.group
+    op = instance.definition[new_tensor].astype(np.int64)
+    same_group = (group[old_tensor] >= 0) & (group[old_tensor] == group[new_tensor])
+    follows = (residencies[new, 1] == op) & (op >= 0) & (residencies[old, 2] == op + 1)
+    accesses = instance.access_op.astype(np.int64) * instance.tensors + instance.access_tensor
+    return np.asarray(same_group & follows & np.isin(op * instance.tensors + old_tensor, accesses))
 
 
 def _overlapping(low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield all pairs of spans with a common operation, as two arrays of indices, in blocks."""
+    """Yield, in blocks, all pairs of spans low[k] to high[k] - 1 with a common operation, as two arrays of indices."""
     order = np.argsort(low, kind="stable")
-    counts = np.searchsorted(low[order], high[order]) - np.arange(len(low)) - 1  # spans that begin within each one
+    counts = np.searchsorted(low[order], high[order]) - np.arange(len(low)) - 1  # later spans that begin within each span
     before = np.cumsum(counts) - counts
-    for block in np.split(np.arange(len(low)), np.flatnonzero(np.diff(before // _PAIRS)) + 1):
+    for block in np.split(np.arange(len(low)), np.flatnonzero(np.diff(before // _PAIRS_PER_BLOCK)) + 1):
         first = np.repeat(block, counts[block])
         second = first + 1 + np.arange(len(first)) - np.repeat(before[block] - before[block[:1]], counts[block])
         yield order[first], order[second]
 
 
-def _data(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list[int]]:
-    """Return the operation from which on each residency holds its data, and the one from which on slow memory holds each tensor.
+def _data_times(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list[int]]:
+    """Return when data are where: two lists of operations.
 
-    Raises Infeasible if a residency is not filled exactly once, or a copy has no source.
+    The first has, for each residency, the operation from which on it holds its tensor's data. The second has, for each tensor,
+    the operation from which on slow memory holds it, or O + 1 if it never does. Raises Infeasible if a residency is not filled
+    exactly once, or a copy has no source.
     """
     names, definition, base = instance.tensor_names, instance.definition.tolist(), instance.ops + 1
     tensor, low, high, _ = plan.residencies.T.tolist()
-    what, way, begin, end = plan.copies.T.tolist()
+    copied, way, begin, end = plan.copies.T.tolist()
     in_fast = {t for t, at in zip(tensor, low) if at == definition[t]}
     in_slow = [0 if kind in FROM_SLOW else definition[t] + 1 for t, kind in enumerate(instance.kinds)]
     for t in in_fast:
         in_slow[t] = base
-    filler: dict[int, int] = {}  # tensor * base + operation -> copy, -1 for several
-    for c, t in enumerate(what):
+    filler: dict[int, int] = {}  # tensor * base + operation -> copy that fills a residency from there; -1: several copies
+    for c, t in enumerate(copied):
         if way[c] == IN:
             filler[t * base + begin[c]] = -1 if t * base + begin[c] in filler else c
     arrived: list[int] = []
-    places: dict[int, list[int]] = {t: [] for t, direction in zip(what, way) if direction == OUT}
+    places: dict[int, list[int]] = {t: [] for t, direction in zip(copied, way) if direction == OUT}  # tensor -> its residencies
     for k, (t, at) in enumerate(zip(tensor, low)):
-        mine = filler.get(t * base + at)
-        if mine is None and at == definition[t]:
+        copy_in = filler.get(t * base + at)
+        if copy_in is None and at == definition[t]:
             arrived.append(at)
-        elif mine is not None and mine >= 0 and at != definition[t] and end[mine] < high[k]:
-            arrived.append(end[mine])
+        elif copy_in is not None and copy_in >= 0 and at != definition[t] and end[copy_in] < high[k]:
+            arrived.append(end[copy_in])
         else:
             raise Infeasible(f"residency {k}: {names[t]} from operation {at} is filled by neither its definition nor one copy")
         if t in places:
             places[t].append(k)
     copied_out = set()
-    for c, t in enumerate(what):
+    for c, t in enumerate(copied):
         if way[c] != OUT:
             continue
-        source = any(arrived[k] <= begin[c] and end[c] <= high[k] for k in places[t])
-        if t not in in_fast or t in copied_out or not source or begin[c] <= definition[t]:
+        has_source = any(arrived[k] <= begin[c] and end[c] <= high[k] for k in places[t])
+        if t not in in_fast or t in copied_out or not has_source or begin[c] <= definition[t]:
             raise Infeasible(f"copy {c}: {names[t]} is not in fast memory alone from operation {begin[c]} to {end[c]}")
         copied_out.add(t)
         in_slow[t] = end[c]
     filled = {t * base + at for t, at in zip(tensor, low)}
-    for c, t in enumerate(what):
-        lost = t * base + begin[c] not in filled
-        if way[c] == IN and (lost or in_slow[t] > begin[c]):
-            why = "has no residency to fill" if lost else "begins before slow memory holds it"
+    for c, t in enumerate(copied):
+        fills_nothing = t * base + begin[c] not in filled
+        if way[c] == IN and (fills_nothing or in_slow[t] > begin[c]):
+            why = "has no residency to fill" if fills_nothing else "begins before slow memory holds it"
             raise Infeasible(f"copy {c}: that of {names[t]} at operation {begin[c]} {why}")
     return arrived, in_slow
 
 
-def _served(instance: MappingInstance, residencies: NDArray[np.int64], arrived: list[int], in_slow: list[int]) -> Any:
-    """Return which accesses fast memory serves. Raises Infeasible if slow memory has to serve a tensor that it does not hold."""
+def _served_from_fast(instance: MappingInstance, residencies: NDArray[np.int64], arrived: list[int], in_slow: list[int]) -> Any:
+    """Return whether fast memory serves each access, bool [accesses].
+
+    arrived, in_slow: the lists of `_data_times`. Raises Infeasible if slow memory has to serve a tensor that it does not hold, or
+    does not hold an output at the end.
+    """
     op, tensor, slow_from = instance.access_op, instance.access_tensor, np.array(in_slow)
     keys = tensor.astype(np.int64) * (instance.ops + 1) + op
     order = np.argsort(keys)
     change = np.zeros(len(keys) + 1, np.int64)
     for sign, when in ((1, np.array(arrived, np.int64)), (-1, residencies[:, 2])):
         np.add.at(change, np.searchsorted(keys[order], residencies[:, 0] * (instance.ops + 1) + when), sign)
-    fast = np.zeros(len(keys), np.bool_)
-    fast[order] = np.cumsum(change)[:-1] > 0
-    if (missing := ~fast & ~instance.access_write & (op < slow_from[tensor])).any():
+    from_fast = np.zeros(len(keys), np.bool_)
+    from_fast[order] = np.cumsum(change)[:-1] > 0
+    if (missing := ~from_fast & ~instance.access_write & (op < slow_from[tensor])).any():
         a = int(missing.argmax())
         raise Infeasible(f"operation {op[a]} reads {instance.tensor_names[tensor[a]]}, which is then in neither memory")
     for t, kind in enumerate(instance.kinds):
         if kind == "output" and in_slow[t] > instance.ops:
             made = instance.definition[t]
             raise Infeasible(f"output {instance.tensor_names[t]} of operation {made} is not in slow memory at the end")
-    return fast
+    return from_fast

@@ -1,4 +1,4 @@
-"""Features of the mallocGame: the listed actions, the accesses that follow, and memory and bandwidth over time."""
+"""Features of the mallocGame: the listed actions, the next accesses, and memory and bandwidth over the next operations."""
 
 from __future__ import annotations
 
@@ -18,35 +18,38 @@ from corl.tokens import Tokens
 __all__ = ["BANDS", "FEATURES", "SPANS", "UNIT", "UPCOMING", "game", "observe", "potential"]
 
 FEATURES = 20
-"""F of every token."""
+"""F: the number of features of every token."""
 UPCOMING = 8
-"""U: accesses shown after the present one."""
+"""U: the number of observed accesses after the current one."""
 SPANS = 10
-"""W: spans of operations shown; they begin at the present one and are 1, 1, 2, 2, 4, 4, ... operations long."""
+"""W: the number of observed spans of operations, which begin at the current one and have 1, 1, 2, 2, 4, 4, ... operations."""
 BANDS = 8
-"""Equal parts of the fast memory, whose occupied shares are shown for each span as if everything lay at the bottom."""
+"""The number of equal parts of the fast memory, the bands. A span has the occupied share of each band as a feature.
+
+Offsets are not chosen yet, so the occupied bytes are counted from the lowest band up.
+"""
 UNIT = 0.1
-"""The unit of values, as a share of the largest possible saving in the rest of the program."""
+"""The unit of values, as a share of the largest possible saving in the remaining program (`potential`)."""
 (
     _ACTION, _ACCESS, _COPY_LEFT, _KEEPS, _COPIES, _PASSES, _DONE, _SIZE, _SAVING, _WRITES, _GROUPED, _DISTANCE, _NEXT_USE,
     _RESIDENT, _LAST_USE, _COPY_START, _NEXT_SAVING, _PRESSURE, _TAKEN, _DENSITY,
 ) = range(FEATURES)  # fmt: skip
-"""Features of the listed actions and of the accesses that follow."""
+"""Columns of the features of the listed actions and of the next accesses."""
 _SPAN, _BAND, _IDLE, _BEGINS, _WANTED = 2, 3, 11, 12, 16
-"""Features of spans of time, the first of BANDS bands among them."""
-_KEEPING = (_NEXT_USE, _NEXT_SAVING, _PRESSURE, _TAKEN, _DENSITY)  # features of the time until the next use
-_LEAST = 0.01  # a lower bound on the potential, as a share of the program's run time
+"""Columns of the features of spans of operations; the bands are in _BAND to _BAND + BANDS - 1."""
+_KEEPING = (_NEXT_USE, _NEXT_SAVING, _PRESSURE, _TAKEN, _DENSITY)  # features about the time until the tensor's next use
+_MIN_POTENTIAL = 0.01  # a lower bound on the potential, as a share of the program's run time
 
 
 def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return the tokens of MappingEnvironment's observations: K actions, U accesses, W spans of time."""
+    """Return the tokens of MappingEnvironment's observations: K actions, U accesses, W spans of operations."""
     x = np.concatenate([observation["slots"], observation["upcoming"], observation["times"]], 1)
     slots = observation["slots"]
-    # features that an action does not use are 0, so that untrained scores differ
-    passing, alone = slots[:, :, _PASSES] > 0, slots[:, :, _COPIES] > 0
-    x[:, : slots.shape[1], _SIZE:][passing] = 0.0
+    # features that do not matter for an action are 0, so that even an untrained network scores the actions differently
+    is_pass, is_copy = slots[:, :, _PASSES] > 0, slots[:, :, _COPIES] > 0
+    x[:, : slots.shape[1], _SIZE:][is_pass] = 0.0
     for column in _KEEPING:
-        x[:, : slots.shape[1], column][alone] = 0.0
+        x[:, : slots.shape[1], column][is_copy] = 0.0
     mask = np.ones(x.shape[:2], np.bool_)
     mask[:, : observation["mask"].shape[1]] = observation["mask"]
     upcoming = slice(observation["mask"].shape[1], observation["mask"].shape[1] + UPCOMING)
@@ -56,37 +59,38 @@ def game(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 @kernel
 def potential(state: Any, rows: Any, out: Any) -> None:
-    """Write the seconds that an unlimited fast memory would save from the present operations on to `out`, float64 [R], in place.
+    """Write the potential of some rows to `out`, float64 [R], in place.
 
-    They are at least 1 % of the program's run time.
+    The potential is the number of seconds that an unlimited fast memory would save from the current operation on, but at least
+    1 % of the program's run time, since the unit of values is a share of it.
     """
     for i in range(len(rows)):
         row = rows[i]
         instance = state.instance[row]
-        at, rates = min(state.at[row], state.accesses[instance] - 1), state.rates[instance]
+        at, rates = min(state.current_access[row], state.accesses[instance] - 1), state.rates[instance]
         out[i] = 0.0
         for op in range(state.op[state.accesses_start[instance] + at] if at >= 0 else 0, state.ops[instance]):
             compute, slow, fast = state.compute[state.ops_start[instance] + op], state.slow[row, op], state.fast[row, op]
             out[i] += max(compute, slow / rates[0] + fast / rates[1]) - max(compute, (slow + fast) / rates[1])
-        out[i] = max(out[i], _LEAST * state.value[row], 1e-12)
+        out[i] = max(out[i], _MIN_POTENTIAL * state.value[row], 1e-12)
 
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, times: Any) -> None:
-    """Write the observations of some rows, in place; all arrays are zeros at first.
+    """Write the features of some rows, in place.
 
     Args:
         state: The pool.
         rows: int64 [R].
         actions: int32 [R, K], the listed actions; -1 after the last.
-        slots: float32 [R, K, F], of the listed actions.
-        upcoming: float32 [R, U, F], of the accesses that follow.
-        times: float32 [R, W, F], of spans of operations.
+        slots: float32 [R, K, F], zeros, to which the features of the listed actions are written.
+        upcoming: float32 [R, U, F], zeros, to which the features of the next U accesses are written.
+        times: float32 [R, W, F], zeros, to which the features of the spans of operations are written.
     """
     for i in range(len(rows)):
         row = rows[i]
         instance = state.instance[row]
-        at = state.at[row]
+        at = state.current_access[row]
         if at >= state.accesses[instance]:
             continue
         a = state.accesses_start[instance] + at
@@ -99,8 +103,9 @@ def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, time
                 slots[i, k, _COPIES] = actions[i, k] == COPY
                 slots[i, k, _PASSES] = actions[i, k] == PASS
                 slots[i, k, _DONE] = at / state.accesses[instance]
-                start, left = copy_start(state, row, state.tensor[a], state.op[a])
-                slots[i, k, _COPY_LEFT] = left / max(1.0, float(state.sizes[state.tensors_start[instance] + state.tensor[a]]))
+                start, bytes_left = copy_start(state, row, state.tensor[a], state.op[a])
+                size = float(state.sizes[state.tensors_start[instance] + state.tensor[a]])
+                slots[i, k, _COPY_LEFT] = bytes_left / max(1.0, size)
                 slots[i, k, _COPY_START] = (state.op[a] - start) / 16.0 if start < state.op[a] else -1.0
         for k in range(min(UPCOMING, state.accesses[instance] - at - 1)):
             _access(state, row, a, a + k + 1, seconds, upcoming[i, k])
@@ -113,13 +118,21 @@ def observe(state: Any, rows: Any, actions: Any, slots: Any, upcoming: Any, time
 
 @kernel
 def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> None:
-    """Write the features of access a, relative to the present access `now`, to `out`, float32 [F], in place.
+    """Write the features of access a to `out`, float32 [F], in place.
 
-    They are its kind and size, the saving of fast memory at this and at the next use, the time in between, and how much of the
-    memory is taken in that time, or demanded by tensors with a larger saving. `seconds` is the unit of savings.
+    They are the access's kind, the tensor's size, the savings if fast memory serves this access and the tensor's next access, the
+    distance between the two, and how much of fast memory is taken or demanded by more profitable tensors in between.
+
+    Args:
+        state: The pool.
+        row: The row.
+        now: The current access, from which distances are measured; like `a`, an index into the accesses of all instances.
+        a: The access.
+        seconds: The unit of savings.
+        out: The features.
     """
     instance = state.instance[row]
-    t, op, following = state.tensors_start[instance] + state.tensor[a], state.op[a], state.following[a]
+    t, op, following = state.tensors_start[instance] + state.tensor[a], state.op[a], state.next_access[a]
     capacity = max(1.0, float(state.capacity[instance]))
     out[_ACCESS] = 1.0
     out[_SIZE] = state.sizes[t] / capacity
@@ -138,25 +151,29 @@ def _access(state: Any, row: Any, now: Any, a: Any, seconds: Any, out: Any) -> N
         out[_TAKEN] = taken / capacity / (until + 1 - op)
         gain = out[_NEXT_SAVING] + (out[_SAVING] if state.write[a] else 0.0)
         out[_DENSITY] = max(-2.0, min(2.0, 0.25 * math.log(1e-9 + gain / max(1e-9, out[_SIZE] * (until + 1 - op)))))
-    live = state.live[row, state.tensor[a]]
+    live = state.latest_rect[row, state.tensor[a]]
     out[_RESIDENT] = live >= 0 and state.rects[row, live, HIGH] > op
-    out[_LAST_USE] = (state.last[t] - op) / 32.0
+    out[_LAST_USE] = (state.last_op[t] - op) / 32.0
 
 
 @kernel
 def _saving(state: Any, row: Any, a: Any) -> Any:
-    """Return the seconds by which operation and program would get shorter if fast memory also served access a."""
+    """Return the seconds by which the operation of access a would get shorter if fast memory also served the access."""
     instance, op = state.instance[row], state.op[a]
     rates, compute = state.rates[instance], state.compute[state.ops_start[instance] + op]
     slow, fast = state.slow[row, op], state.fast[row, op]
-    less = min(state.traffic[a], slow)
-    before, after = slow / rates[0] + fast / rates[1], (slow - less) / rates[0] + (fast + less) / rates[1]
+    moved = min(state.traffic[a], slow)
+    before, after = slow / rates[0] + fast / rates[1], (slow - moved) / rates[0] + (fast + moved) / rates[1]
     return max(compute, before) - max(compute, after)
 
 
 @kernel
 def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
-    """Write occupied shares of the bands, idle bytes and live bytes of operations low..high-1 to `out`, float32 [F], in place."""
+    """Write the features of the span of operations low..high-1 to `out`, float32 [F], zeros at first, in place.
+
+    They are the mean occupied share of each band, the mean size of live tensors, the sum of idle bytes of the copy engine, and
+    the distance of the span from the current operation.
+    """
     if high <= low:
         return
     instance = state.instance[row]
@@ -169,4 +186,4 @@ def _span(state: Any, row: Any, low: Any, high: Any, out: Any) -> None:
             out[_BAND + b] += max(0.0, min(1.0, state.load[row, i] / band - b)) / (high - low)
         out[_WANTED] += min(4.0, state.wanted[state.ops_start[instance] + i]) / (high - low)
     out[_IDLE] = idle / capacity / 4.0
-    out[_BEGINS] = (low - state.op[state.accesses_start[instance] + state.at[row]]) / 32.0
+    out[_BEGINS] = (low - state.op[state.accesses_start[instance] + state.current_access[row]]) / 32.0

@@ -1,11 +1,13 @@
-"""Programs and machines in JSON: our own form (formats.md, "Files"), and traced programs of the form corl-memmap-1.
+"""Programs and machines in JSON: corl's own form (formats.md, "Files"), and traced programs of the form corl-memmap-1.
+
+An instance in corl's form, in which operation "relu" accesses all 1,024 bytes of x and half of y:
 
 {"problem": "memory", "name": "tiny", "machine": {"fast_bytes": 4096},
  "tensors": [{"name": "x", "size": 1024, "kind": "input"}, {"name": "y", "size": 2048, "kind": "output"}],
  "ops": [{"name": "relu", "unit": "vector", "flops": 512, "reads": ["x"], "writes": [["y", 1024]]}],
  "aliases": [["x", "y"]]}
 
-An access is a tensor's name, if all its bytes are accessed, or [name, bytes].
+An access is the name of a tensor, all of whose bytes are accessed once, or [name, bytes].
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ _HEADING = {"problem": Constant("memory"), "name": String(), "comment": String()
 
 
 def _accesses(name: Kind) -> Array:
-    """Return the form of accesses: tensors whose bytes are all accessed, or [tensor, bytes]."""
+    """Return the schema of a list of accesses, each a tensor or [tensor, bytes]; `name` is the schema of a tensor."""
     return Array(Either(name, Row(name, _BYTES)))
 
 
@@ -92,23 +94,26 @@ _Generators = Mapping[str, Callable[..., MappingInstance]]
 
 
 def recognises(head: str) -> bool:
-    """Return whether `head` begins a program: its first key is "problem" with "memory", or "format" with "corl-memmap-..."."""
+    """Return whether `head` begins a program: the first entry is "problem": "memory" or "format": "corl-memmap-..."."""
     return _HEAD.match(head) is not None
 
 
 def instance_schema(generators: _Generators) -> Schema:
-    """Return the JSON schema of files of both forms, and of calls of these generators."""
+    """Return the JSON schema of a file: one of the two forms, or a call of one of these generators."""
     return document("corl memory instance", Either(_INSTANCE, _TRACED_INSTANCE, generator_call("memory", generators)))
 
 
 def read_instance(path: Path, generators: _Generators) -> MappingInstance:
-    """Return the instance in a file; `generators` are those that a file may name. Raises InputError, or OSError."""
+    """Return the instance in a file, which may name one of `generators`. Raises InputError or OSError."""
     stem = plain_name(path).name.removesuffix(".json")
     return read_object(Text.read(path), lambda field: from_json_value(field, stem, generators))
 
 
 def from_json_value(field: Field, stem: str, generators: _Generators) -> MappingInstance:
-    """Return the instance of a JSON object; `generators` are those that it may name. Raises InputError with the field."""
+    """Return the instance of a JSON object, which may name one of `generators`. Raises InputError with the field.
+
+    `stem`: the instance's name, if the object has none.
+    """
     if "format" in field.value:
         return _traced(field, stem)
     if "generator" in field.value:
@@ -118,7 +123,7 @@ def from_json_value(field: Field, stem: str, generators: _Generators) -> Mapping
 
 
 def _program(field: Field, stem: str) -> MappingInstance:
-    """Return the instance of our own form."""
+    """Return the instance of an object in corl's own form."""
     given = field.record(_INSTANCE)
     name, comment = heading(given, "memory", stem)
     numbers: dict[Any, int] = {}
@@ -143,7 +148,10 @@ def _program(field: Field, stem: str) -> MappingInstance:
 
 
 def _access(field: Field, numbers: Mapping[Any, int], tensors: list[tuple[str, int, str]]) -> tuple[int, int]:
-    """Return (tensor, bytes) for a name, which means all its bytes, or for [name, bytes]."""
+    """Return (number of the tensor, bytes) for an access: a name, which stands for all bytes of the tensor, or [name, bytes].
+
+    `numbers` maps names or ids to numbers; `tensors` has (name, size, kind) of each.
+    """
     if not isinstance(field.value, list):
         return (t := _tensor(field, numbers)), tensors[t][1]
     tensor, count = field.entries()
@@ -151,7 +159,7 @@ def _access(field: Field, numbers: Mapping[Any, int], tensors: list[tuple[str, i
 
 
 def _tensor(field: Field, numbers: Mapping[Any, int]) -> int:
-    """Return the number of the tensor with a name, or with an id."""
+    """Return the number of the tensor with this name, or with this id if the keys of `numbers` are ids."""
     named = isinstance(next(iter(numbers), ""), str)
     key = field.text() if named else field.integer()
     if key not in numbers:
@@ -161,13 +169,17 @@ def _tensor(field: Field, numbers: Mapping[Any, int]) -> int:
 
 
 def _machine(field: Field) -> Machine:
+    """Return the machine of an object in which missing fields have their defaults."""
     record = field.record(_MACHINE)
     given: dict[str, Any] = {key: record[key].number() for key in record.values if key in record and key != "fast_bytes"}
     return Machine(record.get("fast_bytes", Machine.fast_bytes).integer(), **given)
 
 
 def _traced(field: Field, stem: str) -> MappingInstance:
-    """Return the instance of a traced program: tensors have ids, "mat" marks the matrix unit, "act" is an activation."""
+    """Return the instance of an object in the form corl-memmap-1.
+
+    Tensors have integer ids, "mat" is true for operations on the matrix unit, and the kind "act" is an activation.
+    """
     given = field.record(_TRACED_INSTANCE)
     given["format"].choice((_TRACED,))
     numbers: dict[Any, int] = {}
@@ -198,7 +210,7 @@ def _traced(field: Field, stem: str) -> MappingInstance:
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: MappingInstance, path: Path) -> None:
-    """Write the instance in our own form, one line per tensor and per operation."""
+    """Write the instance in corl's own form, one line per tensor and per operation."""
     head: dict[str, Any] = {"problem": "memory", "name": instance.name}
     if instance.comment:
         head["comment"] = instance.comment
@@ -218,6 +230,7 @@ def write_instance(instance: MappingInstance, path: Path) -> None:
 
 
 def _op(instance: MappingInstance, i: int) -> dict[str, Any]:
+    """Return operation i as a JSON object."""
     row: dict[str, Any] = {"name": instance.op_names[i], "unit": "matrix" if instance.matrix[i] else "vector"}
     row |= {"flops": float(instance.flops[i]), "reads": [], "writes": []}
     for a in range(int(instance.access_first[i]), int(instance.access_first[i + 1])):

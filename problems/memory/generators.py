@@ -1,4 +1,4 @@
-"""Generators of programs: networks of layers, random graphs of operations, traced programs; with a fast memory of any size."""
+"""Generators of instances: networks of layers, random graphs of operations, and programs from files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from corl.problems.memory.instance import Machine, MappingInstance, Op, from_pro
 
 __all__ = ["GENERATORS", "dag", "layered", "machine_with", "mixed", "model", "traced"]
 
-_MOST_OPS = 20_000
-_SHIPPED = ".json.gz"
+_MAX_OPS = 20_000
+_SHIPPED_SUFFIX = ".json.gz"
 
 
 def layered(
@@ -32,10 +32,11 @@ def layered(
 ) -> MappingInstance:
     """Return a network of `layers` blocks: a matrix product, an elementwise operation and, at random, normalisation or pooling.
 
-    Channels vary by factors of two around `width`, numbers are of two bytes. Every `skip`-th block adds an earlier activation
-    (0: none). With probability `state` a block updates a state of its own in place: old and new state are an alias group.
+    The number of channels varies by factors of two around `width`; a number has two bytes. Every `skip`-th block adds an earlier
+    activation (0: no block does). With probability `state` a block has a state that it updates in place: the old and the new
+    state are an alias group.
     """
-    _check("layers", layers, 1, _MOST_OPS // 4)
+    _check("layers", layers, 1, _MAX_OPS // 4)
     _check("width", width, 1, 2**20)
     _check("batch", batch, 1, 2**20)
     _check("skip", skip, 0, layers)
@@ -43,7 +44,7 @@ def layered(
     random = np.random.default_rng(seed)
     ops: list[Op] = []
     tensors: list[tuple[str, int, str]] = [("x", 2 * batch * width, "input")]
-    aliases, current, channels, kept = [], 0, width, [0]
+    aliases, current, channels, activations = [], 0, width, [0]  # current: the tensor that the next block reads
 
     def add(name: str, elements: int, kind: str = "activation") -> int:
         tensors.append((name, 2 * elements, kind))
@@ -59,12 +60,12 @@ def layered(
         run(f"matmul{k}", True, 2.0 * batch * channels * out, [current, weight], product)
         reads = [product, add(f"b{k}", out, "weight")]
         if skip and k % skip == skip - 1:
-            fitting = [t for t in kept if tensors[t][1] == 2 * batch * out]
-            reads += [fitting[int(random.integers(len(fitting)))]] if fitting else []
+            same_size = [t for t in activations if tensors[t][1] == 2 * batch * out]
+            reads += [same_size[int(random.integers(len(same_size)))]] if same_size else []
         final = k == layers - 1
         current, channels = add(f"a{k}", batch * out, "output" if final else "activation"), out
         run(f"activation{k}", False, 4.0 * batch * out, reads, current)
-        kept.append(current)
+        activations.append(current)
         if random.random() < state:
             old, new = add(f"s{k}", batch * out // 2, "input"), add(f"t{k}", batch * out // 2, "output")
             run(f"update{k}", False, 2.0 * batch * out, [current, old], new)
@@ -77,69 +78,76 @@ def layered(
 def dag(
     *, ops: int = 40, fast_mib: float = 4.0, largest_mib: float = 4.0, reach: int = 8, weights: float = 0.5, seed: int = 0
 ) -> MappingInstance:
-    """Return a random graph: each operation reads one to three tensors, mostly of the `reach` written last, and writes one.
+    """Return a random graph of operations. Each writes one tensor and reads one to three, mostly of the `reach` latest ones.
 
-    Sizes are log-uniform over a factor of 64 up to `largest_mib`; with probability `weights` an operation has a weight as well.
-    The work of an operation is log-uniform around the amount that keeps its unit as busy as the slow memory.
+    Sizes of tensors are log-uniform from `largest_mib` / 64 to `largest_mib`. With probability `weights` an operation also reads
+    a weight. The number of floating-point operations is log-uniform around the number that takes as long as the operation's
+    traffic with the slow memory.
     """
-    _check("ops", ops, 1, _MOST_OPS)
+    _check("ops", ops, 1, _MAX_OPS)
     _check("largest_mib", largest_mib, 2.0**-14, 2.0**14)
-    _check("reach", reach, 1, _MOST_OPS)
+    _check("reach", reach, 1, _MAX_OPS)
     _check("weights", weights, 0.0, 1.0)
     random, machine = np.random.default_rng(seed), machine_with(fast_mib)
-    sized = (2**20 * largest_mib * 2.0 ** random.uniform(-6, 0, 2 * ops + 2)).astype(np.int64).tolist()
-    tensors: list[tuple[str, int, str]] = [("x0", sized.pop(), "input"), ("x1", sized.pop(), "input")]
-    alive, program, read = [0, 1], [], set()
+    sizes = (2**20 * largest_mib * 2.0 ** random.uniform(-6, 0, 2 * ops + 2)).astype(np.int64).tolist()
+    tensors: list[tuple[str, int, str]] = [("x0", sizes.pop(), "input"), ("x1", sizes.pop(), "input")]
+    readable, program, ever_read = [0, 1], [], set()  # readable: inputs and activations so far
     for i in range(ops):
-        reads = {alive[-1 - min(len(alive) - 1, int(random.integers(reach)))] for _ in range(int(random.integers(1, 4)))}
+        reads = {readable[-1 - min(len(readable) - 1, int(random.integers(reach)))] for _ in range(int(random.integers(1, 4)))}
         if random.random() < 0.1:
-            reads.add(int(random.choice(alive)))
-        read |= reads
+            reads.add(int(random.choice(readable)))
+        ever_read |= reads
         if random.random() < weights:
-            tensors.append((f"w{i}", sized.pop(), "weight"))
+            tensors.append((f"w{i}", sizes.pop(), "weight"))
             reads.add(len(tensors) - 1)
-        tensors.append((f"a{i}", sized.pop(), "activation"))
-        alive.append(len(tensors) - 1)
+        tensors.append((f"a{i}", sizes.pop(), "activation"))
+        readable.append(len(tensors) - 1)
         traffic = sum(tensors[t][1] for t in reads) + tensors[-1][1]
         matrix = bool(random.random() < 0.5)
         rate = machine.matrix_flops if matrix else machine.vector_flops
         flops = float(round(rate * traffic / machine.slow_bandwidth * 2.0 ** random.uniform(-4, 1)))
-        program.append(Op(f"op{i}", matrix, flops, [(t, tensors[t][1]) for t in sorted(reads)], [(alive[-1], tensors[-1][1])]))
-    ends = set(alive[2:]) - read
-    tensors = [(name, size, "output" if t in ends else kind) for t, (name, size, kind) in enumerate(tensors)]
+        program.append(Op(f"op{i}", matrix, flops, [(t, tensors[t][1]) for t in sorted(reads)], [(readable[-1], tensors[-1][1])]))
+    outputs = set(readable[2:]) - ever_read
+    tensors = [(name, size, "output" if t in outputs else kind) for t, (name, size, kind) in enumerate(tensors)]
     parameters = {"ops": ops, "fast_mib": fast_mib, "largest_mib": largest_mib, "reach": reach, "weights": weights}
     return from_program(program, tensors, machine, name=f"dag-{ops}", comment=_comment("dag", parameters, seed))
 
 
 def model(*, file: str, fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
-    """Return the program in a file inside the folder in the environment variable CORL_DATA, on a machine with `fast_mib`."""
+    """Return the program in a file, on the file's machine with `fast_mib` MiB of fast memory.
+
+    `file` is a path relative to the folder that the environment variable CORL_DATA names.
+    """
     folder = os.environ.get("CORL_DATA")
     if not folder:
-        raise UsageError("file: the environment variable CORL_DATA does not name the folder that it is relative to")
+        raise UsageError("file: it is relative to the folder that the environment variable CORL_DATA names; CORL_DATA is not set")
     path = (Path(folder) / file).resolve()
     if not path.is_relative_to(Path(folder).resolve()):
         raise UsageError(f"file: {shortened(file)!r} is outside the folder CORL_DATA; accepted: a path relative to it")
-    others = {name: make for name, make in GENERATORS.items() if make is not model}  # against endless recursion
-    read = read_instance(path, others)
-    fast = replace(read.machine, fast_bytes=machine_with(fast_mib).fast_bytes)
-    return read.with_machine(fast, f"{read.name}-{fast_mib:g}")
+    others = {name: make for name, make in GENERATORS.items() if make is not model}  # so that no file calls `model` on itself
+    instance = read_instance(path, others)
+    machine = replace(instance.machine, fast_bytes=machine_with(fast_mib).fast_bytes)
+    return instance.with_machine(machine, f"{instance.name}-{fast_mib:g}")
 
 
 def traced(*, program: str = "bert-b8", fast_mib: float = 8.0, seed: int = 0) -> MappingInstance:
-    """Return a shipped program, traced from a model (`corl trace`), on the default machine with `fast_mib`."""
+    """Return a shipped program, traced from a model (`corl trace`), on the default machine with `fast_mib` MiB of fast memory."""
     from importlib import resources
 
     folder = resources.files("corl.instances") / "memory"
-    names = sorted(file.name.removesuffix(_SHIPPED) for file in folder.iterdir() if file.name.endswith(_SHIPPED))
+    names = sorted(file.name.removesuffix(_SHIPPED_SUFFIX) for file in folder.iterdir() if file.name.endswith(_SHIPPED_SUFFIX))
     if program not in names:
         raise UsageError(f"program: {program!r} is not shipped; accepted: {', '.join(names)}")
-    with resources.as_file(folder / f"{program}{_SHIPPED}") as path:
+    with resources.as_file(folder / f"{program}{_SHIPPED_SUFFIX}") as path:
         return read_instance(path, GENERATORS).with_machine(machine_with(fast_mib), f"{program}-{fast_mib:g}")
 
 
 def mixed(*, size: int = 12, seed: int = 0) -> MappingInstance:
-    """Return a program of about `size` operations for training: layered or a random graph, random shape, 0.5 to 16 MiB."""
-    _check("size", size, 2, _MOST_OPS)
+    """Return a program of about `size` operations for training, by `layered` or `dag` with random parameters.
+
+    The fast memory has 0.5 to 16 MiB.
+    """
+    _check("size", size, 2, _MAX_OPS)
     random = np.random.default_rng(seed)
     fast, inner = float(2.0 ** random.uniform(-1.0, 4.0)), int(random.integers(2**31))
     if random.random() < 0.35:
@@ -154,7 +162,7 @@ def mixed(*, size: int = 12, seed: int = 0) -> MappingInstance:
 
 
 def machine_with(fast_mib: float) -> Machine:
-    """Return the default machine with a fast memory of that size. Raises UsageError."""
+    """Return the default machine with `fast_mib` MiB of fast memory. Raises UsageError."""
     _check("fast_mib", fast_mib, 0.0, 2.0**20)
     return Machine(fast_bytes=int(fast_mib * 2**20))
 

@@ -20,29 +20,29 @@ IN, OUT = 0, 1
 """Directions of a copy: into fast memory, out to slow memory."""
 LARGEST = 2**50
 """The limit on bytes of a tensor, access or memory, so that sums over a program stay exact in float64."""
-_LARGEST_RATE = 1e30
-_LARGEST_PROGRAM = 10**6
+_LARGEST_RATE = 1e30  # the limit on rates, and on an operation's floating-point operations
+_MAX_OPS = 10**6
 
 
 @dataclass(frozen=True)
 class Machine:
     """A processor with a small fast and a large slow memory. Raises InputError, naming the field.
 
-    The defaults are those of a large accelerator: 800 GB/s, ten times that for fast memory, 100 and 4 teraflops.
+    The defaults are typical of a large accelerator.
     """
 
     fast_bytes: int = 8 * 2**20
     """Capacity of the fast memory."""
     fast_bandwidth: float = 8e12
-    """Bytes per second."""
+    """Bandwidth of the fast memory in bytes per second, shared by operations and copies."""
     slow_bandwidth: float = 8e11
-    """Bytes per second, shared by operations and copies."""
+    """Bandwidth of the slow memory in bytes per second, shared by operations and copies."""
     copy_bandwidth: float = 8e11
     """The largest rate of the copy engine, in bytes per second."""
     matrix_flops: float = 1e14
     """Peak rate of operations on the matrix unit, in floating-point operations per second."""
     vector_flops: float = 4e12
-    """Peak rate of all other operations."""
+    """Peak rate of all other operations, in floating-point operations per second."""
     overhead: float = 0.0
     """Fixed seconds added to every operation."""
 
@@ -62,22 +62,26 @@ class Machine:
 
 
 class Op(NamedTuple):
-    """One operation, for `from_program`. Accesses are (tensor, bytes), tensors by their number."""
+    """One operation, for `from_program`."""
 
     name: str
     matrix: bool
+    """Whether the operation runs on the matrix unit."""
     flops: float
+    """Floating-point operations."""
     reads: Sequence[tuple[int, int]]
+    """(number of the tensor, bytes) of each tensor that the operation reads."""
     writes: Sequence[tuple[int, int]]
+    """(number of the tensor, bytes) of each tensor that the operation writes."""
 
 
 class MappingPlan(NamedTuple):
     """A solution: when and where tensors are in fast memory, and when copies run. Operations are numbered from 0."""
 
     residencies: NDArray[np.int64]
-    """int64 [R, 4]: tensor, first operation, one past the last operation, offset in bytes."""
+    """int64 [R, 4]: tensor, first operation, operation after the last, offset in fast memory in bytes."""
     copies: NDArray[np.int64]
-    """int64 [C, 4]: tensor, direction (IN or OUT), operation from whose start it may run, operation before which it must end."""
+    """int64 [C, 4]: tensor, direction (IN, OUT), operation with which the copy may begin, operation before which it must end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,39 +89,41 @@ class MappingInstance:
     """A program of O operations in the order in which they run, with T tensors, and a machine. Raises InputError.
 
     The accesses of operation i are `access_first[i]` to `access_first[i + 1] - 1`, reads before writes. A tensor is written by at
-    most one operation, before all that read it; inputs and weights by none. Tensors of one group (aliases) share a memory: either
-    all accesses to them are served from fast memory, or none.
+    most one operation, which comes before all operations that read the tensor; no operation writes inputs and weights. For the
+    tensors of one alias group, either all accesses are served from fast memory, or none.
     """
 
     name: str
     machine: Machine
     op_names: tuple[str, ...]
+    """[O], the operations' names, which need not be different."""
     matrix: NDArray[np.bool_]
-    """bool [O], whether it runs on the matrix unit."""
+    """bool [O], whether the operation runs on the matrix unit."""
     flops: NDArray[np.float64]
-    """float64 [O]"""
+    """float64 [O], floating-point operations."""
     tensor_names: tuple[str, ...]
     """[T], all different."""
     sizes: NDArray[np.int64]
     """int64 [T], bytes of each tensor."""
     kinds: tuple[str, ...]
-    """[T], of KINDS."""
+    """[T], each one of KINDS."""
     access_first: NDArray[np.int32]
-    """int32 [O + 1], see above."""
+    """int32 [O + 1], the index of each operation's first access; the last entry is the number of accesses."""
     access_tensor: NDArray[np.int32]
-    """int32 [accesses]"""
+    """int32 [accesses], the tensor that is read or written."""
     access_bytes: NDArray[np.int64]
-    """int64 [accesses], bytes that are moved between the unit and the tensor's memory."""
+    """int64 [accesses], bytes that are moved between the processor and the tensor's memory."""
     access_write: NDArray[np.bool_]
-    """bool [accesses]"""
+    """bool [accesses], True for a write, False for a read."""
     group: NDArray[np.int32]
     """int32 [T], the number of the tensor's alias group; -1: none."""
     comment: str = ""
+    """Free text, kept in files."""
 
     def __post_init__(self) -> None:
         ops, tensors, accesses = len(self.op_names), len(self.tensor_names), len(self.access_tensor)
-        if not 1 <= ops <= _LARGEST_PROGRAM:
-            raise InputError(f"accepted: 1 to {_LARGEST_PROGRAM:,} operations", field="ops")
+        if not 1 <= ops <= _MAX_OPS:
+            raise InputError(f"accepted: 1 to {_MAX_OPS:,} operations", field="ops")
         lengths = {"matrix": ops, "flops": ops, "sizes": tensors, "kinds": tensors, "access_first": ops + 1}
         lengths |= {"access_bytes": accesses, "access_write": accesses, "group": tensors}
         for field, length in lengths.items():
@@ -143,7 +149,7 @@ class MappingInstance:
             raise InputError(f"two tensors are called {again[:60]!r}; accepted: each name once", field="tensors")
 
     def _check_order(self) -> None:
-        """Check that every tensor exists before it is read and is written once, and is accessed at most once by an operation."""
+        """Check that every tensor is written at most once, before it is read, and that no operation accesses a tensor twice."""
         exists = [kind in FROM_SLOW for kind in self.kinds]
         for i in range(self.ops):
             accessed: set[int] = set()
@@ -155,10 +161,10 @@ class MappingInstance:
                     raise InputError(f"tensor {name} twice; accepted: each once in an operation", field=field)
                 accessed.add(t)
                 if write and exists[t]:
-                    why = f"has kind {self.kinds[t]}" if self.kinds[t] in FROM_SLOW else "is written before"
-                    raise InputError(f"tensor {name} {why}; accepted: tensors that no operation before wrote", field=field)
+                    why = f"has kind {self.kinds[t]}" if self.kinds[t] in FROM_SLOW else "is written by an earlier operation"
+                    raise InputError(f"tensor {name} {why}; accepted: tensors that no earlier operation writes", field=field)
                 if not write and not exists[t]:
-                    message = f"tensor {name} is read before it exists; accepted: inputs, weights, what was written"
+                    message = f"tensor {name} is read before it exists; accepted: inputs, weights, tensors written before"
                     raise InputError(message, field=field)
                 exists[t] |= write
         for t, kind in enumerate(self.kinds):
@@ -183,18 +189,18 @@ class MappingInstance:
 
     @property
     def definition(self) -> NDArray[np.int32]:
-        """The operation that writes each tensor, int32 [T]; -1: none."""
+        """The operation that writes each tensor, int32 [T]; -1 for inputs, weights and tensors that no operation writes."""
         made = np.full(self.tensors, -1, np.int32)
         made[self.access_tensor[self.access_write]] = self.access_op[self.access_write]
         return made
 
     @property
     def compute(self) -> NDArray[np.float64]:
-        """The seconds that each operation computes, float64 [O]."""
+        """The seconds of each operation's floating-point operations at the peak rate of its unit, float64 [O]."""
         return np.asarray(self.flops / np.where(self.matrix, self.machine.matrix_flops, self.machine.vector_flops))
 
     def with_machine(self, machine: Machine, name: str | None = None) -> MappingInstance:
-        """Return the same program on another machine."""
+        """Return the same program on another machine. `name`: the new instance's name; None: unchanged."""
         return replace(self, machine=machine, name=self.name if name is None else name)
 
 
@@ -213,7 +219,7 @@ def from_program(
         ops: Operations in the order in which they run.
         tensors: (name, size in bytes, kind) of each tensor.
         machine: The machine; None: the default one.
-        aliases: Groups of tensor numbers.
+        aliases: The alias groups, each a collection of tensor numbers.
         name: The instance's name.
         comment: Free text, kept in files.
     """
@@ -249,11 +255,12 @@ def from_program(
 
 
 def _whole(value: Any, high: int, low: int = 0) -> bool:
-    """Return whether a value is an integer in low..high."""
+    """Return whether a value is an integer from `low` to `high`."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(low <= value <= high)
 
 
 def _real(value: Any, low: float) -> bool:
+    """Return whether a value is a number from `low` to the largest accepted one."""
     return (
         isinstance(value, (int, float, np.integer, np.floating))
         and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Offsets for rectangles whose times are fixed, so that they do not overlap in a memory: first fit in several orders."""
+"""Offsets for rectangles whose operations are fixed, so that they do not overlap in fast memory: first fit in several orders."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from corl.problems.memory.timing import HIGH, LOW, OFFSET, SIZE, lowest_offset
 
 __all__ = ["pack"]
 
-_TRIES = 200  # the largest number of orders,
-_WORK = 6_000_000  # and of orders times pairs of rectangles
+_MAX_ORDERS = 200  # the largest number of orders that are tried
+_MAX_PAIRS = 6_000_000  # the largest number of orders times pairs of rectangles, which limits the time for large programs
 
 
 @kernel
-def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
-    """Give rectangles offsets, by first fit in several orders, in place. The best order counts.
+def pack(rects: Any, same_offset_as: Any, count: Any, capacity: Any) -> Any:
+    """Choose offsets for rectangles by first fit in several orders, in place. The order that leaves the fewest unplaced is kept.
 
-    The first order is by size; then rectangles that found no place are moved forward, as in the repacking of compilers.
+    The first order is by decreasing size. In every further order, the first rectangle for which there was no offset is moved
+    forward. A chain of rectangles that must have the same offset is placed as a whole.
 
     Args:
-        rects: int64 [>= count, 4], from, to, offset, size; only offsets are written, -1 for rectangles without a place.
-        over: int64 [>= count], an earlier rectangle with the same offset, with which this one may share its first operation;
-            -1: none.
+        rects: int64 [>= count, 4], columns LOW, HIGH, OFFSET and SIZE of timing.py; only offsets are written, -1: no offset
+            found.
+        same_offset_as: int64 [>= count], an earlier rectangle that must have the same offset; -1: none. The rectangle may overlap
+            the earlier one at its own first operation.
         count: The number of rectangles.
-        capacity: The size of the memory.
+        capacity: The size of the memory, in bytes.
 
     Returns:
-        The number of rectangles without a place.
+        The number of chains without an offset.
     """
-    root, size = np.empty(count, np.int64), np.zeros(count)
+    root, size = np.empty(count, np.int64), np.zeros(count)  # root: the first rectangle of the chain; size: the largest in it
     for r in range(count):
-        root[r] = r if over[r] < 0 else root[over[r]]
+        root[r] = r if same_offset_as[r] < 0 else root[same_offset_as[r]]
         size[root[r]] = max(size[root[r]], float(rects[r, SIZE]))
-    order, placed, least = np.argsort(-size), np.empty((count, 4), np.int64), count + 1
+    order, placed, fewest = np.argsort(-size), np.empty((count, 4), np.int64), count + 1
     best = np.zeros(count, np.int64)
-    for number in range(max(2, min(_TRIES, _WORK // (count * count + 1)))):
-        found, missed, first = 0, 0, -1
+    for number in range(max(2, min(_MAX_ORDERS, _MAX_PAIRS // (count * count + 1)))):
+        found, unplaced, first = 0, 0, -1
         for q in range(count):
             r = order[q]
             if root[r] != r:
@@ -52,21 +54,21 @@ def pack(rects: Any, over: Any, count: Any, capacity: Any) -> Any:
                         placed[found] = rects[m]
                         found += 1
             if offset < 0:
-                missed += 1
+                unplaced += 1
                 first = q if first < 0 else first
-        if missed < least:
-            least = missed
+        if unplaced < fewest:
+            fewest = unplaced
             best[:] = rects[:count, OFFSET]
-        if missed == 0:
+        if unplaced == 0:
             break
         rotate(order, first, first // 2 if number % 2 == 0 else 0)
     rects[:count, OFFSET] = best
-    return least
+    return fewest
 
 
 @kernel
 def _offset(rects: Any, root: Any, count: Any, placed: Any, found: Any, r: Any, capacity: Any) -> Any:
-    """Return the lowest offset at which all rectangles with root r are free among those placed; -1 if there is none."""
+    """Return the lowest offset at which the chain with root r overlaps none of placed[:found]; -1 if there is none."""
     offset, before = 0, -1
     while offset >= 0 and offset != before:
         before = offset

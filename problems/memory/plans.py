@@ -1,7 +1,7 @@
 """Plans as files: the buffer table, in JSON and in CSV (formats.md, "Plans").
 
-A row is a place in fast memory (a residency) or a copy. Operations are numbered from 0, and their names are added. In CSV, a
-column `what` says place, in or out, and cells of columns that do not apply are empty.
+A row is a place in fast memory (a residency) or a copy. Operations are given by number, from 0, and by name. In CSV, the column
+`what` is "place" for a residency, and "in" or "out" for a copy; cells of columns that do not apply to a row are empty.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["SCHEMA", "plan_from_json", "plan_to_json", "read_plan", "write_plan"
 _PLACE = ("tensor", "bytes", "offset", "from", "to", "from_op", "to_op")
 _SECONDS = ("start", "end")
 _SPAN = {"from": Integer(0), "to": Integer(0)}
-_FACTS = {"bytes": Integer(), "from_op": String(), "to_op": String()}
+_DERIVED = {"bytes": Integer(), "from_op": String(), "to_op": String()}  # optional: they follow from the instance
 _PLAN = Object(
     {
-        "residencies": Array(Object({"tensor": String(), **_SPAN, "offset": Integer(0)}, _FACTS)),
+        "residencies": Array(Object({"tensor": String(), **_SPAN, "offset": Integer(0)}, _DERIVED)),
         "copies": Array(
             Object(
                 {"tensor": String(), "direction": Choice(("in", "out")), **_SPAN},
-                {**_FACTS, "start": Number(), "end": Number()},
+                {**_DERIVED, "start": Number(), "end": Number()},
             )
         ),
     }
@@ -45,12 +45,12 @@ _ARRAYS = {"residencies": ("from", "to", "offset"), "copies": ("direction", "fro
 """The required keys besides the tensor, in the order of a MappingPlan's columns."""
 _COLUMNS = ("what", *_PLACE, *_SECONDS)
 _DIRECTIONS = {"in": IN, "out": OUT}
-_Rows = dict[str, list[dict[str, Any]]]
+_Rows = dict[str, list[dict[str, Any]]]  # "residencies" and "copies" -> records
 
 
 # -------------------------------------------------------------------- JSON
 def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> _Rows:
-    """Return residencies and copies by the tensors' names; of copies also begin and end in seconds."""
+    """Return the plan's residencies and copies as records, with tensors by name; copies also have start and end in seconds."""
     from corl.problems.memory.evaluation import run_plan
 
     timeline = run_plan(instance, plan)
@@ -64,21 +64,21 @@ def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> _Rows:
 
 
 def _row(instance: MappingInstance, tensor: int, low: int, high: int) -> dict[str, Any]:
-    """Return the keys that places and copies have in common."""
+    """Return the part of a record that places and copies have in common."""
     begin, end = _name(instance, low), _name(instance, high)
-    of = {"tensor": instance.tensor_names[tensor], "bytes": int(instance.sizes[tensor])}
-    return of | {"from": low, "to": high, "from_op": begin, "to_op": end}
+    about_tensor = {"tensor": instance.tensor_names[tensor], "bytes": int(instance.sizes[tensor])}
+    return about_tensor | {"from": low, "to": high, "from_op": begin, "to_op": end}
 
 
 def _name(instance: MappingInstance, op: int) -> str:
-    """Return the operation's name; "" for the end of the program."""
+    """Return the name of operation `op`; "" if `op` is the number of operations, the end of the program."""
     return instance.op_names[op] if op < instance.ops else ""
 
 
 def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
-    """Return the plan in the form of `plan_to_json`; bytes, names of operations and seconds are optional.
+    """Return the plan of a JSON value in the form of `plan_to_json`; bytes, names of operations and seconds are optional.
 
-    Raises InputError for anything else, and if bytes, names or seconds differ from those of the instance or the simulator.
+    Raises InputError for other forms, and if bytes or names differ from the instance's, or seconds from the simulated ones.
     """
     given = Field(value, "solution").record(_PLAN)
     numbers = {name: t for t, name in enumerate(instance.tensor_names)}
@@ -103,7 +103,7 @@ def plan_from_json(instance: MappingInstance, value: Any) -> MappingPlan:
 
 
 def _check_facts(record: Record, facts: Mapping[str, Any]) -> None:
-    """Check that bytes and names of operations, if given, are those of the instance."""
+    """Check that bytes and names of operations, if given, are those of the instance. Raises InputError."""
     for key in ("bytes", "from_op", "to_op"):
         expected = facts[key]
         field = record.get(key, expected)
@@ -112,27 +112,27 @@ def _check_facts(record: Record, facts: Mapping[str, Any]) -> None:
             raise field.error(f"{quoted(str(field.value))} is not accepted; accepted: {shown}, as in the program, or nothing")
 
 
-def _check_seconds(instance: MappingInstance, plan: MappingPlan, claims: list[Record]) -> None:
-    """Check that seconds of copies, if given, are those of the simulator (unless the plan is infeasible)."""
+def _check_seconds(instance: MappingInstance, plan: MappingPlan, copies: list[Record]) -> None:
+    """Check that start and end of copies, if given, are as simulated, unless the plan is infeasible. Raises InputError."""
     from corl.problems.memory.evaluation import run_plan
 
-    if not any(key in claim for claim in claims for key in _SECONDS):
+    if not any(key in copy for copy in copies for key in _SECONDS):
         return
     try:
         timeline = run_plan(instance, plan)
     except Infeasible:
         return  # `evaluate` reports the reason
-    for claim, *times in zip(claims, timeline.copy_start.tolist(), timeline.copy_end.tolist()):
+    for copy, *times in zip(copies, timeline.copy_start.tolist(), timeline.copy_end.tolist()):
         for key, simulated in zip(_SECONDS, times):
-            claimed = claim.get(key, simulated)
-            if abs(claimed.number() - simulated) > 1e-6 * timeline.total:
-                message = f"{claimed.value!r} is not accepted; accepted: {simulated!r}, as simulated, or nothing"
-                raise claimed.error(message)
+            given = copy.get(key, simulated)
+            if abs(given.number() - simulated) > 1e-6 * timeline.total:
+                message = f"{given.value!r} is not accepted; accepted: {simulated!r}, as simulated, or nothing"
+                raise given.error(message)
 
 
 # -------------------------------------------------------------------- CSV
 def write_plan(instance: MappingInstance, plan: MappingPlan, path: Path) -> None:
-    """Write the buffer table as CSV: places by their first operation, then copies by theirs."""
+    """Write the plan as a buffer table in CSV: first the places, then the copies, each sorted by first operation."""
     rows = plan_to_json(instance, plan)
     with writing(path) as stream:
         table = csv.DictWriter(stream, _COLUMNS, lineterminator="\n")
@@ -143,11 +143,12 @@ def write_plan(instance: MappingInstance, plan: MappingPlan, path: Path) -> None
 
 
 def _what(part: str, row: Mapping[str, Any]) -> str:
+    """Return the cell of column `what` for a record of "residencies" or "copies"."""
     return "place" if part == "residencies" else str(row["direction"])
 
 
 def read_plan(instance: MappingInstance, path: Path) -> MappingPlan:
-    """Return the plan in a buffer table, with columns and rows in any order. Raises InputError with line and column."""
+    """Return the plan in a buffer table; columns and rows may be in any order. Raises InputError with line and column."""
     text = Text.read(path)
     values: _Rows = {"residencies": [], "copies": []}
     lines: dict[str, list[int]] = {part: [] for part in values}

@@ -60,7 +60,7 @@ class Mapping(Problem):
         return recognises(head)
 
     def read(self, path: Path) -> MappingInstance:
-        """Return the instance in a file: our JSON, a traced program, or an ONNX model (.onnx). Raises InputError or OSError."""
+        """Return the instance in a file: JSON, a traced program, or an ONNX model (.onnx). Raises InputError or OSError."""
         if path.suffix.lower() == ".onnx":
             from corl.problems.memory.tracing import trace_onnx
 
@@ -110,13 +110,13 @@ class Mapping(Problem):
         write_plan(instance, MappingPlan(*solution), path)
 
     def to_json(self, instance: MappingInstance, solution: Any) -> dict[str, list[dict[str, Any]]]:
-        """Return residencies and copies by the tensors' names; of copies also begin and end in seconds."""
+        """Return the plan's residencies and copies, with tensors by name; copies also have begin and end in seconds."""
         from corl.problems.memory.plans import plan_to_json
 
         return plan_to_json(instance, MappingPlan(*solution))
 
     def from_json(self, instance: MappingInstance, value: Any) -> MappingPlan:
-        """Return the plan in the form of `to_json`. Raises InputError for anything else, or for wrong seconds."""
+        """Return the plan of a JSON value in the form of `to_json`. Raises InputError, also if seconds are not as simulated."""
         from corl.problems.memory.plans import plan_from_json
 
         return plan_from_json(instance, value)
@@ -151,7 +151,7 @@ class Mapping(Problem):
         return facts | ({"comment": " / ".join(instance.comment.splitlines())} if instance.comment else {})
 
     def draw(self, instance: MappingInstance, solution: Any, axes: Axes) -> None:
-        """Draw fast memory over time, one rectangle per residency; below it the slow memory's bandwidth, copies and stalls."""
+        """Draw fast memory over time, one rectangle per residency, and the use of the slow memory's bandwidth below it."""
         from corl.problems.memory.drawing import draw
 
         draw(instance, solution, axes)
@@ -165,14 +165,14 @@ class Mapping(Problem):
     def environment(
         self, instances: Sequence[MappingInstance], rows: int, width: int | None = None, name: str = ""
     ) -> MappingEnvironment:
-        """Return the mallocGame, in which accesses are decided in schedule order: `rows` states of `instances`."""
+        """Return the mallocGame, in which accesses are decided in the order in which they run: `rows` states of `instances`."""
         from corl.problems.memory.environment import MappingEnvironment
 
         self.environment_name(name)
         return MappingEnvironment(instances, rows) if width is None else MappingEnvironment(instances, rows, width)
 
     def decisions(self, instance: MappingInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the game's actions that approximate a plan as its rules allow (corl.problems.memory.decisions)."""
+        """Return the actions of the mallocGame that approximate a plan (corl.problems.memory.decisions)."""
         from corl.problems.memory.decisions import decisions
 
         return decisions(instance, solution)
@@ -182,7 +182,7 @@ class Mapping(Problem):
         return "memory-alphazero"
 
     def warm_up_instance(self, instance: MappingInstance) -> MappingInstance:
-        """Return a program of four operations."""
+        """Return a small program of four operations."""
         from corl.problems.memory.generators import layered
 
         return layered(layers=2, width=64, batch=64, state=0.0, fast_mib=0.02)

@@ -1,12 +1,15 @@
 """The rules of the game as kernels over a pool, which `corl.search` calls through `corl.hooks` (README, "The game").
 
-One step, from access to access; a kernel returns an alias group if the action contradicts an earlier decision about the group:
+All tensors of an alias group are in fast memory, or none is. If an action contradicts an earlier decision about a group, the
+group is banned from fast memory, and the game so far is replayed without it. The kernels of one step:
 
-    _step: _apply(action) -- contradiction --> ban the group, _replay the game so far without it
+    _step: _apply the action -- contradiction --> ban the group and _replay
       |
-    _settle: _advance over accesses without a choice -- contradiction --> ban, _replay, _advance again
+    _settle: _advance over accesses with a single legal action -- contradiction --> ban the group, _replay, _advance again
       |
-    next access with a choice, or the end: pack the offsets -- some find no place --> _remove_unplaced, or ban, _replay, again
+    at an access with several legal actions the step ends; at the program's end _settle chooses the offsets
+      |
+    rectangles without an offset: _remove_unplaced; if one belongs to an alias group, ban the group, _replay and _advance again
 """
 
 from __future__ import annotations
@@ -26,14 +29,14 @@ from corl.problems.memory.timing import BYTES, HIGH, ISSUED, LOW, NEEDED, OFFSET
 
 __all__ = ["reset_rows"]
 
-_OPEN, _FAST, _SLOW = range(3)  # decisions of an alias group
+_OPEN, _FAST, _SLOW = range(3)  # values of State.group_decision: undecided, in fast memory, in slow memory
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make rows[i] the beginning of the game of instances[i], in place.
+    """Start the game of instances[i] in rows[i], in place.
 
-    bases: float64, to which minus the run time in microseconds with everything in slow memory is written.
+    bases: float64 [len(rows)], to which minus the run time in microseconds with everything in slow memory is written.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -46,32 +49,32 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 @kernel
 def _begin(state: Any, row: Any) -> None:
-    """Put everything in slow memory, undecided, in place; banned groups stay banned."""
+    """Reset a row to its first access, with all tensors in slow memory, in place; banned alias groups stay banned."""
     instance = state.instance[row]
     n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
-    state.at[row], state.places[row] = 0, 0
+    state.current_access[row], state.rect_count[row] = 0, 0
     for i in range(n):
         state.slow[row, i], state.fast[row, i], state.load[row, i] = state.bytes[o + i], 0.0, 0
     for t in range(state.tensors[instance]):
-        state.live[row, t] = -1
-        state.free[row, t] = state.made[base + t] + 1
+        state.latest_rect[row, t] = -1
+        state.earliest_copy[row, t] = state.definition[base + t] + 1
     for g in range(state.groups[instance]):
-        state.side[row, g] = _SLOW if state.banned[row, g] else _OPEN
+        state.group_decision[row, g] = _SLOW if state.banned[row, g] else _OPEN
     _simulate(state, row)
 
 
 @kernel
 def _simulate(state: Any, row: Any) -> None:
-    """Compute `value` and `idle` of a row, in place."""
+    """Update the run time `value` and the idle bytes `idle` of a row, in place."""
     instance = state.instance[row]
     n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
-    copies, found = np.empty((state.places[row], 3), np.int64), 0
-    for r in range(state.places[row]):
+    copies, found = np.empty((state.rect_count[row], 3), np.int64), 0
+    for r in range(state.rect_count[row]):
         low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
-        t = base + state.held[row, r, HELD_TENSOR]
-        if low != state.made[t]:
-            copies[found, ISSUED], copies[found, NEEDED] = low, state.held[row, r, FILLED]
-        elif state.output[t] or state.last[t] >= high:  # needed in slow memory: copied out before the rectangle ends
+        t = base + state.contents[row, r, HELD_TENSOR]
+        if low != state.definition[t]:
+            copies[found, ISSUED], copies[found, NEEDED] = low, state.contents[row, r, FILLED]
+        elif state.output[t] or state.last_op[t] >= high:  # needed in slow memory: copied out before the rectangle ends
             copies[found, ISSUED], copies[found, NEEDED] = low + 1, high
         else:
             continue
@@ -84,24 +87,27 @@ def _simulate(state: Any, row: Any) -> None:
 
 @kernel
 def _options(state: Any, row: Any, out: Any) -> Any:
-    """Write the legal actions at the present access to `out` [4], in place, and return their number. PASS is always legal."""
+    """Write the legal actions at the current access to `out`, int64 [ACTIONS], in place, and return their number.
+
+    PASS is always legal.
+    """
     instance = state.instance[row]
-    a = state.accesses_start[instance] + state.at[row]
+    a = state.accesses_start[instance] + state.current_access[row]
     t, op, base = state.tensor[a], state.op[a], state.tensors_start[instance]
     size, group, found = state.sizes[base + t], state.group[base + t], 0
-    if group < 0 or state.side[row, group] != _SLOW:
+    if group < 0 or state.group_decision[row, group] != _SLOW:
         high = kept_until(state, row, a)
         if state.write[a]:
             if high >= 0 and fits(state, row, op, high, size, rectangle_under(state, row, a)):
                 out[found] = KEEP
                 found += 1
             use = next_use(state, row, a)
-            spills = group < 0 and state.following[a] >= 0 and op + 2 <= use
-            if spills and fits(state, row, op, copied_out(state, row, a, use), size, -1):
+            may_copy_out = group < 0 and state.next_access[a] >= 0 and op + 2 <= use
+            if may_copy_out and fits(state, row, op, copied_out(state, row, a, use), size, -1):
                 out[found] = COPY
                 found += 1
         elif is_resident(state, row, t, op):
-            if high >= 0 and fits(state, row, state.rects[row, state.live[row, t], HIGH], high, size, -1):
+            if high >= 0 and fits(state, row, state.rects[row, state.latest_rect[row, t], HIGH], high, size, -1):
                 out[found] = KEEP
                 found += 1
         else:
@@ -119,24 +125,27 @@ def _options(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def _serve_from_fast(state: Any, row: Any, a: Any) -> None:
-    """Serve access a (an index into the accesses of all instances) from fast memory."""
+    """Serve access a (an index into the accesses of all instances) from fast memory, in place."""
     state.slow[row, state.op[a]] -= state.traffic[a]
     state.fast[row, state.op[a]] += state.traffic[a]
 
 
 @kernel
 def _apply(state: Any, row: Any, action: Any) -> Any:
-    """Apply a legal action, in place. Returns -1; or the alias group that it contradicts, and then nothing is changed."""
+    """Apply a legal action to the current access, in place, and return -1.
+
+    If the action contradicts the decision about an alias group, nothing is changed, and the group is returned.
+    """
     instance = state.instance[row]
-    access = state.at[row]
+    access = state.current_access[row]
     a, base = state.accesses_start[instance] + access, state.tensors_start[instance]
     t, op = state.tensor[a], state.op[a]
     group, resident = state.group[base + t], not state.write[a] and is_resident(state, row, t, op)
     if group >= 0 and not resident:
-        if action == PASS and state.side[row, group] == _FAST:
+        if action == PASS and state.group_decision[row, group] == _FAST:
             return group
-        state.side[row, group] = _SLOW if action == PASS else _FAST
-    state.log[row, access], state.at[row] = action, access + 1
+        state.group_decision[row, group] = _SLOW if action == PASS else _FAST
+    state.actions_taken[row, access], state.current_access[row] = action, access + 1
     if action == PASS:
         if resident:
             _release(state, row, a)
@@ -147,35 +156,38 @@ def _apply(state: Any, row: Any, action: Any) -> Any:
     else:
         high = kept_until(state, row, a)
     if resident:
-        r = state.live[row, t]
+        r = state.latest_rect[row, t]
         low = state.rects[row, r, HIGH]
     else:
-        r = state.places[row]
+        r = state.rect_count[row]
         low = op if state.write[a] else copy_start(state, row, t, op)[0]
         under = rectangle_under(state, row, a) if state.write[a] else -1
         state.rects[row, r, LOW], state.rects[row, r, OFFSET], state.rects[row, r, SIZE] = low, 0, size
-        state.over[row, r] = under
+        state.same_offset_as[row, r] = under
         if under >= 0:
             state.load[row, low] -= min(size, state.rects[row, under, SIZE])
-        state.held[row, r, HELD_TENSOR], state.held[row, r, FILLED] = t, op
-        state.live[row, t], state.places[row] = r, r + 1
+        state.contents[row, r, HELD_TENSOR], state.contents[row, r, FILLED] = t, op
+        state.latest_rect[row, t], state.rect_count[row] = r, r + 1
         _serve_from_fast(state, row, a)
     for i in range(low, high):
         state.load[row, i] += size
-    state.rects[row, r, HIGH], state.free[row, t] = high, high
-    if action != COPY and state.following[a] >= 0:
-        _serve_from_fast(state, row, state.accesses_start[instance] + state.following[a])
+    state.rects[row, r, HIGH], state.earliest_copy[row, t] = high, high
+    if action != COPY and state.next_access[a] >= 0:
+        _serve_from_fast(state, row, state.accesses_start[instance] + state.next_access[a])
     _simulate(state, row)
     return -1
 
 
 @kernel
 def _release(state: Any, row: Any, a: Any) -> None:
-    """Extend the rectangle of a tensor released at access a if that makes the program faster, since it is still copied out."""
+    """Extend the rectangle of a tensor that is released at access a while that makes the program faster, in place.
+
+    Only a tensor that must still be copied to slow memory is extended: more time for the copy can save a stall.
+    """
     base, t = state.tensors_start[state.instance[row]], state.tensor[a]
-    r, size = state.live[row, t], state.sizes[base + t]
+    r, size = state.latest_rect[row, t], state.sizes[base + t]
     low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
-    if low != state.made[base + t] or not (state.output[base + t] or state.last[base + t] >= high):
+    if low != state.definition[base + t] or not (state.output[base + t] or state.last_op[base + t] >= high):
         return
     latest, end, before = next_use(state, row, a), high, state.value[row]
     while end < latest and fits(state, row, end, end + 1, size, -1):
@@ -190,14 +202,17 @@ def _release(state: Any, row: Any, a: Any) -> None:
             for i in range(high, end):
                 state.load[row, i] += size
             before, high = state.value[row], end
-    state.rects[row, r, HIGH], state.free[row, t] = high, high
+    state.rects[row, r, HIGH], state.earliest_copy[row, t] = high, high
 
 
 @kernel
 def _advance(state: Any, row: Any) -> Any:
-    """Advance to the next access with a choice; return -1, or the alias group that is contradicted on the way."""
+    """Pass the accesses at which PASS is the only legal action, in place.
+
+    Returns -1, or the alias group for which a PASS contradicts the earlier decision.
+    """
     out = np.empty(ACTIONS, np.int64)
-    while state.at[row] < state.accesses[state.instance[row]] and _options(state, row, out) == 1:
+    while state.current_access[row] < state.accesses[state.instance[row]] and _options(state, row, out) == 1:
         group = _apply(state, row, PASS)
         if group >= 0:
             return group
@@ -206,15 +221,16 @@ def _advance(state: Any, row: Any) -> Any:
 
 @kernel
 def _replay(state: Any, row: Any) -> None:
-    """Drop-backup: replay the game up to its present access, with the banned groups in slow memory.
+    """Drop-backup: replay the game up to the current access with the banned groups in slow memory, in place.
 
-    Actions that are no longer legal become PASS. A group that this contradicts in turn is banned as well, so it terminates.
+    Actions that are no longer legal become PASS. If a PASS contradicts the decision about another group, that group is banned
+    as well and the replay begins again; this ends because every group is banned at most once.
     """
-    target, out = state.at[row], np.empty(ACTIONS, np.int64)
-    log = state.log[row][:target].copy()
+    target, out = state.current_access[row], np.empty(ACTIONS, np.int64)
+    actions_before = state.actions_taken[row][:target].copy()
     _begin(state, row)
-    while state.at[row] < target:
-        wanted = log[state.at[row]]
+    while state.current_access[row] < target:
+        wanted = actions_before[state.current_access[row]]
         action = PASS
         for k in range(_options(state, row, out)):
             if out[k] == wanted:
@@ -227,19 +243,20 @@ def _replay(state: Any, row: Any) -> None:
 
 @kernel
 def _settle(state: Any, row: Any) -> None:
-    """Advance to the next access with a choice, dropping the alias groups that are contradicted on the way.
+    """Advance to the next access with several legal actions, banning the alias groups that are contradicted on the way, in place.
 
-    At the end, choose the offsets, and remove the rectangles that find none.
+    At the end of the program, choose the offsets and remove the rectangles for which there is none.
     """
     group = _advance(state, row)
     while True:
         if group >= 0:
             state.banned[row, group] = True
         else:
-            if state.at[row] < state.accesses[state.instance[row]]:
+            if state.current_access[row] < state.accesses[state.instance[row]]:
                 return
-            left = pack(state.rects[row], state.over[row], state.places[row], state.capacity[state.instance[row]])
-            if left == 0 or not _remove_unplaced(state, row):
+            capacity = state.capacity[state.instance[row]]
+            unplaced = pack(state.rects[row], state.same_offset_as[row], state.rect_count[row], capacity)
+            if unplaced == 0 or not _remove_unplaced(state, row):
                 return
         _replay(state, row)
         group = _advance(state, row)
@@ -247,44 +264,48 @@ def _settle(state: Any, row: Any) -> None:
 
 @kernel
 def _remove_unplaced(state: Any, row: Any) -> Any:
-    """Remove the rectangles without an offset from a finished game, in place; return whether it must be replayed.
+    """Remove the rectangles without an offset from a finished game, in place; return False.
 
-    It must if some belong to alias groups; these groups are then banned, and nothing is removed.
+    If some of these rectangles belong to alias groups, ban the groups instead, remove nothing, and return True: the game must be
+    replayed.
     """
-    instance, places, rects = state.instance[row], state.places[row], state.rects[row]
-    first, again = state.accesses_start[instance], False
+    instance, places, rects = state.instance[row], state.rect_count[row], state.rects[row]
+    first, must_replay = state.accesses_start[instance], False
     for r in range(places):
-        group = state.group[state.tensors_start[instance] + state.held[row, r, HELD_TENSOR]]
+        group = state.group[state.tensors_start[instance] + state.contents[row, r, HELD_TENSOR]]
         if rects[r, OFFSET] < 0 and group >= 0:
-            state.banned[row, group] = again = True
-    if again:
+            state.banned[row, group] = must_replay = True
+    if must_replay:
         return True
-    kept, place = 0, np.full(places, -1)
+    kept, new_index = 0, np.full(places, -1)
     for r in range(places):
         low, high = rects[r, LOW], rects[r, HIGH]
         if rects[r, OFFSET] < 0:
             for a in range(first, first + state.accesses[instance]):
-                if state.tensor[a] == state.held[row, r, HELD_TENSOR] and state.held[row, r, FILLED] <= state.op[a] < high:
+                if (
+                    state.tensor[a] == state.contents[row, r, HELD_TENSOR]
+                    and state.contents[row, r, FILLED] <= state.op[a] < high
+                ):
                     state.slow[row, state.op[a]] += state.traffic[a]
                     state.fast[row, state.op[a]] -= state.traffic[a]
             for i in range(low, high):
                 state.load[row, i] -= rects[r, SIZE]
             continue
-        place[r] = kept
+        new_index[r] = kept
         rects[kept] = rects[r]
-        state.held[row, kept] = state.held[row, r]
-        state.over[row, kept] = place[state.over[row, r]] if state.over[row, r] >= 0 else -1
+        state.contents[row, kept] = state.contents[row, r]
+        state.same_offset_as[row, kept] = new_index[state.same_offset_as[row, r]] if state.same_offset_as[row, r] >= 0 else -1
         kept += 1
-    state.places[row] = kept
+    state.rect_count[row] = kept
     _simulate(state, row)
     return False
 
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Decide an access; the reward is the reduction of the run time, in microseconds."""
+    """Take an action at the current access; the reward is the reduction of the run time, in microseconds."""
     out, legal = np.empty(ACTIONS, np.int64), False
-    if state.at[src] < state.accesses[state.instance[src]]:
+    if state.current_access[src] < state.accesses[state.instance[src]]:
         for k in range(_options(state, src, out)):
             legal = legal or out[k] == action
     if not legal:
@@ -303,21 +324,24 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 @kernel
 def _copy(state: Any, src: Any, dst: Any) -> None:
     instance = state.instance[src]
-    state.instance[dst], state.at[dst], state.value[dst] = instance, state.at[src], state.value[src]
-    n, m, g, count = state.ops[instance], state.tensors[instance], state.groups[instance], state.places[src]
-    state.places[dst] = count
+    state.instance[dst], state.current_access[dst], state.value[dst] = instance, state.current_access[src], state.value[src]
+    n, m, g, count = state.ops[instance], state.tensors[instance], state.groups[instance], state.rect_count[src]
+    state.rect_count[dst] = count
     state.slow[dst, :n], state.fast[dst, :n], state.idle[dst, :n] = state.slow[src, :n], state.fast[src, :n], state.idle[src, :n]
-    state.rects[dst, :count], state.held[dst, :count] = state.rects[src, :count], state.held[src, :count]
-    state.over[dst, :count], state.load[dst, :n] = state.over[src, :count], state.load[src, :n]
-    state.live[dst, :m], state.free[dst, :m] = state.live[src, :m], state.free[src, :m]
-    state.side[dst, :g], state.banned[dst, :g] = state.side[src, :g], state.banned[src, :g]
-    state.log[dst, : state.at[src]] = state.log[src, : state.at[src]]
+    state.rects[dst, :count], state.contents[dst, :count] = state.rects[src, :count], state.contents[src, :count]
+    state.same_offset_as[dst, :count], state.load[dst, :n] = state.same_offset_as[src, :count], state.load[src, :n]
+    state.latest_rect[dst, :m], state.earliest_copy[dst, :m] = state.latest_rect[src, :m], state.earliest_copy[src, :m]
+    state.group_decision[dst, :g], state.banned[dst, :g] = state.group_decision[src, :g], state.banned[src, :g]
+    state.actions_taken[dst, : state.current_access[src]] = state.actions_taken[src, : state.current_access[src]]
 
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the legal actions: keep, copy and keep, copy, pass; none if the game is over. With fewer slots, PASS is the last."""
-    if state.at[row] >= state.accesses[state.instance[row]]:
+    """List the legal actions in the order KEEP, COPY_KEEP, COPY, PASS; none if the game is over.
+
+    If `out` has fewer slots than there are legal actions, its last slot is PASS.
+    """
+    if state.current_access[row] >= state.accesses[state.instance[row]]:
         return 0
     found = np.empty(ACTIONS, np.int64)
     count = _options(state, row, found)

@@ -1,4 +1,4 @@
-"""`auto`: the choice of a solver."""
+"""The choice of a solver by `auto`."""
 
 from __future__ import annotations
 

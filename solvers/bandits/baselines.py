@@ -1,4 +1,4 @@
-"""Baseline policies: none, random, the best of a sample, and looking one or two steps ahead."""
+"""Solvers that report a baseline policy: no action, random actions, the best of a sample, one or two steps of lookahead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["IterativeMyopic", "Myopic", "Null", "Random", "Sampling", "TwoStep"]
 
 
 class _Baseline(Solver):
-    """A policy that is computed from the instance at once."""
+    """A solver whose policy is computed from the instance without a search."""
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
@@ -30,7 +30,7 @@ class _Baseline(Solver):
 
 @dataclass(frozen=True)
 class Null(_Baseline):
-    """Leave all arms alone."""
+    """Leave all arms alone in every step."""
 
     title: ClassVar[str] = "No action"
 
@@ -46,7 +46,7 @@ class Null(_Baseline):
 
 @dataclass(frozen=True)
 class Random(_Baseline):
-    """Take a random feasible action that cannot be extended, in every step."""
+    """Take a random maximal feasible action in every step."""
 
     title: ClassVar[str] = "Random feasible actions"
 
@@ -60,7 +60,7 @@ class Random(_Baseline):
 
 @dataclass(frozen=True)
 class Sampling(_Baseline):
-    """Take the action with the highest reward in the step among `samples` random feasible ones."""
+    """Take the action with the highest reward in the step among `samples` random maximal feasible actions."""
 
     samples: int = option(100, "Number of actions compared.", low=1, high=100_000, scale="log")
 
@@ -90,7 +90,7 @@ class Myopic(_Baseline):
 
 @dataclass(frozen=True)
 class IterativeMyopic(_Baseline):
-    """Build an action pick by pick, each the one that adds most to the reward in the step."""
+    """Build an action greedily, adding the feasible entry that raises the reward in the step most."""
 
     title: ClassVar[str] = "One step ahead, pick by pick"
 
@@ -104,7 +104,7 @@ class IterativeMyopic(_Baseline):
 
 @dataclass(frozen=True)
 class TwoStep(_Baseline):
-    """Look one step further: the most that each arm could earn in the next step, if acted on alone, counts as well."""
+    """Take the feasible action with the highest reward in this step plus that of each arm's best level in the next step."""
 
     title: ClassVar[str] = "Two steps ahead, arm by arm"
 
@@ -114,8 +114,8 @@ class TwoStep(_Baseline):
         from corl.deadline import in_time
         from corl.solvers.bandits.policies.tables import TablePolicy
 
-        following = np.where(instance.exists, instance.rewards, -np.inf).max(axis=1)
-        following = np.where(instance.exists[:, 0], following, 0.0)
-        ahead = instance.rewards + instance.discount * np.einsum("jasn,jn->jas", instance.transitions, following)
+        next_rewards = np.where(instance.exists, instance.rewards, -np.inf).max(axis=1)
+        next_rewards = np.where(instance.exists[:, 0], next_rewards, 0.0)
+        two_steps = instance.rewards + instance.discount * np.einsum("jasn,jn->jas", instance.transitions, next_rewards)
         with in_time(run):
-            run.report(TablePolicy(instance, np.stack([ahead] * (instance.horizon - 1) + [instance.rewards])))
+            run.report(TablePolicy(instance, np.stack([two_steps] * (instance.horizon - 1) + [instance.rewards])))

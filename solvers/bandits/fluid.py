@@ -1,4 +1,4 @@
-"""Fluid: values of levels by the prices of the fluid relaxation, and an exact oracle for the best feasible action."""
+"""Fluid: a solver whose policy follows the prices of the fluid relaxation, with an exact oracle for the best feasible action."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Fluid"]
 
 @dataclass(frozen=True)
 class Fluid(Solver):
-    """Take the feasible action of highest value under the prices of the fluid relaxation at every time.
+    """Take the feasible action of highest value, where the fluid relaxation gives the value of every level at every time.
 
-    Its bound is on expected rewards: a policy may earn more by chance in few episodes, and then no bound is reported.
+    The relaxation bounds expected rewards. In few episodes a policy may earn more by chance; then no bound is reported.
     """
 
     resolve: int = option(
         0,
-        """Steps of a linear program that is solved again from the state of every step, for its prices; 0: none. A program
-        takes milliseconds to seconds, and each situation of the episodes needs one. The policy without it is reported first.""",
+        """If above 0, the relaxation of this many steps is solved in every step from the current state. That takes
+        milliseconds to seconds for each different state in the episodes. The policy of resolve=0 is reported first.""",
         low=1,
         special=0,
     )
@@ -48,16 +48,16 @@ class Fluid(Solver):
         from corl.solvers.bandits.policies.resolving import ResolvingPolicy
         from corl.solvers.bandits.policies.tables import TablePolicy
 
-        found = None
+        fluid = None
         with in_time(run):
-            found = solve_fluid(instance)
-            run.report(TablePolicy(instance, found.level_values))
+            fluid = solve_fluid(instance)
+            run.report(TablePolicy(instance, fluid.level_values))
             if self.resolve:
-                run.report(ResolvingPolicy(instance, found.value, self.resolve))
-        report_bound(run, found)
+                run.report(ResolvingPolicy(instance, fluid.value, self.resolve))
+        report_bound(run, fluid)
 
 
-def report_bound(run: Run, found: FluidSolution | None) -> None:
-    """Report the relaxation's bound on expected rewards, if there is one, unless the policy has earned more by chance."""
-    if found is not None and (run.objective is None or run.objective <= found.bound):
-        run.report_bound(found.bound)
+def report_bound(run: Run, fluid: FluidSolution | None) -> None:
+    """Report the relaxation's bound, if it was solved, unless the policy has earned more by chance."""
+    if fluid is not None and (run.objective is None or run.objective <= fluid.bound):
+        run.report_bound(fluid.bound)

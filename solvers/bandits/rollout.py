@@ -1,4 +1,4 @@
-"""Rollout: tree search over likely actions with rollouts of the fluid policy."""
+"""Rollout: a solver that compares a few good actions in every step by rollouts of the fluid policy."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Rollout"]
 
 @dataclass(frozen=True)
 class Rollout(Solver):
-    """Compare in every step a few likely actions, each by rollouts of the fluid policy with the same random numbers.
+    """Compare in every step a few good actions by rollouts of the fluid policy after each, with common random numbers.
 
-    The fluid policy is reported first, and remains the solution if there is no time to play all episodes.
+    The fluid policy is reported first; it remains the solution if there is no time to play all episodes with rollouts.
     """
 
-    breadth: int = option(4, "Number of actions compared, among them that of the fluid policy.", low=2, high=1000)
-    samples: int = option(8, "Number of rollouts of each action.", low=2, high=1000, scale="log")
-    depth: int = option(4, "Steps of a rollout; the reward after these is estimated by the fluid relaxation.", low=1, high=1000)
+    breadth: int = option(4, "Number of actions compared in a step, including the fluid policy's.", low=2, high=1000)
+    samples: int = option(8, "Number of rollouts after each action.", low=2, high=1000, scale="log")
+    depth: int = option(4, "Steps of a rollout; the fluid relaxation estimates the reward of later steps.", low=1, high=1000)
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2
@@ -43,9 +43,9 @@ class Rollout(Solver):
         from corl.solvers.bandits.policies.rollout import RolloutPolicy
         from corl.solvers.bandits.policies.tables import TablePolicy
 
-        found = None
+        fluid = None
         with in_time(run):
-            found = solve_fluid(instance)
-            run.report(TablePolicy(instance, found.level_values))
-            run.report(RolloutPolicy(instance, found.level_values, found.value, self.breadth, self.samples, self.depth, run.seed))
-        report_bound(run, found)
+            fluid = solve_fluid(instance)
+            run.report(TablePolicy(instance, fluid.level_values))
+            run.report(RolloutPolicy(instance, fluid.level_values, fluid.value, self.breadth, self.samples, self.depth, run.seed))
+        report_bound(run, fluid)

@@ -1,4 +1,4 @@
-"""The part of `prepare` that all solvers of bandits share."""
+"""Compilation of the kernels that all solvers of bandits need, for their `prepare`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["warm_up"]
 
 
 def warm_up(instance: BanditInstance) -> None:
-    """Compile the simulation, the oracle and the check of the instance's kind of constraint, on a tiny instance of it."""
+    """Compile the simulation, the oracle and `fits` of the instance's kind of constraint, on a tiny instance of that kind."""
     small = registry.problem("bandits").warm_up_instance(instance)
     simulate(small, TablePolicy(small, small.rewards[None]).actions)
     small.constraint.fits(np.zeros((1, small.constraint.action_size), np.int8))

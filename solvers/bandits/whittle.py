@@ -1,4 +1,4 @@
-"""Whittle: the arms' indices as values of pulls, and an exact oracle for the best feasible action."""
+"""Whittle: a solver whose policy pulls the feasible arms with the largest sum of Whittle indices, found by an exact oracle."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ __all__ = ["Whittle"]
 
 @dataclass(frozen=True)
 class Whittle(Solver):
-    """Pull the feasible arms with the largest sum of indices (Whittle 1988; with an exact oracle, for more than a budget).
+    """Pull the feasible arms with the largest sum of Whittle indices (Whittle 1988, for a budget; here for every constraint).
 
-    An index is the price at which pulling and not pulling an arm have the same value over an infinite horizon: for unequal costs
-    or short horizons, `fluid` is the better choice.
+    The index of a state is the price of a pull at which pulling and not pulling have the same value over an infinite horizon. It
+    ignores costs and the end of the horizon: for unequal costs or short horizons, `fluid` is the better choice.
     """
 
-    discount: float = option(0.99, "Of the indices; the instance's own where that is below 1.", above=0, below=1)
+    discount: float = option(
+        0.99, "Discount of the indices; an instance's own discount replaces it if that is below 1.", above=0, below=1
+    )
 
     limit_free: ClassVar[bool] = True
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
@@ -31,7 +33,7 @@ class Whittle(Solver):
     title: ClassVar[str] = "Whittle's index and an exact oracle"
 
     def accepts(self, instance: BanditInstance) -> str:
-        return "" if instance.rewards.shape[1] == 2 else "an index is of arms with two levels"
+        return "" if instance.rewards.shape[1] == 2 else "Whittle's index is defined for arms with two levels"
 
     def prepare(self, instance: BanditInstance) -> None:
         import numpy as np
@@ -51,7 +53,7 @@ class Whittle(Solver):
 
         discount = instance.discount if instance.discount < 1.0 else self.discount
         indices = np.zeros((instance.arms, instance.rewards.shape[2]))
-        for states in np.unique(instance.states):  # padding is no state of an arm
+        for states in np.unique(instance.states):  # arms with equal numbers of states together, without their padding
             members = np.flatnonzero(instance.states == states)
             chances = np.ascontiguousarray(instance.transitions[members, :, :states, :states])
             rewards = np.ascontiguousarray(instance.rewards[members, :, :states])

@@ -1,8 +1,11 @@
-"""Whittle's index (Whittle, J. Appl. Prob. 25A, 1988): the subsidy for leaving an arm alone at which its state is indifferent.
+"""Whittle's index of each state of an arm (Whittle, J. Appl. Prob. 25A, 1988).
 
-Computed by the adaptive greedy algorithm: at first every state is pulled; as the subsidy rises, each state that becomes
-indifferent is left alone from then on. One state's change is a rank-one change of the matrix I - beta P, whose inverse is kept
-(Gast, Gaujal & Khun, Math. Meth. Oper. Res. 97, 2023, who also give the test of indexability used here).
+It is the subsidy for not pulling at which pulling and not pulling are equally good in that state. An arm is indexable if, as the
+subsidy rises, no state in which the arm is not pulled is pulled again.
+
+The adaptive greedy algorithm begins with a policy that pulls in every state. It raises the subsidy to the next value at which
+some state becomes indifferent, and stops pulling in that state. This is a rank-one change of the matrix I - beta P, whose inverse
+is updated (Gast, Gaujal & Khun, Math. Meth. Oper. Res. 97, 2023, who also give the test of indexability used here).
 """
 
 from __future__ import annotations
@@ -22,12 +25,12 @@ def whittle_indices(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return indices, float64 [J, S], and whether each arm is indexable, bool [J].
 
-    An arm that is not indexable has the indices of the recursion as well; they are not prices.
+    For an arm that is not indexable, the indices are the numbers that the algorithm computes, without a meaning as prices.
 
     Args:
-        transitions: float64 [J, 2, S, S], without and with a pull.
+        transitions: float64 [J, 2, S, S], probabilities without (index 0) and with a pull (1).
         rewards: float64 [J, 2, S].
-        discount: Above 0 and below 1.
+        discount: The discount, above 0 and below 1.
     """
     arms, _, states, _ = transitions.shape
     indices, indexable = np.empty((arms, states)), np.empty(arms, np.bool_)
@@ -37,6 +40,7 @@ def whittle_indices(
 
 @kernel
 def _every_arm(transitions: Any, rewards: Any, discount: Any, indices: Any, indexable: Any) -> None:
+    """Write the results of `whittle_indices` to `indices` and `indexable`, in place."""
     states = transitions.shape[2]
     inverse, change = np.empty((states, states)), np.empty(states)
     active = np.empty(states, np.bool_)
@@ -55,11 +59,11 @@ def _arm(
         chances: float64 [2, S, S], transition probabilities.
         rewards: float64 [2, S].
         beta: The discount.
-        inverse: float64 [S, S], scratch.
-        change: float64 [S], scratch.
-        active: bool [S], scratch: the states that are pulled.
-        value: float64 [S], scratch: value + subsidy * slope is the value of the current policy.
-        slope: float64 [S], scratch.
+        inverse: float64 [S, S], work array: the inverse of I - beta P for the current policy.
+        change: float64 [S], work array of `_stop_pulling`.
+        active: bool [S], work array: whether the current policy pulls in a state.
+        value: float64 [S], work array: value + subsidy * slope is the value of the current policy in each state.
+        slope: float64 [S], work array.
         index: float64 [S], the result.
     """
     states = len(index)
@@ -72,8 +76,8 @@ def _arm(
             total += inverse[s, k] * rewards[1, k]
         value[s] = total
     subsidy, indexable = -np.inf, True
-    for left in range(states, -1, -1):
-        best, at = np.inf, -1
+    for pulled_states in range(states, -1, -1):
+        lowest, next_state = np.inf, -1
         for s in range(states):
             gain, fall = rewards[1, s] - rewards[0, s], 1.0
             for k in range(states):
@@ -81,29 +85,32 @@ def _arm(
                 gain += step * value[k]
                 fall -= step * slope[k]
             if active[s]:
-                if fall > 1e-12 and gain / fall < best:
-                    best, at = gain / fall, s
+                if fall > 1e-12 and gain / fall < lowest:
+                    lowest, next_state = gain / fall, s
             elif gain - subsidy * fall > 1e-9 * (1.0 + abs(gain)):
-                indexable = False  # was left alone at a lower subsidy, but pulling is better at this one
-        if left == 0:
+                indexable = False  # the policy stopped pulling here at a lower subsidy, but at this one pulling is better
+        if pulled_states == 0:
             break
-        if at < 0:  # no state becomes indifferent: the others get the same subsidy
+        if next_state < 0:  # no further state becomes indifferent: all get the current subsidy
             for s in range(states):
                 if active[s]:
                     index[s] = subsidy
             return False
-        if best < subsidy - 1e-9 * (1.0 + abs(subsidy)):
+        if lowest < subsidy - 1e-9 * (1.0 + abs(subsidy)):
             indexable = False
-        subsidy = max(subsidy, best)
-        index[at] = subsidy
-        active[at] = False
-        _leave_alone(chances, rewards, beta, inverse, change, value, slope, at)
+        subsidy = max(subsidy, lowest)
+        index[next_state] = subsidy
+        active[next_state] = False
+        _stop_pulling(chances, rewards, beta, inverse, change, value, slope, next_state)
     return indexable
 
 
 @kernel
 def _invert(chances: Any, beta: Any, inverse: Any) -> None:
-    """Write (I - beta P)^-1 to `inverse`, [S, S], by Gauss-Jordan elimination; no pivoting, as its diagonal is dominant."""
+    """Write (I - beta P)^-1 to `inverse`, [S, S], in place, by Gauss-Jordan elimination.
+
+    The matrix is diagonally dominant, so that no pivoting is needed.
+    """
     states = len(inverse)
     for s in range(states):
         for q in range(states):
@@ -122,8 +129,11 @@ def _invert(chances: Any, beta: Any, inverse: Any) -> None:
 
 
 @kernel
-def _leave_alone(chances: Any, rewards: Any, beta: Any, inverse: Any, change: Any, value: Any, slope: Any, at: Any) -> None:
-    """Leave state `at` alone from now on, in place: the inverse by Sherman and Morrison, the values by the same direction."""
+def _stop_pulling(chances: Any, rewards: Any, beta: Any, inverse: Any, change: Any, value: Any, slope: Any, at: Any) -> None:
+    """Change the policy so that it no longer pulls in state `at`, in place.
+
+    `inverse` is updated by the Sherman-Morrison formula, `value` and `slope` along the same column of the inverse.
+    """
     states = len(value)
     gain, fall = rewards[0, at] - rewards[1, at], 1.0
     change[:] = 0.0

@@ -1,4 +1,4 @@
-"""`auto`: the choice of a solver."""
+"""`auto`: the choice of a solver for memory mapping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`AllSlow`: no tensor in fast memory, the reference of speed-ups."""
+"""`AllSlow`: the plan with no tensor in fast memory, from which speed-ups are measured."""
 
 from __future__ import annotations
 

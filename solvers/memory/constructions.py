@@ -1,4 +1,4 @@
-"""`GreedyKeep` and `XlaLike`: layouts built tensor by tensor, in schedule order or by priority as a compiler does."""
+"""`GreedyKeep` and `XlaLike`: greedy constructions of layouts (layout.py), in schedule order or by a compiler's priority."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = ["GreedyKeep", "XlaLike", "by_priority", "in_order", "never_stop", "tries_per_check", "tuned", "warm_up"]
 
-_POWERS, _RATIOS = (0.5, 0.0, 0.75, 1.0), (1.0, 1.5, 2.5)  # settings that `tuned` tries; the first of each is the default
-_ROUNDS = 3  # rounds of repacking and filling again
-_PORTION = 2_000_000  # operations and accesses processed between two time checks
+_POWERS, _RATIOS = (0.5, 0.0, 0.75, 1.0), (1.0, 1.5, 2.5)  # all pairs are the settings that `tuned` tries
+_ROUNDS = 3  # rounds of repacking and filling again, at most
+_PORTION = 2_000_000  # operations and accesses simulated between two time checks: some milliseconds
 
 
 @dataclass(frozen=True)
 class GreedyKeep(Solver):
-    """Keep tensors in fast memory when they are written, in schedule order, for as many accesses as fit; no prefetches."""
+    """Write tensors to fast memory, in schedule order, and keep each for as many accesses as fit.
+
+    Nothing is copied into fast memory.
+    """
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2
@@ -47,11 +50,12 @@ class GreedyKeep(Solver):
 
 @dataclass(frozen=True)
 class XlaLike(Solver):
-    """Place tensors by priority, benefit / size ** power, as in XLA's memory-space assignment.
+    """Place tensors in the order of their priority, benefit / size ** power, as in XLA's memory-space assignment.
 
-    Each is kept if possible, otherwise prefetched as late as idle bandwidth hides the copy, and evicted if needed. Then
-    everything is packed again, long runs first, and tensors that had no room are tried again. A run is kept only if the simulated
-    time falls.
+    The benefit is the time that the tensor would save if it alone were in fast memory. A tensor is kept there over as many
+    accesses as fit, and evicted after the last of them. For later accesses it is prefetched, as late as idle bandwidth hides the
+    copy. Afterwards everything is packed again, what lasts longest first, and tensors that had no room are tried again. A
+    placement counts only if the simulated time falls.
     """
 
     power: float = option(0.5, "The exponent of the size in the priority.", low=0, high=4)
@@ -86,24 +90,25 @@ class XlaLike(Solver):
 
 
 def never_stop() -> bool:
-    """Return False: the default of `stop`."""
+    """Return False: the default of arguments called `stop`."""
     return False
 
 
 def in_order(program: Program, stop: Callable[[], bool] = never_stop) -> tuple[float, Layout]:
-    """Return (seconds, layout) of the greedy in schedule order; an unfinished one if `stop` returns True."""
+    """Return (run time in seconds, layout) of the greedy in schedule order; the layout is unfinished if `stop` returned True."""
     import numpy as np
 
     from corl.solvers.memory.layout import new_layout
 
-    layout, made = new_layout(program), np.flatnonzero(program.made >= 0)
-    return _fill_by_order(program, layout, made[np.argsort(program.made[made], kind="stable")], (False, 1.0), stop), layout
+    layout, written = new_layout(program), np.flatnonzero(program.definition >= 0)
+    order = written[np.argsort(program.definition[written], kind="stable")]
+    return _fill_by_order(program, layout, order, (False, 1.0), stop), layout
 
 
 def by_priority(
     program: Program, power: float, ratio: float, packing: bool, stop: Callable[[], bool] = never_stop
 ) -> tuple[float, Layout]:
-    """Return (seconds, layout) of the greedy by priority; the best so far if `stop` returns True.
+    """Return (run time in seconds, layout) of the greedy by priority; the best layout so far once `stop` returns True.
 
     power, ratio, packing: the options power, ratio and repack of XlaLike.
     """
@@ -120,9 +125,9 @@ def by_priority(
         if stop():
             break
         packed = new_layout(program)
-        for part, source in zip((packed.filled, packed.runs, packed.rects), (layout.filled, layout.runs, layout.rects)):
+        for part, source in zip((packed.run_count, packed.runs, packed.rects), (layout.run_count, layout.runs, layout.rects)):
             part[:] = source
-        rects = layout.rects[: layout.filled[0]]
+        rects = layout.rects[: layout.run_count[0]]
         repack(program, packed, np.argsort(-(rects[:, 1] - rects[:, 0]), kind="stable"))
         refilled = _fill_by_order(program, packed, order, (True, ratio), stop)
         if refilled >= value * (1.0 - EPSILON):
@@ -132,7 +137,10 @@ def by_priority(
 
 
 def tuned(program: Program, stop: Callable[[], bool] = never_stop) -> tuple[float, Layout]:
-    """Return (seconds, layout) of the best greedy by priority over all settings, or over those tried when `stop` returns True."""
+    """Return (run time in seconds, layout) of the best greedy by priority over all pairs of `_POWERS` and `_RATIOS`.
+
+    Once `stop` returns True, no further pair is tried.
+    """
     found: list[tuple[float, Layout]] = []
     for power, ratio in ((power, ratio) for power in _POWERS for ratio in _RATIOS):
         if not found or not stop():
@@ -141,24 +149,27 @@ def tuned(program: Program, stop: Callable[[], bool] = never_stop) -> tuple[floa
 
 
 def tries_per_check(program: Program) -> int:
-    """Return the number of runs to try between two time checks, for some milliseconds."""
+    """Return the number of runs of accesses to try between two time checks, which takes some milliseconds."""
     return max(1, _PORTION // (len(program.compute) + len(program.use_op)))
 
 
 def _fill_by_order(
-    program: Program, layout: Layout, order: NDArray[np.int64], how: tuple[bool, float], stop: Callable[[], bool]
+    program: Program, layout: Layout, order: NDArray[np.int64], settings: tuple[bool, float], stop: Callable[[], bool]
 ) -> float:
-    """Fill a layout, in place; return its seconds. how: `copies` and `ratio` of `fill`."""
+    """Fill a layout by `greedy.fill`, in place; return the run time in seconds.
+
+    order: int64, the tensors in the order in which they are tried. settings: the arguments `copies` and `ratio` of `fill`.
+    """
     from corl.solvers.memory.greedy import fill, new_filling
 
     filling, tries = new_filling(program, order), tries_per_check(program)
-    while fill(program, layout, filling, *how, tries) and not stop():
+    while fill(program, layout, filling, *settings, tries) and not stop():
         pass
     return float(filling.value[0])
 
 
 def warm_up(solve: Callable[[MappingInstance, Run], None]) -> None:
-    """Solve a small program, so that all kernels are compiled."""
+    """Solve a small program, so that all kernels that `solve` calls are compiled."""
     from corl.problems.memory.generators import layered
     from corl.problems.memory.problem import Mapping
     from corl.run import Run

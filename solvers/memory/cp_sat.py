@@ -1,4 +1,4 @@
-"""`CpSat`: OR-Tools' constraint programming solver on the full model; exact on small programs."""
+"""`CpSat`: OR-Tools' constraint programming solver on a full model of memory mapping; exact on small programs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_MOST = 4000  # accesses times operations up to which a model is built
+_MAX_SIZE = 4000  # the largest number of accesses times operations for which a model is built
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """CP-SAT on rectangles, copies and rooflines, from the better of the constructions. Its bound is proven."""
+    """Solve a model of places in fast memory, copies and durations with CP-SAT, from the better of two greedy constructions.
 
-    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, special=0, scale="log")
+    The bound is proven.
+    """
+
+    search_workers: int = option(0, "Number of CP-SAT's threads; 0: as many as `workers`.", low=1, special=0, scale="log")
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
     limit_free: ClassVar[bool] = True
@@ -31,7 +34,7 @@ class CpSat(Solver):
 
     def accepts(self, instance: MappingInstance) -> str:
         size = len(instance.access_tensor) * instance.ops
-        return f"its model would need {size:,} accesses x operations, accepted: up to {_MOST:,}" if size > _MOST else ""
+        return f"its model would need {size:,} accesses x operations, accepted: up to {_MAX_SIZE:,}" if size > _MAX_SIZE else ""
 
     def prepare(self, instance: MappingInstance) -> None:
         from corl.solvers.cp_sat import load_engine
@@ -42,7 +45,7 @@ class CpSat(Solver):
 
     @staticmethod
     def first(instance: MappingInstance, run: Run) -> None:
-        """Report the better construction and a bound."""
+        """Report the better of two greedy constructions, and a bound."""
         from corl.solvers.memory.bounds import best_bound
         from corl.solvers.memory.constructions import by_priority, in_order
         from corl.solvers.memory.layout import plan_of, program_of

@@ -1,7 +1,7 @@
-"""Players of the mallocGame: the recipes `alphazero` and `muzero` with programs and a network for it as defaults.
+"""Recipes that train players of the mallocGame: `alphazero` and `muzero` with defaults for this game.
 
-The network is a small form of the paper's (Wang et al., 2023): a convolution over the time x height grid of the occupied fast
-memory, and attention over the actions, the upcoming accesses and the spans of time.
+The network is a small form of the one of Wang et al. (2023): a convolution over the grid of spans of operations x bands of fast
+memory, whose entries are occupied shares, and attention over the actions, the next accesses and the spans.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from corl.options import with_default
 
 __all__ = ["GameAlphaZero", "GameMuZero"]
 
-_GRID = ("grid=10",)  # spans of time that the features `game` show
+_GRID = ("grid=10",)  # the network option: the number of spans of operations among the features `game`
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def replayed(instance: MappingInstance, plan: MappingPlan) -> dict[str, float]:
     for name, choices in (("stall", (0.0,)), ("hidden", (1.0,)), ("either", (0.0, 1.0))):
         layout = _timed_anew(program, runs, choices)
         found[name] = 1e6 * evaluate(program, layout)
-    rects = layout.rects[: layout.filled[0]]
+    rects = layout.rects[: layout.run_count[0]]
     found |= {"load": _load(program, rects), "left": float(_left(rects, program.capacity))}
 
     def area(run: Run) -> float:
@@ -78,7 +78,7 @@ def _runs(program: Program, plan: MappingPlan) -> list[Run]:
     fills = {(t, low): fill for t, way, low, fill in plan.copies.tolist() if way == IN}
     runs = []
     for t, low, high, _ in plan.residencies.tolist():
-        fill, uses = fills.get((t, low), low), program.use_op[program.first[t] : program.first[t + 1]]
+        fill, uses = fills.get((t, low), low), program.use_op[program.first_access[t] : program.first_access[t + 1]]
         runs.append(Run(t, int(np.searchsorted(uses, fill)), low, fill, high))
     return sorted(runs, key=lambda run: run.fill)
 
@@ -91,7 +91,7 @@ def _timed_anew(program: Program, runs: list[Run], choices: tuple[float, ...]) -
     for run in runs:
         size, low = program.sizes[run.tensor], run.low
         if run.fill > run.low:
-            earliest = max(int(program.made[run.tensor]) + 1, ends.get(run.tensor, 0))
+            earliest = max(int(program.definition[run.tensor]) + 1, ends.get(run.tensor, 0))
             starts = [int(latest_start(layout, run.fill, earliest, share * size)) for share in choices]
             low = min(starts, key=lambda start: abs(start - run.low))
         put(layout, run.tensor, run.first, low, run.high, 0, size)
@@ -106,10 +106,10 @@ def _in_order(program: Program, runs: list[Run], key: Callable[[Run], float]) ->
     evaluate(program, layout)
     for run in sorted(runs, key=key):
         size, low = program.sizes[run.tensor], run.low
-        count, rects = int(layout.filled[0]), layout.rects
+        count, rects = int(layout.run_count[0]), layout.rects
         if run.fill > run.low:
             ends = [int(rects[r, 1]) for r in range(count) if layout.runs[r, 0] == run.tensor and rects[r, 1] <= run.fill]
-            low = int(latest_start(layout, run.fill, max([int(program.made[run.tensor]) + 1, *ends]), size))
+            low = int(latest_start(layout, run.fill, max([int(program.definition[run.tensor]) + 1, *ends]), size))
         offset = lowest_offset(rects, count, low, run.high, size, program.capacity)
         if offset >= 0:
             put(layout, run.tensor, run.first, low, run.high, offset, size)

@@ -1,4 +1,7 @@
-"""Constraint: the interface of the kinds of coupling between arms."""
+"""Constraint: the interface of constraints on the actions that may be given to the arms in one step.
+
+An action is an int8 array of `action_size` zeros and ones. Its entries are pulls of arms or, for `Interventions`, interventions.
+"""
 
 from __future__ import annotations
 
@@ -22,57 +25,57 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_INTEGER", "Constraint", "Fields", "Oracle", "PullConstraint", "Relaxation", "Rooms"]
 
 LARGEST_INTEGER = 2**31 - 1
-"""The limit on the numbers of a constraint in files."""
-_MANY = 1_000  # rooms above which equal needs are compared with them only once
-_AT_ONCE = 8  # situations between two time checks
+"""The largest integer that is accepted in the fields of a constraint in a file."""
+_DEDUPLICATE_ABOVE = 1_000  # with more rooms than this, `fits` compares equal needs with them only once
+_AT_ONCE = 8  # maximisations between two checks of the deadline
 
 Fields = Mapping[str, Field] | Record
-"""The fields of a constraint in a file, by their names here; another layout may call them otherwise."""
+"""Name of a constraint's field -> its value in a file, where a foreign layout may use another name."""
 
 
 class Relaxation(NamedTuple):
-    """A polyhedron that contains the expected action of every randomised feasible action: z >= 0 with `above` z <= `limit`.
-
-    The probability that arm j is given level a > 0 is `chance[j * (A - 1) + a - 1]` z.
-    """
+    """A polyhedron that contains the expectation of every random feasible action: z >= 0 with `above` z <= `limit`."""
 
     chance: csr_array
-    """[J * (A - 1), Z]"""
+    """float64 [J * (A - 1), Z]. Row j * (A - 1) + a - 1 times z is the probability that arm j is given level a > 0."""
     above: csr_array
-    """[M, Z]"""
+    """float64 [M, Z], the coefficients of the M inequalities."""
     limit: NDArray[np.float64]
-    """[M]"""
+    """[M] their right-hand sides."""
     whole: NDArray[np.bool_] | None = None
-    """[Z] the entries of z that are integers if z is a feasible action; conversely, if they are, z is one. None: all."""
+    """[Z] z represents a feasible action if and only if these entries of z are integers; None: all entries."""
 
 
 class Rooms(NamedTuple):
-    """The feasible actions as those that fit into some room: x is feasible if x `needs` <= `sizes[v]` for some v."""
+    """The feasible actions in terms of rooms, vectors of M available resources.
+
+    An action x is feasible if it fits into some room v: x @ `needs` <= `sizes[v]`.
+    """
 
     needs: NDArray[np.int64]
-    """[action_size, M] the resources that each entry of an action takes, at least 0."""
+    """[action_size, M] the amount of each resource that each entry of an action uses, at least 0."""
     sizes: NDArray[np.int64]
-    """[V, M] the resources of each room."""
+    """[V, M] the amount of each resource in each room."""
 
 
 class Oracle(Protocol):
     """A function that finds the best feasible action for given values of levels."""
 
     def __call__(self, level_values: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Return R feasible actions with the largest sums of values, int8 [R, action_size]; ties are always broken the same way.
+        """Return for each of R tables of values the feasible action with the largest sum, int8 [R, action_size].
 
-        level_values: float64 [R, J, A], of giving arm j level a, in each of R situations.
+        Ties are broken deterministically. `level_values`, float64 [R, J, A], has the value of giving arm j level a.
         """
         ...
 
 
 class Constraint(abc.ABC):
-    """A constraint: a frozen dataclass of the fields in the file. An action is an int8 array of `action_size` zeros and ones."""
+    """A constraint on actions. Subclasses are frozen dataclasses whose fields are stored in files."""
 
     kind: ClassVar[str]
-    """The name in files."""
+    """The name of the class in files."""
     form: ClassVar[Object]
-    """The fields in files, without "kind"."""
+    """The schema of the fields in files, without "kind"."""
 
     @property
     @abc.abstractmethod
@@ -81,26 +84,26 @@ class Constraint(abc.ABC):
 
     @abc.abstractmethod
     def check_arms(self, levels: NDArray[np.int32], most: int) -> None:
-        """Raise InputError if it does not fit arms with `levels` [J] levels, of at most `most`."""
+        """Raise InputError if the constraint is not for arms with these numbers of levels, int32 [J]; `most` is the largest."""
 
     @abc.abstractmethod
     def check(self, action: NDArray[np.int8]) -> None:
-        """Raise Infeasible, naming the violation, if an action is infeasible: the judge, which shares nothing with `oracle`."""
+        """Raise Infeasible, naming the violation, if an action is infeasible. The judge's code, shared with no oracle."""
 
     def fits(self, actions: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Return which actions [R, action_size] are feasible, bool [R]: by rooms, or by `check` if they cannot be listed."""
+        """Return which actions [R, action_size] are feasible, bool [R]: by rooms, or by `check` if there are too many rooms."""
         from corl.problems.bandits.constraints.kernels import within_any
 
-        if self._listed is None:
+        if self._rooms_or_none is None:
             return np.array([self._passes(action) for action in actions], np.bool_)
-        needs, sizes = actions.astype(np.int64) @ self._listed.needs, self._listed.sizes
-        if len(sizes) <= _MANY:
+        needs, sizes = actions.astype(np.int64) @ self._rooms_or_none.needs, self._rooms_or_none.sizes
+        if len(sizes) <= _DEDUPLICATE_ABOVE:
             return within_any(needs, sizes)  # type: ignore[no-any-return]
-        distinct, back = np.unique(needs, axis=0, return_inverse=True)
-        return within_any(distinct, sizes)[back.reshape(-1)]  # type: ignore[no-any-return]
+        distinct, inverse = np.unique(needs, axis=0, return_inverse=True)
+        return within_any(distinct, sizes)[inverse.reshape(-1)]  # type: ignore[no-any-return]
 
     @cached_property
-    def _listed(self) -> Rooms | None:
+    def _rooms_or_none(self) -> Rooms | None:
         try:
             return self.rooms()
         except UsageError:
@@ -120,22 +123,22 @@ class Constraint(abc.ABC):
 
     @abc.abstractmethod
     def random(self, generator: np.random.Generator, count: int) -> NDArray[np.int8]:
-        """Return random feasible actions that cannot be extended, int8 [count, action_size]; each such action is possible."""
+        """Return random maximal feasible actions, int8 [count, action_size]; every maximal action has a positive probability."""
 
     @abc.abstractmethod
     def make_oracle(self) -> Oracle:
-        """Return an exact maximiser; anything that is enumerated is enumerated here, once."""
+        """Return an exact maximiser over the feasible actions. Whatever it enumerates is enumerated once, in this call."""
 
     @abc.abstractmethod
     def relaxation(self) -> Relaxation:
-        """Return the relaxation, for bounds and prices."""
+        """Return the relaxation, for the fluid bound, its prices, and integer programs."""
 
     @abc.abstractmethod
     def rooms(self) -> Rooms:
-        """Return the rooms, for kernels that build an action entry by entry. Raises UsageError if there are too many to list."""
+        """Return the rooms, by which kernels check partial actions. Raises UsageError if there are too many to list."""
 
     def touched(self) -> list[tuple[tuple[int, int], ...]]:
-        """Return for each entry of an action the pairs (arm, increment of its level)."""
+        """Return for each entry of an action the pairs (arm, increment of that arm's level)."""
         return [((entry, 1),) for entry in range(self.action_size)]
 
     @abc.abstractmethod
@@ -145,7 +148,7 @@ class Constraint(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def from_json(cls, fields: Fields, arms: int) -> Constraint:
-        """Return the constraint, as the inverse of `to_json`. Raises InputError with the field's place."""
+        """Return the constraint, as the inverse of `to_json`. Raises InputError with the place of the invalid field."""
 
     @cached_property
     def oracle(self) -> Oracle:
@@ -165,7 +168,7 @@ class Constraint(abc.ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # without caches
 
     def checked(self, action: Any) -> NDArray[np.int8]:
-        """Return any action as int8 [action_size]. Raises Infeasible if it is malformed or infeasible."""
+        """Return an action as int8 [action_size], after checking its shape, entries and feasibility. Raises Infeasible."""
         array = np.asarray(action)
         if array.shape != (self.action_size,) or not np.isin(array, (0, 1)).all():
             raise Infeasible(f"an action has {self.action_size} zeros and ones, not {str(action)[:60]}")
@@ -175,9 +178,9 @@ class Constraint(abc.ABC):
 
 
 class PullConstraint(Constraint):
-    """A constraint on which arms may be pulled together: an action has a 0 or 1 for each arm, which is its level.
+    """A constraint on which arms may be pulled together. Entry j of an action is the level of arm j, 0 or 1.
 
-    Dropping any arm from a feasible action keeps it feasible.
+    Every subset of a feasible set of pulls is feasible.
     """
 
     arms: int
@@ -199,11 +202,11 @@ class PullConstraint(Constraint):
         return actions
 
     def random(self, generator: np.random.Generator, count: int) -> NDArray[np.int8]:
-        """Return the best actions for random gains. See Constraint.random."""
+        """See Constraint.random. Returns the best actions for random positive gains."""
         gains = generator.standard_exponential((count, self.arms)) + 1e-9
         return self.oracle(np.stack([np.zeros_like(gains), gains], axis=2))
 
     @staticmethod
     def gains(level_values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the gain of each pull, float64 [R, J], at least 0: an arm with a negative gain is not pulled."""
+        """Return the gain of each pull, float64 [R, J]; negative gains are raised to 0, at which no oracle pulls an arm."""
         return np.ascontiguousarray(np.maximum(0.0, level_values[:, :, 1] - level_values[:, :, 0]))

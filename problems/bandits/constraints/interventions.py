@@ -1,4 +1,4 @@
-"""Interventions: each acts on several arms at once, and the interventions on an arm act together."""
+"""Interventions: each chosen intervention acts on several arms; an arm's level is the set of interventions that act on it."""
 
 from __future__ import annotations
 
@@ -15,33 +15,31 @@ from corl.errors import Infeasible, InputError, UsageError
 from corl.fields import Array, Integer, Object
 from corl.problems.bandits.constraints.constraint import LARGEST_INTEGER, Constraint, Fields, Oracle, Relaxation, Rooms
 
-__all__ = ["TOUCHED_MOST", "Interventions"]
+__all__ = ["MAX_TOUCHING", "Interventions"]
 
-TOUCHED_MOST = 6
-"""The largest number of interventions on one arm, which has a level for each of their 2^m subsets."""
-_MOST = 200_000  # actions that the oracle lists
+MAX_TOUCHING = 6
+"""The largest number m of interventions that touch one arm, which then has 2^m levels."""
+_MAX_ACTIONS = 200_000  # feasible actions in the oracle's list
 
 
 @dataclass(frozen=True, eq=False)
 class Interventions(Constraint):
-    """At most `budget` of N interventions are chosen. The level of an arm encodes the chosen interventions that touch it.
-
-    touching[j] lists the interventions that touch arm j, in increasing order; bit i of its level belongs to the i-th of them.
-    """
+    """At most `budget` of N interventions are chosen. The level of an arm encodes which of those that touch it are chosen."""
 
     count: int
     """N, the number of interventions."""
     touching: tuple[tuple[int, ...], ...]
-    """[J] lists, see above."""
+    """For each of J arms the interventions that touch it, increasing. Bit i of the arm's level stands for the i-th of them."""
     budget: int
+    """The maximum number of interventions."""
 
     kind = "interventions"
     form = Object({"count": Integer(0, LARGEST_INTEGER), "touching": Array(Array(Integer(0))), "budget": Integer()})
 
     def __post_init__(self) -> None:
         for arm, each in enumerate(self.touching):
-            if len(each) > TOUCHED_MOST or list(each) != sorted(set(each)) or any(not 0 <= i < self.count for i in each):
-                accepted = f"accepted: up to {TOUCHED_MOST} of 0 to {self.count - 1}, rising"
+            if len(each) > MAX_TOUCHING or list(each) != sorted(set(each)) or any(not 0 <= i < self.count for i in each):
+                accepted = f"accepted: up to {MAX_TOUCHING} of 0 to {self.count - 1}, rising"
                 raise InputError(f"arm {arm}: {list(each)} is not accepted; {accepted}", field="constraint.touching")
         if not 0 <= self.budget <= self.count:
             raise InputError(f"{self.budget} is not accepted; accepted: 0 to {self.count}", field="constraint.budget")
@@ -66,7 +64,7 @@ class Interventions(Constraint):
             raise Infeasible(f"{chosen} interventions, more than the {self.budget} allowed")
 
     def levels_of(self, actions: NDArray[np.int8]) -> NDArray[np.int8]:
-        """See Constraint.given."""
+        """See Constraint.levels_of."""
         levels = np.zeros((len(actions), len(self.touching)), np.int8)
         for arm, each in enumerate(self.touching):
             for bit, intervention in enumerate(each):
@@ -74,16 +72,16 @@ class Interventions(Constraint):
         return levels
 
     def random(self, generator: np.random.Generator, count: int) -> NDArray[np.int8]:
-        """Return `budget` random interventions. See Constraint.random."""
+        """See Constraint.random. Returns sets of `budget` interventions."""
         order = generator.random((count, self.count)).argsort(axis=1).argsort(axis=1)
         return (order < self.budget).astype(np.int8)
 
     @cached_property
     def every_action(self) -> NDArray[np.int8]:
-        """int8 [V, N], all feasible actions. Raises UsageError if there are too many to list."""
+        """All feasible actions, int8 [V, N]. Raises UsageError if there are too many to list."""
         size = sum(comb(self.count, k) for k in range(self.budget + 1))
-        if size > _MOST:
-            raise UsageError(f"{size} sets of interventions; accepted: up to {_MOST}")
+        if size > _MAX_ACTIONS:
+            raise UsageError(f"{size} sets of interventions; accepted: up to {_MAX_ACTIONS}")
         actions = np.zeros((size, self.count), np.int8)
         chosen = (each for k in range(self.budget + 1) for each in combinations(range(self.count), k))
         for row, each in enumerate(chosen):
@@ -105,10 +103,10 @@ class Interventions(Constraint):
         return best
 
     def relaxation(self) -> Relaxation:
-        """Return the relaxation. z holds the probabilities of each arm's levels above 0, then those of the interventions, y.
+        """Return the relaxation: z holds the probabilities of each arm's levels above 0, then those of the interventions.
 
-        The probability that an intervention is chosen equals the sum of the probabilities of the levels that contain it, for each
-        arm it touches; the sum of y is at most the budget.
+        For each arm that an intervention touches, the probability of the intervention equals the sum of the probabilities of the
+        levels that contain it. The probabilities of the interventions sum to at most the budget.
         """
         from scipy.sparse import csr_array
 
@@ -119,19 +117,19 @@ class Interventions(Constraint):
         chance = np.zeros((len(touching) * width, size))
         above, limit = [], []
         for arm, each in enumerate(touching):
-            own = np.zeros(size)
-            own[first[arm] : first[arm + 1]] = 1.0
-            above.append(own)  # at most one level is given
+            one_level = np.zeros(size)
+            one_level[first[arm] : first[arm + 1]] = 1.0
+            above.append(one_level)  # the probabilities of an arm's levels sum to at most 1
             limit.append(1.0)
             for level in range(1, 1 << len(each)):
                 chance[arm * width + level - 1, first[arm] + level - 1] = 1.0
             for bit, intervention in enumerate(each):
-                same = np.zeros(size)
+                difference = np.zeros(size)
                 for level in range(1, 1 << len(each)):
                     if level >> bit & 1:
-                        same[first[arm] + level - 1] = 1.0
-                same[first[-1] + intervention] = -1.0
-                above += [same, -same]
+                        difference[first[arm] + level - 1] = 1.0
+                difference[first[-1] + intervention] = -1.0
+                above += [difference, -difference]
                 limit += [0.0, 0.0]
         for i in range(self.count):
             above.append(np.eye(1, size, int(first[-1]) + i)[0])
@@ -141,7 +139,7 @@ class Interventions(Constraint):
         return Relaxation(csr_array(chance), csr_array(np.array(above)), np.array(limit), np.arange(size) >= first[-1])
 
     def rooms(self) -> Rooms:
-        """Return one room, the budget. See Constraint.rooms."""
+        """Return one room with one resource, the budget. See Constraint.rooms."""
         return Rooms(np.ones((self.count, 1), np.int64), np.array([[self.budget]], np.int64))
 
     def touched(self) -> list[tuple[tuple[int, int], ...]]:

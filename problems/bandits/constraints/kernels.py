@@ -1,4 +1,7 @@
-"""The oracles' kernels. Row r of a result is the best action for row r of the gains or values."""
+"""Kernels of the constraints' oracles. Row r of a result is the best feasible action for row r of the gains or values.
+
+R is the number of rows, J of arms. A gain is what pulling an arm adds to the value of an action.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ __all__ = [
 ]
 
 NEEDED = 2
-"""Working slots that a pull takes (scheduling)."""
+"""Scheduling: the number of working slots (a worker in a slot) that a pull takes."""
 
 
 def by_decreasing_gain(gains: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the arms by decreasing gain in each row, int64 [R, J], ties by number.
+    """Return the arms by decreasing gain in each row, int64 [R, J]; of equal gains, the lower number first.
 
     Not a kernel, because a sort takes seconds to compile.
     """
@@ -36,12 +39,12 @@ def by_decreasing_gain(gains: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @kernel
 def pull_best(gains: Any, orders: Any, pulls: Any, actions: Any) -> None:
-    """Pull the `pulls` arms of largest positive gain, ties by number, in place.
+    """Pull the `pulls` arms of largest positive gain, in place.
 
     Args:
         gains: float64 [R, J].
         orders: int64 [R, J], the arms by decreasing gain.
-        pulls: The largest number of pulls.
+        pulls: The maximum number of pulls.
         actions: int8 [R, J], zeros at first.
     """
     for r in range(len(gains)):
@@ -74,21 +77,21 @@ def knapsack(gains: Any, costs: Any, budget: Any, actions: Any) -> None:
                     if best[b - cost] + gain > best[b]:
                         best[b] = best[b - cost] + gain
                         took[j, b] = True
-        left = budget
+        remaining = budget
         for j in range(arms - 1, -1, -1):
-            if took[j, left]:
+            if took[j, remaining]:
                 actions[r, j] = 1
-                left -= costs[j]
+                remaining -= costs[j]
 
 
 @kernel
 def keep_largest(vectors: Any, kept: Any, count: Any) -> Any:
-    """Append to `kept` those vectors that are not dominated, that is, no vector in `kept` is as large in all entries, in place.
+    """Append to `kept`, in place, the vectors that no vector in `kept` dominates (is at least as large in all entries).
 
     Args:
-        vectors: int64 [n, K], in lexicographic order and before those of `kept`, so that only later ones can dominate; they are
-            considered from the last to the first.
-        kept: int64 [m, K].
+        vectors: int64 [n, K], in lexicographic order and before those of `kept`. A vector can be dominated only by one that
+            follows it in that order, so they are examined from the last to the first.
+        kept: int64 [m, K], of which the first `count` rows are used.
         count: The number of vectors in `kept`.
 
     Returns:
@@ -113,7 +116,7 @@ def keep_largest(vectors: Any, kept: Any, count: Any) -> Any:
 
 @kernel
 def within_any(needs: Any, sizes: Any) -> Any:
-    """Return for each of needs [R, M] whether some room of `sizes` [V, M] is at least as large in all entries, bool [R]."""
+    """Return, bool [R], for each row of needs, int64 [R, M], whether some row of sizes, int64 [V, M], is nowhere smaller."""
     found = np.zeros(len(needs), np.bool_)
     for r in range(len(needs)):
         for v in range(len(sizes)):
@@ -130,9 +133,12 @@ def within_any(needs: Any, sizes: Any) -> Any:
 
 @kernel
 def best_packing(sums: Any, packings: Any, chosen: Any) -> None:
-    """Write the best packing of each row to `chosen`, int64 [R], in place.
+    """Write the index of each row's best packing to `chosen`, in place.
 
-    sums: float64 [R, K, n], the total gain of the n best arms of cost k; packings: int64 [V, K], the number of arms of each cost.
+    Args:
+        sums: float64 [R, K, N + 1]: sums[r, k, n] is the total gain of the n best arms of the k-th cost.
+        packings: int64 [V, K], the number of arms of each cost.
+        chosen: int64 [R], the result.
     """
     for r in range(len(sums)):
         best = -1.0
@@ -147,21 +153,23 @@ def best_packing(sums: Any, packings: Any, chosen: Any) -> None:
 
 @kernel
 def best_schedule(gains: Any, orders: Any, inside: Any, offered: Any, budget: Any, actions: Any) -> None:
-    """Find the best schedule of each row by depth-first branch and bound over the arms by decreasing gain; pull first, then not.
+    """Find the best schedule of each row by depth-first branch and bound, in place.
+
+    Depth d decides on the arm with the d-th largest gain; the branch that pulls it comes first. `used[s]` is the number of pulled
+    arms whose slots all lie in the set s of slots. By Hall's theorem the pulls are feasible if NEEDED * used[s] <= offered[s] for
+    every set s.
 
     Args:
         gains: float64 [R, J].
         orders: int64 [R, J], the arms by decreasing gain.
-        inside: int64 [J], the slots of each arm as bits.
-        offered: int64 [2^slots], the working slots that the workers have in each set of slots.
-        budget: The largest number of pulls.
-        actions: int8 [R, J], the result, in place.
-
-    `used[s]` is the number of pulled arms whose slots all lie in the set s; NEEDED * used[s] must not exceed offered[s].
+        inside: int64 [J], the slots of each arm: bit s is set if the arm is available in slot s.
+        offered: int64 [2^slots], the number of working slots of all workers in each set of slots.
+        budget: The maximum number of pulls.
+        actions: int8 [R, J], the result.
     """
     arms, sets = len(inside), len(offered)
     used = np.zeros(sets, np.int64)
-    room = np.empty(sets)
+    capacity = np.empty(sets)
     taken = np.zeros(arms, np.int8)
     for r in range(len(gains)):
         order = orders[r]
@@ -169,15 +177,15 @@ def best_schedule(gains: Any, orders: Any, inside: Any, offered: Any, budget: An
         taken[:] = 0
         best, total, count, depth = -1.0, 0.0, 0, 0
         while True:
-            ahead = depth < arms and gains[r, order[depth]] > 0.0
-            if ahead:
-                bound = total + _bound(gains[r], inside, offered, used, budget - count, order, depth, room)
-                ahead = bound > best + 1e-12 * abs(best)
+            descend = depth < arms and gains[r, order[depth]] > 0.0
+            if descend:
+                bound = total + _bound(gains[r], inside, offered, used, budget - count, order, depth, capacity)
+                descend = bound > best + 1e-12 * abs(best)
             elif total > best:
                 best = total
                 for j in range(arms):
                     actions[r, j] = taken[j]
-            if ahead:
+            if descend:
                 arm = order[depth]
                 if count < budget and _allowed(inside[arm], offered, used):
                     _count(inside[arm], used, 1)
@@ -201,7 +209,7 @@ def best_schedule(gains: Any, orders: Any, inside: Any, offered: Any, budget: An
 
 @kernel
 def _allowed(slots: Any, offered: Any, used: Any) -> Any:
-    """Return whether one more arm with these slots can be served."""
+    """Return whether one more arm with these slots (as bits) can be pulled; see `best_schedule`."""
     allowed = True
     for s in range(len(offered)):
         allowed &= slots & ~s != 0 or NEEDED * (used[s] + 1) <= offered[s]
@@ -210,77 +218,84 @@ def _allowed(slots: Any, offered: Any, used: Any) -> Any:
 
 @kernel
 def _count(slots: Any, used: Any, more: Any) -> None:
+    """Add `more` to used[s] for every set s that contains all of `slots`, in place."""
     for s in range(len(used)):
         if slots & ~s == 0:
             used[s] += more
 
 
 @kernel
-def _bound(gains: Any, inside: Any, offered: Any, used: Any, pulls: Any, order: Any, depth: Any, room: Any) -> Any:
-    """Return an upper bound on the gain of the arms from `depth` on: the greedy solution with fractional pulls."""
+def _bound(gains: Any, inside: Any, offered: Any, used: Any, pulls: Any, order: Any, depth: Any, capacity: Any) -> Any:
+    """Return an upper bound on the gain of the arms from `depth` on: the greedy solution with fractional pulls.
+
+    `capacity`, float64 [2^slots], is a work array: the pulls that each set of slots can still serve.
+    """
     for s in range(len(offered)):
-        room[s] = offered[s] / NEEDED - used[s]
-    left, total = float(pulls), 0.0
+        capacity[s] = offered[s] / NEEDED - used[s]
+    pulls_left, total = float(pulls), 0.0
     for k in range(depth, len(order)):
         arm = order[k]
-        if gains[arm] <= 0.0 or left <= 0.0:
+        if gains[arm] <= 0.0 or pulls_left <= 0.0:
             break
-        part = min(1.0, left)
-        for s in range(len(room)):
+        part = min(1.0, pulls_left)
+        for s in range(len(capacity)):
             if inside[arm] & ~s == 0:
-                part = min(part, room[s])
+                part = min(part, capacity[s])
         if part > 0.0:
             total += part * gains[arm]
-            left -= part
-            for s in range(len(room)):
+            pulls_left -= part
+            for s in range(len(capacity)):
                 if inside[arm] & ~s == 0:
-                    room[s] -= part
+                    capacity[s] -= part
     return total
 
 
 @kernel
 def best_visits(gains: Any, orders: Any, visits: Any, budget: Any, actions: Any) -> None:
-    """Find for each row the set of visits whose `budget` best places gain most, in place.
+    """Find for each row the set of visited places whose `budget` largest gains have the largest sum, and pull these, in place.
 
     Args:
         gains: float64 [R, J].
         orders: int64 [R, J], the arms by decreasing gain.
-        visits: bool [V, J].
-        budget: The largest number of pulls.
+        visits: bool [V, J], the sets of places that a walk can visit.
+        budget: The maximum number of pulls.
         actions: int8 [R, J], zeros at first.
     """
     for r in range(len(gains)):
         order = orders[r]
-        best, at = -1.0, 0
+        best, best_set = -1.0, 0
         for v in range(len(visits)):
             total = _best_gains_among(gains[r], visits[v], order, budget, best)
             if total > best:
-                best, at = total, v
-        left = budget
+                best, best_set = total, v
+        pulls_left = budget
         for arm in order:
-            if left > 0 and visits[at, arm] and gains[r, arm] > 0.0:
+            if pulls_left > 0 and visits[best_set, arm] and gains[r, arm] > 0.0:
                 actions[r, arm] = 1
-                left -= 1
+                pulls_left -= 1
 
 
 @kernel
 def _best_gains_among(gains: Any, visited: Any, order: Any, pulls: Any, best: Any) -> Any:
     """Return the sum of the `pulls` largest gains among the places visited, or a smaller number if it cannot exceed `best`."""
-    total, left = 0.0, pulls
+    total, pulls_left = 0.0, pulls
     for arm in order:
-        if left == 0 or gains[arm] <= 0.0 or total + left * gains[arm] <= best:
+        if pulls_left == 0 or gains[arm] <= 0.0 or total + pulls_left * gains[arm] <= best:
             break
         if visited[arm]:
             total += gains[arm]
-            left -= 1
+            pulls_left -= 1
     return total
 
 
 @kernel
 def best_effects(level_values: Any, levels: Any, chosen: Any) -> None:
-    """Write the first of the actions with the largest sum of values to `chosen`, int64 [R], in place.
+    """Write the index of the action with the largest sum of values to `chosen`, in place; of equal sums, the first.
 
-    level_values: float64 [R, J, A]; levels: int8 [V, J], of each action.
+    Args:
+        level_values: float64 [R, J, A].
+        levels: int8 [V, J], the levels that each action gives.
+        chosen: int64 [R], the result.
     """
     for r in range(len(level_values)):
         best = -np.inf

@@ -1,4 +1,4 @@
-"""Actions as solutions of integer programs, if there are too many to list: HiGHS through SciPy."""
+"""An oracle for constraints with too many actions to list: it solves an integer program for each action (HiGHS via SciPy)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["program_oracle"]
 
 
 def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
-    """Return an oracle for a constraint whose feasible actions are the integer points of `program`, each time to optimality."""
+    """Return an exact oracle for a constraint whose feasible actions are the integer points of `program`."""
     rows = LinearConstraint(program.above, ub=program.limit)
     size = program.chance.shape[1]
 
@@ -28,11 +28,11 @@ def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
             if not gains.any():
                 continue
             cost = -(program.chance.T @ gains)
-            bounds, whole = Bounds(0, np.inf), np.ones(size)
-            found = program_solved(program.above.nnz, milp, cost, constraints=rows, integrality=whole, bounds=bounds)
-            if found.x is None:
-                raise SolverError(f"HiGHS found no action: {found.message}")
-            actions[r] = (program.chance @ np.round(found.x)) > 0.5
+            bounds, all_integer = Bounds(0, np.inf), np.ones(size)
+            result = program_solved(program.above.nnz, milp, cost, constraints=rows, integrality=all_integer, bounds=bounds)
+            if result.x is None:
+                raise SolverError(f"HiGHS found no action: {result.message}")
+            actions[r] = (program.chance @ np.round(result.x)) > 0.5
         return np.where(constraint.gains(level_values) > 0.0, actions, 0).astype(np.int8)
 
     return best

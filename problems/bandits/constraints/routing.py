@@ -1,4 +1,4 @@
-"""Routing: the arms are places on a graph, and the pulls lie on a closed walk from the depot."""
+"""Routing: the arms are places of a graph, and those pulled lie on one closed walk of limited length from a source."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ if TYPE_CHECKING:
 
 __all__ = ["Routing"]
 
-_MOST = 2_000_000  # states of walks that are explored; above, each action is found by an integer program
-_COLUMNS = 5_000  # sets of visits that a relaxation has a column for, in every step; above, it has flows
+_MAX_STATES = 2_000_000  # explored states of walks (walks.py); with more, each action is found by an integer program
+_MAX_COLUMNS = 5_000  # sets of visits with a column of their own in the relaxation; with more, it is a flow model
 
 
 @dataclass(frozen=True, eq=False)
 class Routing(PullConstraint):
     """At most `budget` pulls, all at places on one closed walk of at most `length` steps from `source` along the edges.
 
-    The walk may visit a place, and use an edge, more than once. The source is an arm like the others, always visited.
+    The walk may visit a place and use an edge more than once. The source is an arm, too, and every walk visits it.
     """
 
     places: int
-    """J: every arm is a place."""
+    """J, the number of places; each is an arm."""
     edges: NDArray[np.int64]
-    """[m, 2] undirected."""
+    """[m, 2] undirected edges, pairs of places."""
     source: int
+    """The place where the walk begins and ends."""
     length: int
+    """The maximum number of steps of the walk; a step follows one edge."""
     budget: int
+    """The maximum number of pulls."""
 
     kind = "routing"
     form = Object({"edges": Array(Array(Integer(), 2, 2)), "source": Integer(), "length": Integer(), "budget": Integer()})
@@ -61,12 +64,12 @@ class Routing(PullConstraint):
 
     @property
     def arms(self) -> int:  # type: ignore[override]
-        """J."""
+        """J, the number of arms."""
         return self.places
 
     @cached_property
     def graph(self) -> nx.Graph:
-        """The graph for networkx."""
+        """The graph in networkx."""
         import networkx as nx
 
         graph = nx.Graph()
@@ -75,7 +78,7 @@ class Routing(PullConstraint):
         return graph
 
     def check(self, action: NDArray[np.int8]) -> None:
-        """See Constraint.check: a shortest tour of the source and the arms pulled, over shortest paths (Held & Karp)."""
+        """See Constraint.check. Computes a shortest tour of the source and the pulled arms (Held & Karp) over shortest paths."""
         pulled = [int(arm) for arm in np.flatnonzero(action)]
         if len(pulled) > self.budget:
             raise Infeasible(f"{len(pulled)} pulls, more than the {self.budget} allowed")
@@ -87,20 +90,21 @@ class Routing(PullConstraint):
 
     @cached_property
     def _distances(self) -> dict[int, dict[int, int]]:
+        """The number of steps of a shortest path between any two places."""
         import networkx as nx
 
         return {node: dict(reached) for node, reached in nx.all_pairs_shortest_path_length(self.graph)}
 
     @cached_property
     def visits(self) -> NDArray[np.bool_] | None:
-        """bool [V, J], the maximal sets of places on closed walks from the source; None if there are too many."""
+        """The maximal sets of places on closed walks from the source, bool [V, J]; None if there are too many."""
         from corl.problems.bandits.constraints.walks import largest_visits
 
         enough = 2 * self.places  # steps along a spanning tree and back
-        return largest_visits(self.graph, self.source, min(self.length, enough), _MOST)
+        return largest_visits(self.graph, self.source, min(self.length, enough), _MAX_STATES)
 
     def make_oracle(self) -> Oracle:
-        """Return an oracle that evaluates every set of visits by its `budget` places of largest gain."""
+        """Return an oracle that evaluates every maximal set of visits by its `budget` places of largest gain."""
         if self.visits is None:
             from corl.problems.bandits.constraints.programs import program_oracle
 
@@ -118,21 +122,28 @@ class Routing(PullConstraint):
         return best
 
     def relaxation(self) -> Relaxation:
-        """Return the relaxation: z[j] is the probability of a pull, z[J + v] of the set of visits v; if too many, flows."""
-        if self.visits is None or len(self.visits) > _COLUMNS:
+        """Return the relaxation: z[j] is the probability that arm j is pulled, z[J + v] that the walk makes the set of visits v.
+
+        If there are too many sets, the relaxation of `_program`.
+        """
+        if self.visits is None or len(self.visits) > _MAX_COLUMNS:
             return self._program()
         from scipy.sparse import csr_array
 
         arms, count = self.places, len(self.visits)
         chance = np.eye(arms, arms + count)
         visited = np.hstack([np.eye(arms), -self.visits.T.astype(np.float64)])
-        one = np.concatenate([np.zeros(arms), np.ones(count)])[None, :]
-        total = np.concatenate([np.ones(arms), np.zeros(count)])[None, :]
-        above = csr_array(np.vstack([chance, visited, one, total]))
+        one_set = np.concatenate([np.zeros(arms), np.ones(count)])[None, :]
+        pulls = np.concatenate([np.ones(arms), np.zeros(count)])[None, :]
+        above = csr_array(np.vstack([chance, visited, one_set, pulls]))
         return Relaxation(csr_array(chance), above, np.concatenate([np.ones(arms), np.zeros(arms), [1.0, float(self.budget)]]))
 
     def _program(self) -> Relaxation:
-        """Return a program: z holds pulls, how often each arc is walked, and a flow on these from the source to every pull."""
+        """Return an integer program of walks.
+
+        z holds the pulls, the number of times that the walk uses each arc, and a flow on the arcs used, which brings one unit
+        from the source to every pull, so that all of them are on one connected walk.
+        """
         from scipy.sparse import csr_array
 
         arcs = np.concatenate([self.edges, self.edges[:, ::-1]])
@@ -147,18 +158,18 @@ class Routing(PullConstraint):
         balance[:, walk] = out - into
         supply[:, flow], supply[:, :arms] = into - out, -np.eye(arms)
         carried[np.arange(count), flow], carried[np.arange(count), walk] = 1.0, -float(max(1, self.budget))
-        ends = np.zeros((2, size))
-        ends[0, walk], ends[1, :arms] = 1.0, 1.0
+        limits = np.zeros((2, size))
+        limits[0, walk], limits[1, :arms] = 1.0, 1.0
         chance = np.eye(arms, size)
-        above = np.vstack([chance, balance, -balance, supply[others], -supply[others], carried, ends])
+        above = np.vstack([chance, balance, -balance, supply[others], -supply[others], carried, limits])
         zeros = np.zeros(2 * arms + 2 * int(others.sum()) + count)
         limit = np.concatenate([np.ones(arms), zeros, [float(self.length), float(self.budget)]])
         return Relaxation(csr_array(chance), csr_array(above), limit)
 
     def rooms(self) -> Rooms:
-        """Return the sets of visits, each with the budget. See Constraint.rooms."""
+        """Return one room per maximal set of visits: one unit for each place visited, and the budget. See Constraint.rooms."""
         if self.visits is None:
-            raise UsageError(f"the walks of {self.length} steps are in more than {_MOST:,} states: too many to list")
+            raise UsageError(f"the walks of {self.length} steps have more than {_MAX_STATES:,} states: too many to list")
         needs = np.concatenate([np.eye(self.places), np.ones((self.places, 1))], axis=1)
         budgets = np.full((len(self.visits), 1), self.budget)
         return Rooms(needs.astype(np.int64), np.concatenate([self.visits, budgets], axis=1).astype(np.int64))
@@ -176,16 +187,19 @@ class Routing(PullConstraint):
 
 
 def _can_walk(distances: Mapping[int, Mapping[int, int]], source: int, stops: list[int], most: int) -> bool:
-    """Return whether a closed walk from `source` through `stops` takes at most `most` steps: dynamic programming over subsets."""
+    """Return whether a closed walk from `source` through all `stops` takes at most `most` steps.
+
+    Dynamic programming over subsets: `best` maps (set of stops visited, as bits; last stop) to the fewest steps.
+    """
     best = {(0, source): 0}
     for _ in stops:
-        further: dict[tuple[int, int], int] = {}
+        extended: dict[tuple[int, int], int] = {}
         for (visited, last), length in best.items():
             seconds_left()
             for i, stop in enumerate(stops):
                 if not visited >> i & 1:
                     key, total = (visited | 1 << i, stop), length + distances[last][stop]
-                    if total + distances[stop][source] <= most and total < further.get(key, total + 1):
-                        further[key] = total
-        best = further
+                    if total + distances[stop][source] <= most and total < extended.get(key, total + 1):
+                        extended[key] = total
+        best = extended
     return bool(best)

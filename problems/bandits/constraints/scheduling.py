@@ -1,4 +1,7 @@
-"""Scheduling: a pull takes two working slots, at times when its arm and a worker are available."""
+"""Scheduling: a pull takes two working slots in which its arm is available.
+
+A slot is a time of the day; a working slot is one worker in one slot in which that worker is available.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,28 @@ from corl.problems.bandits.constraints.constraint import Fields, Oracle, PullCon
 
 __all__ = ["Scheduling"]
 
-_SLOTS_MOST = 12  # the kernel considers every set of slots
-_NEEDED = 2  # working slots per pull, here for the judge
+_MAX_SLOTS = 12  # the kernel enumerates all sets of slots
+_NEEDED = 2  # working slots per pull; not imported from the kernels, because the judge shares no code with them
 
 
 @dataclass(frozen=True, eq=False)
 class Scheduling(PullConstraint):
-    """At most `budget` pulls; each takes two working slots (a worker in a slot) at times when its arm is available.
+    """At most `budget` pulls; each takes two working slots in which its arm is available.
 
-    A worker serves one arm per slot; the two working slots may be of one worker, or at the same time.
+    A worker serves one arm per slot. The two working slots of a pull may belong to one worker, or to two workers in one slot.
     """
 
     arm_slots: NDArray[np.bool_]
-    """[J, slots] whether an arm is available."""
+    """[J, slots] whether each arm is available in each slot."""
     worker_slots: NDArray[np.bool_]
-    """[W, slots] whether a worker is available."""
+    """[W, slots] whether each worker is available in each slot."""
     budget: int
+    """The maximum number of pulls."""
 
     kind = "scheduling"
     form = Object(
         {
-            "slots": Integer(1, _SLOTS_MOST),
+            "slots": Integer(1, _MAX_SLOTS),
             "arm_slots": Array(Array(Integer(0))),
             "worker_slots": Array(Array(Integer(0))),
             "budget": Integer(),
@@ -45,54 +49,52 @@ class Scheduling(PullConstraint):
 
     def __post_init__(self) -> None:
         slots = self.arm_slots.shape[1]
-        if self.worker_slots.shape[1] != slots or not 1 <= slots <= _SLOTS_MOST:
-            raise InputError(
-                f"accepted: 1 to {_SLOTS_MOST} slots, the same number for arms and workers", field="constraint.slots"
-            )
+        if self.worker_slots.shape[1] != slots or not 1 <= slots <= _MAX_SLOTS:
+            raise InputError(f"accepted: 1 to {_MAX_SLOTS} slots, the same number for arms and workers", field="constraint.slots")
         if not 0 <= self.budget <= self.arms:
             raise InputError(f"{self.budget} is not accepted; accepted: 0 to {self.arms}, the arms", field="constraint.budget")
 
     @property
     def arms(self) -> int:  # type: ignore[override]
-        """J."""
+        """J, the number of arms."""
         return len(self.arm_slots)
 
     @cached_property
     def workers_in(self) -> NDArray[np.int64]:
-        """[slots] the number of available workers."""
+        """int64 [slots], the number of workers available in each slot."""
         return self.worker_slots.sum(axis=0, dtype=np.int64)  # type: ignore[no-any-return]
 
     def check(self, action: NDArray[np.int8]) -> None:
-        """See Constraint.check: a maximum flow from the arms pulled through slots to workers in slots."""
+        """See Constraint.check. Computes a maximum flow from the arms pulled through slots to working slots."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_flow
 
         pulled = np.flatnonzero(action)
         if len(pulled) > self.budget:
             raise Infeasible(f"{len(pulled)} pulls, more than the {self.budget} allowed")
-        shifts, slots = np.argwhere(self.worker_slots), self.arm_slots.shape[1]
-        slot, shift, size = 1 + len(pulled), 1 + len(pulled) + slots, 2 + len(pulled) + slots + len(shifts)
-        capacity = np.zeros((size, size), np.int32)  # node 0 is the source, the last one the sink
-        capacity[0, 1:slot] = _NEEDED
-        capacity[1:slot, slot:shift] = _NEEDED * self.arm_slots[pulled]
-        capacity[slot + shifts[:, 1], shift + np.arange(len(shifts))] = 1
-        capacity[shift : size - 1, size - 1] = 1
-        flow = maximum_flow(csr_array(capacity), 0, size - 1).flow_value
+        working_slots, slots = np.argwhere(self.worker_slots), self.arm_slots.shape[1]
+        first_slot, first_working, nodes = 1 + len(pulled), 1 + len(pulled) + slots, 2 + len(pulled) + slots + len(working_slots)
+        capacity = np.zeros((nodes, nodes), np.int32)  # node 0 is the source, the last one the sink
+        capacity[0, 1:first_slot] = _NEEDED
+        capacity[1:first_slot, first_slot:first_working] = _NEEDED * self.arm_slots[pulled]
+        capacity[first_slot + working_slots[:, 1], first_working + np.arange(len(working_slots))] = 1
+        capacity[first_working : nodes - 1, nodes - 1] = 1
+        flow = maximum_flow(csr_array(capacity), 0, nodes - 1).flow_value
         if flow < _NEEDED * len(pulled):
             raise Infeasible(f"pulling the arms {pulled.tolist()} takes {_NEEDED * len(pulled)} working slots; there are {flow}")
 
     @cached_property
     def _sets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Each arm's slots as bits [J], and the working slots that workers offer in every set of slots [2^slots]."""
+        """The slots of each arm as bits, int64 [J], and the number of working slots in every set of slots, int64 [2^slots]."""
         bits = 1 << np.arange(self.arm_slots.shape[1], dtype=np.int64)
         sets = np.arange(1 << len(bits), dtype=np.int64)
         return self.arm_slots @ bits, ((sets[:, None] & bits) > 0) @ self.workers_in
 
     def make_oracle(self) -> Oracle:
-        """Return a branch and bound based on Hall's theorem.
+        """Return an oracle by branch and bound, based on Hall's theorem.
 
-        Pulls are feasible if, for every set of slots, the arms that can be served only there need no more working slots than its
-        workers offer. The bound is the relaxation, a polymatroid, which the greedy algorithm solves.
+        Pulls are feasible if, for every set of slots, the arms that are available only in these slots need no more working slots
+        than the set has. The relaxation of this condition is a polymatroid, so that a greedy algorithm computes the bound.
         """
         from corl.problems.bandits.constraints.kernels import best_schedule, by_decreasing_gain
 
@@ -107,7 +109,11 @@ class Scheduling(PullConstraint):
         return best
 
     def relaxation(self) -> Relaxation:
-        """Return the relaxation: z[j] is the probability of a pull, z[J + k] the service of arm j in slot s, per pair (j, s)."""
+        """Return the relaxation.
+
+        z[j] is the probability that arm j is pulled, z[J + k] the expected number of working slots that arm j takes in slot s,
+        where (j, s) is the k-th pair of an arm and a slot in which it is available.
+        """
         from scipy.sparse import csr_array
 
         arms, slots = self.arm_slots.shape
@@ -115,24 +121,27 @@ class Scheduling(PullConstraint):
         size = arms + len(pairs)
         chance = np.eye(arms, size)
         served = np.zeros((arms, size))
-        full = np.zeros((slots, size))
+        in_slot = np.zeros((slots, size))
         for k, (arm, slot) in enumerate(pairs):
             served[arm, arms + k] = -1.0
-            full[slot, arms + k] = 1.0
+            in_slot[slot, arms + k] = 1.0
         served[:, :arms] += _NEEDED * np.eye(arms)
-        total = np.zeros((1, size))
-        total[0, :arms] = 1.0
-        above = csr_array(np.vstack([chance, served, full, total]))
+        pulls = np.zeros((1, size))
+        pulls[0, :arms] = 1.0
+        above = csr_array(np.vstack([chance, served, in_slot, pulls]))
         limit = np.concatenate([np.ones(arms), np.zeros(arms), self.workers_in.astype(np.float64), [float(self.budget)]])
         return Relaxation(
             csr_array(chance), above, limit, np.arange(size) < arms
         )  # if pulls are integers, there is an integral flow
 
     def rooms(self) -> Rooms:
-        """Return one room: the offer in every set of slots (Hall's theorem), and the budget. See Constraint.rooms."""
+        """Return one room, whose resources are the working slots in each set of slots (Hall's theorem) and the budget.
+
+        Sets that have enough working slots for all arms are omitted. See Constraint.rooms.
+        """
         inside, offered = self._sets
         within = (inside[:, None] & ~np.arange(len(offered))) == 0
-        tight = within.any(axis=0) & (_NEEDED * within.sum(axis=0) > offered)  # the other sets offer enough for all arms
+        tight = within.any(axis=0) & (_NEEDED * within.sum(axis=0) > offered)
         needs = np.concatenate([_NEEDED * within[:, tight], np.ones((self.arms, 1))], axis=1)
         return Rooms(needs.astype(np.int64), np.append(offered[tight], self.budget)[None].astype(np.int64))
 
@@ -151,7 +160,7 @@ class Scheduling(PullConstraint):
 
 
 def _table(field: Field, slots: int, count: int) -> NDArray[np.bool_]:
-    """Return lists of slots as a table, bool [count, slots]."""
+    """Return `count` lists of slots as a table, bool [count, slots]."""
     table = np.zeros((count, slots), np.bool_)
     for i, listed in enumerate(field.entries(count)):
         table[i, [slot.integer(0, slots - 1) for slot in listed.entries()]] = True

@@ -33,8 +33,8 @@ def trace(
         model: A torch.nn.Module, or a torch.export.ExportedProgram.
         inputs: Positional inputs of a module.
         keywords: Keyword inputs of a module.
-        machine: None: the default one.
-        name: The instance's name; "": that of the model's class.
+        machine: The machine; None: the default one.
+        name: The instance's name; "": the name of the model's class in lower case.
         comment: Free text, kept in files.
     """
     from corl.problems.memory.tracing.fusion import fuse
@@ -48,9 +48,12 @@ def trace(
 
 
 def trace_onnx(path: Path, batch: int = 1, dimensions: Mapping[str, int] | None = None) -> MappingInstance:
-    """Return the program of the model in an ONNX file, on the default machine; `batch`, `dimensions`: sizes of symbolic axes.
+    """Return the program of the model in an ONNX file, on the default machine. Raises InputError, UsageError or OSError.
 
-    Raises InputError, UsageError or OSError.
+    Args:
+        path: The file.
+        batch: The size of an input's first axis if that axis is symbolic.
+        dimensions: The sizes of the other symbolic axes, by name.
     """
     from corl.problems.memory.tracing.fusion import fuse
     from corl.problems.memory.tracing.onnx_graph import record_onnx
@@ -66,10 +69,15 @@ def trace_onnx(path: Path, batch: int = 1, dimensions: Mapping[str, int] | None 
 def trace_model(
     *, model: str, batch: int = 1, dtype: DTYPES = "", tokens: int = 256, dimensions: str = "", fast_mib: float = 8.0
 ) -> MappingInstance:
-    """Return the program of a model that sources.load knows, or of an ONNX file. For `corl trace`.
+    """Return the program of a model, for `corl trace`.
 
-    tokens: the length of inputs for transformers' architectures. dimensions: sizes of symbolic dimensions of an ONNX file, as in
-    "height=224,width=224".
+    Args:
+        model: A name that sources.load accepts, or the path of an ONNX file.
+        batch: The batch size.
+        dtype: The type of numbers; "": bfloat16, but a user's function and an ONNX file keep their own types.
+        tokens: The number of tokens of inputs of transformers' architectures.
+        dimensions: Sizes of symbolic dimensions of an ONNX file, as in "height=224,width=224".
+        fast_mib: MiB of fast memory.
     """
     from corl.problems.memory.generators import machine_with
 

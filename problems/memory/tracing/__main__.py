@@ -1,4 +1,4 @@
-"""Make the shipped programs again: python -m corl.problems.memory.tracing FOLDER"""
+"""Trace the shipped programs again and write them to a folder: python -m corl.problems.memory.tracing FOLDER"""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
-"""The work of ATen operations: floating-point operations by kind, and how each may be fused.
+"""The work of ATen operations: floating-point operations (FLOPs) on the matrix and the vector unit, and how each may be fused.
 
-Matrix unit: 2 M N K of a matrix product; of a convolution 2 x elements of its result (transposed: of its input) x elements of
-one filter, which is that of its group; of attention its two products. These are the numbers of torch.utils.flop_counter; a bias
-adds none.
-Vector unit, per element of the result: 1 for arithmetic, comparisons and choices, 4 for a transcendental function, the number of
-operations in the formula for activations; per element of the input: 1 for a sum or a maximum, 8 for softmax and normalisations
-with statistics (mean, variance, scaling, affine map). Copies, gathers and conversions cost nothing.
+FLOPs on the matrix unit are those of torch.utils.flop_counter:
+- 2 M N K for the product of an M x K and a K x N matrix; a bias adds nothing;
+- 2 x elements of the result x elements of one filter for a convolution; a transposed convolution counts elements of its input;
+- those of its two matrix products for attention.
+FLOPs on the vector unit per element of the result: 1 for arithmetic, comparisons and selections, 4 for a transcendental function,
+and the number of operations in its formula for an activation function. Per element of the input: 1 for a sum or a maximum, 8 for
+softmax and for normalisations with statistics (mean, variance, scaling, affine map). Copies, gathers and conversions cost
+nothing.
 """
 
 from __future__ import annotations
@@ -21,17 +23,19 @@ __all__ = ["FILLS", "GATHERS", "OVERWRITES", "SCATTERS", "WHOLE", "base_name", "
 
 
 def _names(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
 _PRODUCTS = {"addmm": 1, "addmv": 1, "baddbmm": 1, "bmm": 0, "dot": 0, "linear": 0, "matmul": 0, "mm": 0, "mv": 0}
-"""Name -> position of the left factor."""
+"""Matrix products: name -> position of the left factor among the arguments."""
 _TRANSCENDENTAL = _names(
     "acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp exp2 expm1 lgamma log log10 log1p log2 "
     "logaddexp logaddexp2 pow reciprocal rsqrt sin sinc sinh sqrt tan tanh"
 )
 _FORMULAS = {"celu": 6, "dropout": 2, "elu": 6, "gelu": 8, "glu": 6, "hardsigmoid": 3, "hardswish": 4, "mish": 10, "selu": 6}
 _FORMULAS |= {"batch_norm": 2, "log_sigmoid": 6, "native_dropout": 2, "sigmoid": 5, "silu": 6, "softplus": 6}
+"""Name -> FLOPs per element."""
 _STATISTICS = _names("group_norm instance_norm layer_norm native_group_norm native_layer_norm log_softmax softmax")
 _NORM_WITHOUT_MEAN = ("rms_norm", "_fused_rms_norm")
 _REDUCTIONS = _names("all amax amin any argmax argmin logsumexp max mean min norm prod std std_mean sum var var_mean")
@@ -43,11 +47,11 @@ _MOVES = _names(
 )
 
 GATHERS = _names("embedding gather index index_select _unsafe_index")
-"""Operations that read no more of their table than they write."""
+"""Operations that read only some elements of their first argument: at most as many bytes as they write."""
 SCATTERS = _names("index_add index_copy index_put index_reduce scatter scatter_add scatter_reduce")
-"""Operations that, in place, access no more of their target than they write."""
+"""Operations whose in-place forms write only some elements of their target: at most as many bytes as the last argument has."""
 OVERWRITES = _names("copy fill normal random uniform zero exponential bernoulli")
-"""Operations that, in place, do not read the elements they overwrite."""
+"""Operations whose in-place forms do not read the elements that they overwrite."""
 FILLS = _names(
     "arange empty empty_like empty_strided eye full full_like linspace new_empty new_empty_strided new_full new_ones "
     "new_zeros ones ones_like scalar_tensor zeros zeros_like"
@@ -59,11 +63,14 @@ WHOLE = _names(
     "instance_norm layer_norm linear log_softmax matmul max_pool1d max_pool2d max_pool3d one_hot pad rms_norm "
     "scaled_dot_product_attention softmax stack upsample_nearest2d"
 )
-"""Operations that are recorded as one, although PyTorch decomposes them."""
+"""Operations that are recorded as one step, although PyTorch decomposes them into several."""
 
 
 def base_name(function: Any) -> str:
-    """Return "relu" for aten.relu_.default; internal forms lose their leading underscore if the public form is known."""
+    """Return the name of an ATen operation without namespace, overload and the underscore of in-place forms.
+
+    For example "relu" for aten.relu_.default. The internal forms _softmax and _log_softmax get their public names.
+    """
     name = str(function._schema.name).partition("::")[2]
     if name.startswith("__"):  # __and__, __ior__
         return name.strip("_")
@@ -77,9 +84,17 @@ def is_copy(name: str) -> bool:
 
 
 def cost_of(name: str, function: Any, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Cost:
-    """Return the cost of an operation. `inputs` and `outputs` are its tensors, `args` its positional arguments."""
+    """Return the cost of an operation.
+
+    Args:
+        name: The operation's `base_name`.
+        function: The operation.
+        args: Its positional arguments.
+        inputs: Its input tensors.
+        outputs: Its result tensors.
+    """
     made = float(outputs[0].numel()) if outputs else 0.0
-    most = max([float(t.numel()) for t in inputs], default=made)
+    largest_input = max([float(t.numel()) for t in inputs], default=made)
     if (matrix := _matrix(name, args, inputs, outputs)) is not None:
         return matrix
     if name in FILLS or name in _MOVES or name in _COPIES:
@@ -96,11 +111,11 @@ def cost_of(name: str, function: Any, args: Sequence[Any], inputs: Sequence[Any]
         return Cost(0.0, made * (4.0 if name in _TRANSCENDENTAL else float(_FORMULAS.get(name, 1))), "elementwise")
     if name in _REDUCTIONS or _tagged(function, "reduction"):
         return Cost(0.0, float(inputs[0].numel()), "reduction")
-    return Cost(0.0, max(made, most), "other")  # unknown operation: one per element
+    return Cost(0.0, max(made, largest_input), "other")  # unknown operation: one per element
 
 
 def _matrix(name: str, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Cost | None:
-    """Return the cost of an operation on the matrix unit; None for any other."""
+    """Return the cost of an operation that runs on the matrix unit; None for other operations."""
     made = float(outputs[0].numel()) if outputs else 0.0
     if name in _PRODUCTS:
         return Cost(2.0 * made * args[_PRODUCTS[name]].shape[-1], 0.0, "other")
@@ -117,7 +132,10 @@ def _matrix(name: str, args: Sequence[Any], inputs: Sequence[Any], outputs: Sequ
 
 
 def _pooling(name: str, args: Sequence[Any], read: float, made: float) -> float:
-    """Return one operation per element of each window; adaptive windows are assumed to cover the input once."""
+    """Return the FLOPs of pooling: one per element of each window. Adaptive windows are assumed to cover the input once.
+
+    read, made: the numbers of elements of the input and of the result.
+    """
     if "adaptive" in name:
         return read
     found = re.search(r"pool(\d)d", name)
@@ -127,7 +145,7 @@ def _pooling(name: str, args: Sequence[Any], read: float, made: float) -> float:
 
 
 def _is_training_norm(name: str, args: Sequence[Any]) -> bool:
-    """Return whether it is batch_norm with the statistics of its own batch."""
+    """Return whether an operation is batch_norm in training, which computes the statistics of its batch."""
     return name == "batch_norm" and bool(args[5])
 
 

@@ -1,7 +1,7 @@
-"""An ONNX model as steps: its nodes run as ATen operations on meta tensors, and the recorder of PyTorch models records these.
+"""Recording of an ONNX model as steps: its nodes run as ATen operations on meta tensors, which the Recorder records.
 
-Only values that are known beforehand (shapes, indices, constants) are computed, on the CPU. The values of weights are not needed,
-only their shapes, so that files with external data are read without it.
+A value is called known if it follows from the file alone, as shapes, indices and constants do. Only known values are computed, on
+the CPU. Of weights only the shapes are needed, so a model can be read without its external data.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from corl.problems.memory.tracing.steps import Recording
 
 __all__ = ["Call", "record_onnx"]
 
-_KNOWN = 2**16
-"""Elements of the largest integer initializer whose values are loaded: these determine shapes and indices."""
+_MAX_LOADED = 2**16
+"""The largest number of elements of an integer initializer whose values are loaded, because they may be shapes or indices."""
 _ACCEPTED = "accepted: an ONNX model with operators of ai.onnx, without loops"
 
 
 def record_onnx(path: Path, batch: int, dimensions: Mapping[str, int]) -> Recording:
     """Return the steps of the model in a file. Raises InputError, UsageError or OSError.
 
-    `dimensions` has the sizes of symbolic dimensions by name; the first dimension of an input has size `batch` if it is symbolic
-    and not among them.
+    Args:
+        path: The file.
+        batch: The size of an input's first dimension if it is symbolic and not in `dimensions`.
+        dimensions: Sizes of symbolic dimensions by name.
     """
     model = _loaded(path)
     recorder = Recorder()
@@ -41,7 +43,7 @@ def record_onnx(path: Path, batch: int, dimensions: Mapping[str, int]) -> Record
 
 
 def _loaded(path: Path) -> Any:
-    """Return the model, with its own functions inlined."""
+    """Return the model in a file, with the model's local functions inlined. Raises InputError or OSError."""
     try:
         import onnx
     except ImportError as error:
@@ -62,15 +64,20 @@ def _loaded(path: Path) -> Any:
 
 
 def _is_known(value: Any) -> bool:
+    """Return whether a value is known before the program runs: only such tensors are on the CPU."""
     return isinstance(value, torch.Tensor) and value.device.type == "cpu"
 
 
 def _line(error: BaseException) -> str:
+    """Return an error's description as one short line."""
     return " ".join(described(error).split())[:300]
 
 
 class Call:
-    """A node, for its operator. Its inputs are on the CPU if all of them are known beforehand, otherwise on the meta device."""
+    """A node with its inputs, as the functions in onnx_operators.py take it.
+
+    `tensor` and `sequence` return inputs on the CPU if all inputs are known, otherwise on the meta device.
+    """
 
     def __init__(self, runner: _Runner, node: Any, values: Sequence[Any]) -> None:
         from onnx.helper import get_attribute_value
@@ -81,10 +88,10 @@ class Call:
         self._place = node.name or f"{node.op_type} of {node.output[0]}"
         self._attributes = {each.name: get_attribute_value(each) for each in node.attribute}
         parts = [part for value in self._values for part in (value if isinstance(value, list) else [value])]
-        self.beforehand = all(part is None or part.device.type == "cpu" for part in parts)
+        self.all_known = all(part is None or part.device.type == "cpu" for part in parts)
 
     def error(self, message: str) -> InputError:
-        """Return the InputError for a fault of this node."""
+        """Return an InputError that names this node."""
         return InputError(message, file=str(self._runner.file), field=f"{self.kind} {quoted(self._place)}")
 
     def attribute(self, name: str, default: Any) -> Any:
@@ -93,7 +100,7 @@ class Call:
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
     def is_missing(self, k: int) -> bool:
-        """Return whether the k-th input is not given."""
+        """Return whether the optional k-th input is omitted."""
         return k >= len(self._values) or self._values[k] is None
 
     def is_known(self, k: int) -> bool:
@@ -104,7 +111,7 @@ class Call:
         """Return the shape of the k-th input."""
         return tuple(self._given(k).shape)
 
-    def like(self, k: int) -> torch.dtype:
+    def dtype_of(self, k: int) -> torch.dtype:
         """Return the type of the k-th input."""
         found: torch.dtype = self._given(k).dtype
         return found
@@ -114,18 +121,19 @@ class Call:
         return self._runner.dtype(code)
 
     def tensor(self, k: int) -> Any:
-        """Return the k-th input, for computing."""
-        return self._to_compute(self._given(k))
+        """Return the k-th input as an operand."""
+        return self._as_operand(self._given(k))
 
     def sequence(self, k: int) -> list[Any]:
-        """Return the tensors of the k-th input, a sequence, for computing."""
-        return [self._to_compute(part) for part in self._values[k]]
+        """Return the tensors of the k-th input, a sequence, as operands."""
+        return [self._as_operand(part) for part in self._values[k]]
 
-    def _to_compute(self, value: Any) -> Any:
-        return value if self.beforehand or not _is_known(value) else self._runner.on_meta(value)
+    def _as_operand(self, value: Any) -> Any:
+        """Return a tensor on the device on which this node's operation runs: CPU if all inputs are known, otherwise meta."""
+        return value if self.all_known or not _is_known(value) else self._runner.on_meta(value)
 
     def numbers(self, k: int) -> list[float]:
-        """Return the values of the k-th input, on which shapes depend. Raises InputError if they are unknown."""
+        """Return the values of the k-th input, on which shapes depend. Raises InputError if they are not known."""
         value = self._given(k)
         if not _is_known(value):
             raise self.error(f"input {k + 1} depends on data; accepted: shapes, axes and sizes that are known beforehand")
@@ -133,21 +141,21 @@ class Call:
         return found
 
     def integers(self, k: int) -> list[int]:
-        """Return the same, as integers."""
+        """Return the values of the k-th input as integers. Raises InputError if they are not known."""
         return [int(value) for value in self.numbers(k)]
 
     def scalar(self, k: int) -> float:
-        """Return the same, a single number."""
+        """Return the only value of the k-th input. Raises InputError if it is not known."""
         (value,) = self.numbers(k)
         return value
 
     def array(self, value: Any) -> Any:
-        """Return a tensor of the file on the CPU."""
+        """Return the values of a TensorProto, an attribute of the node, as a tensor on the CPU."""
         return self._runner.values_of(value)
 
     def run(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the result of a function; record it unless it is known beforehand."""
-        if self.beforehand:
+        """Return the result of a function, and record its operations unless all inputs are known."""
+        if self.all_known:
             return function(*args, **kwargs)
         if isinstance(function, torch._ops.OpOverload):
             return self._runner.recorder.call(function, args, kwargs)
@@ -155,32 +163,36 @@ class Call:
             return function(*args, **kwargs)
 
     def stand_in(self, tensor: Any, shape: Sequence[int]) -> Any:
-        """Return a tensor of another shape that replaces a given one; its readers read the bytes of the given one."""
+        """Return a tensor of another shape that replaces `tensor`; operations that read it count as reading `tensor`."""
         made = torch.empty(list(shape), dtype=tensor.dtype, device=tensor.device)
-        if not self.beforehand:
+        if not self.all_known:
             self._runner.recorder.stand_in(made, tensor)
         return made
 
     def _given(self, k: int) -> Any:
+        """Return the k-th input. Raises InputError if it is omitted or a sequence."""
         if self.is_missing(k) or isinstance(self._values[k], list):
             raise self.error(f"input {k + 1} is {'missing' if self.is_missing(k) else 'a sequence'}; accepted: a tensor")
         return self._values[k]
 
 
 class _Runner:
-    """The values of a model by name: None for an omitted optional input, a list for a sequence."""
+    """A run of a model: the values computed so far, by name; None for an omitted optional input, a list for a sequence."""
 
     def __init__(self, model: Any, file: Path, recorder: Recorder) -> None:
         self.model, self.file, self.recorder = model, file, recorder
         self.opset = max((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), default=1)
         self._values: dict[str, Any] = {"": None}
         self._meta: dict[tuple[Any, ...], Any] = {}  # address, shape, strides and type of a known value -> meta tensor
-        self._names: dict[int, str] = {}
+        self._names: dict[int, str] = {}  # address of a known initializer -> its name
 
     # ---------------------------------------------------------------- before the run
     def begin(self, batch: int, dimensions: Mapping[str, int]) -> bool:
-        """Add initializers and inputs; return whether a size is `batch`. Raises UsageError for an unknown name of a dimension."""
-        self._take_initializers(self.model.graph)
+        """Add the model's initializers and inputs; return whether `batch` is the size of a dimension.
+
+        Raises InputError for inputs of unknown size, UsageError if `dimensions` has a name that is no symbolic dimension.
+        """
+        self._add_initializers(self.model.graph)
         unused, batched = set(dimensions), False
         for value in self.model.graph.input:
             if value.name in self._values:
@@ -204,19 +216,20 @@ class _Runner:
             raise UsageError(f"dimensions: no dimension is called {quoted(min(unused))}; accepted: names of symbolic dimensions")
         return batched
 
-    def _take_initializers(self, graph: Any) -> None:
+    def _add_initializers(self, graph: Any) -> None:
+        """Add a graph's initializers: small integer tensors and scalars as known values, others as weights."""
         for each in graph.initializer:
             count = torch.Size(each.dims).numel()
             kind = self.dtype(each.data_type)
-            load = count <= (_KNOWN if kind in (torch.int32, torch.int64, torch.bool) else 1)
-            if load and (found := self._at_hand(each)) is not None:
+            load = count <= (_MAX_LOADED if kind in (torch.int32, torch.int64, torch.bool) else 1)
+            if load and (found := self._values_if_present(each)) is not None:
                 self._values[each.name] = found
                 self._names[found.data_ptr()] = each.name
             else:
                 self._begin(each.name, torch.empty(list(each.dims), dtype=kind, device="meta"), "weight")
 
-    def _at_hand(self, tensor: Any) -> Any:
-        """Return the values of a tensor; None if they are in an external file that is missing."""
+    def _values_if_present(self, tensor: Any) -> Any:
+        """Return the values of a TensorProto on the CPU; None if they are in an external file that is missing."""
         from onnx.checker import ValidationError
 
         try:
@@ -225,11 +238,15 @@ class _Runner:
             return None
 
     def _begin(self, name: str, tensor: Any, kind: str) -> None:
+        """Add an input or a weight, which the program reads from memory."""
         self._values[name] = tensor
         self.recorder.begin(tensor, name, kind, False)
 
     def values_of(self, tensor: Any) -> Any:
-        """Return a tensor of the file on the CPU. Raises OSError or onnx's ValidationError if its values are missing."""
+        """Return the values of a TensorProto as a tensor on the CPU.
+
+        Raises OSError or onnx's ValidationError if they are in an external file that is missing.
+        """
         from onnx import numpy_helper
 
         array = numpy_helper.to_array(tensor, base_dir=str(self.file.parent))
@@ -252,8 +269,8 @@ class _Runner:
         key = value.data_ptr(), tuple(value.shape), value.stride(), value.dtype
         if key not in self._meta:
             made = torch.empty(value.shape, dtype=value.dtype, device="meta")
-            one = all(size == 1 or stride == 0 for size, stride in zip(value.shape, value.stride()))
-            self.recorder.begin(made, self._names.get(value.data_ptr(), "constant"), "weight", True, generated=one)
+            equal = all(size == 1 or stride == 0 for size, stride in zip(value.shape, value.stride()))
+            self.recorder.begin(made, self._names.get(value.data_ptr(), "constant"), "weight", True, generated=equal)
             self._meta[key] = made, value  # `value` is kept so that its address is not reused
         return self._meta[key][0]
 
@@ -273,20 +290,21 @@ class _Runner:
         return outputs if graph is not self.model.graph else [self._output(value) for value in outputs]
 
     def _output(self, value: Any) -> Any:
+        """Return an output of the model on the meta device. Raises InputError for a sequence."""
         if isinstance(value, list):
             raise InputError("a sequence; accepted: tensors", file=str(self.file), field="output")
         return self.on_meta(value) if _is_known(value) else value
 
     def _branch(self, node: Any, call: Call) -> list[Any]:
-        """Return the results of a branch whose condition is known; its nodes can use outer values."""
+        """Return the results of the branch of an If node that its known condition selects. Raises InputError otherwise."""
         if not call.is_known(0):
             raise call.error(f"a condition that depends on data; {_ACCEPTED}")
         graph = call.attribute("then_branch" if call.scalar(0) else "else_branch", None)
-        self._take_initializers(graph)
+        self._add_initializers(graph)
         return self.run(graph)
 
     def _results(self, node: Any, call: Call) -> Sequence[Any]:
-        """Return the results of a node, by its operator. Raises InputError if it is unknown or fails."""
+        """Return the results of a node. Raises InputError if its operator is not supported or fails."""
         operator = OPERATORS.get(node.op_type)
         if operator is None:
             raise call.error(f"this operator is not supported; {_ACCEPTED}")

@@ -1,4 +1,7 @@
-"""Products, convolutions, pooling, normalisation, attention and resizing of ONNX as PyTorch operations (onnx_operators.py)."""
+"""Products, convolutions, pooling, normalisation, attention and resizing of ONNX as PyTorch operations.
+
+Each function takes a Call, a node of the model (onnx_graph.py), runs it as PyTorch operations, and returns its result.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ def _matmul(call: Call) -> Any:
 
 
 def _gemm(call: Call) -> Any:
+    """Run alpha A B + beta C, as one linear operation if that is possible."""
     a, b, bias = call.tensor(0), call.tensor(1), None if call.is_missing(2) else call.tensor(2)
     alpha, beta = call.attribute("alpha", 1.0), call.attribute("beta", 1.0)
     a = call.run(aten.t.default, a) if call.attribute("transA", 0) else a
@@ -40,7 +44,7 @@ def _einsum(call: Call) -> Any:
 
 
 def _attention(call: Call) -> Any:
-    """Run attention on [N, heads, S, D], or on [N, S, heads D], which is reshaped before and after."""
+    """Run attention on inputs [N, heads, S, D], or on inputs [N, S, heads D], which are reshaped before and after."""
     if call.outputs > 1 or any(not call.is_missing(k) for k in (4, 5, 6)):
         raise call.error("a cache of keys and values is not supported; accepted: query, key, value and mask, one result")
     heads = [call.attribute("q_num_heads", 0), *[call.attribute("kv_num_heads", 0)] * 2]
@@ -63,10 +67,10 @@ def _attention(call: Call) -> Any:
 
 # -------------------------------------------------------------------- windows
 def _window(call: Call, kernel: Sequence[int]) -> tuple[Any, list[int], list[int], list[int]]:
-    """Return the input, strides, padding on both sides, and dilations.
+    """Return the input of a convolution or pooling, its strides, its padding, the same on both sides, and its dilations.
 
-    If the padding differs between the two sides, or is more than PyTorch accepts, the input is replaced by a stand-in of the
-    padded shape; no bytes are moved.
+    If the padding differs between the two sides of an axis, or is more than PyTorch accepts, the input is replaced by a stand-in
+    of the padded shape, and the padding is 0; no bytes are moved.
     """
     x, n = call.tensor(0), len(kernel)
     strides, dilations = (list(call.attribute(key, None) or [1] * n) for key in ("strides", "dilations"))
@@ -74,13 +78,13 @@ def _window(call: Call, kernel: Sequence[int]) -> tuple[Any, list[int], list[int
     if auto.startswith("SAME"):
         pads = [0] * 2 * n
         for k, size in enumerate(x.shape[2:]):
-            missing = max(0, (-(-size // strides[k]) - 1) * strides[k] + (kernel[k] - 1) * dilations[k] + 1 - size)
-            low = missing // 2 if auto == "SAME_UPPER" else -(-missing // 2)
-            pads[k], pads[n + k] = low, missing - low
+            total = max(0, (-(-size // strides[k]) - 1) * strides[k] + (kernel[k] - 1) * dilations[k] + 1 - size)
+            low = total // 2 if auto == "SAME_UPPER" else -(-total // 2)
+            pads[k], pads[n + k] = low, total - low
     if pads[:n] == pads[n:] and ("Pool" not in call.kind or all(2 * p <= k for p, k in zip(pads, kernel))):
         return x, strides, pads[:n], dilations
-    wider = [size + low + high for size, low, high in zip(x.shape[2:], pads[:n], pads[n:])]
-    return call.stand_in(x, [*x.shape[:2], *wider]), strides, [0] * n, dilations
+    padded = [size + low + high for size, low, high in zip(x.shape[2:], pads[:n], pads[n:])]
+    return call.stand_in(x, [*x.shape[:2], *padded]), strides, [0] * n, dilations
 
 
 def _conv(call: Call) -> Any:
@@ -91,7 +95,7 @@ def _conv(call: Call) -> Any:
 
 
 def _conv_transpose(call: Call) -> Any:
-    """Return a transposed convolution. Borders that PyTorch does not support are cut off afterwards, which moves no bytes."""
+    """Run a transposed convolution. Padding that PyTorch does not support is cut off the result, which moves no bytes."""
     x, weight, bias = call.tensor(0), call.tensor(1), None if call.is_missing(2) else call.tensor(2)
     n = x.dim() - 2
     strides, dilations = (list(call.attribute(key, None) or [1] * n) for key in ("strides", "dilations"))
@@ -128,13 +132,13 @@ def _global_pool(call: Call) -> Any:
 
 
 def _resize(call: Call) -> Any:
-    """Return the input resized along its last axes, to sizes or by scales."""
+    """Resize the input along its last axes, to given sizes or by given scales."""
     x = call.tensor(0)
-    at = 1 if call.kind == "Upsample" else 2
+    scales_input = 1 if call.kind == "Upsample" else 2
     if not call.is_missing(3):
         sizes = list(call.integers(3))
     else:
-        scales = call.attribute("scales", None) if call.is_missing(at) else call.numbers(at)
+        scales = call.attribute("scales", None) if call.is_missing(scales_input) else call.numbers(scales_input)
         sizes = [math.floor(size * scale) for size, scale in zip(x.shape[-len(scales) :], scales)]
     axes = call.attribute("axes", None) or range(x.dim() - len(sizes), x.dim())
     wanted = list(x.shape)
@@ -189,7 +193,7 @@ def _softmax(call: Call) -> Any:
     x, function = call.tensor(0), aten.softmax.int if call.kind == "Softmax" else aten.log_softmax.int
     if call.opset >= 13:
         return call.run(function, x, call.attribute("axis", -1))
-    axis = call.attribute("axis", 1) % x.dim()  # over all axes from this one on
+    axis = call.attribute("axis", 1) % x.dim()  # before opset 13, softmax is over all axes from this one on together
     flat = call.run(aten.reshape.default, x, [*x.shape[:axis], -1])
     return call.run(aten.reshape.default, call.run(function, flat, -1), list(x.shape))
 
@@ -201,4 +205,4 @@ LAYERS: dict[str, Callable[[Call], Any]] = {
     "LayerNormalization": _layer_norm, "LogSoftmax": _softmax, "MatMul": _matmul, "MaxPool": _pool,
     "RMSNormalization": _layer_norm, "Resize": _resize, "Softmax": _softmax, "Upsample": _resize,
 }  # fmt: skip
-"""ONNX operator -> function that runs it as ATen operations."""
+"""ONNX operator -> function that runs it as PyTorch operations."""

@@ -1,4 +1,7 @@
-"""Views, copies, gathers and scatters of ONNX as PyTorch operations (onnx_operators.py)."""
+"""Views, copies, gathers and scatters of ONNX as PyTorch operations.
+
+Each function takes a Call, a node of the model (onnx_graph.py), runs it as PyTorch operations, and returns its result.
+"""
 
 from __future__ import annotations
 
@@ -105,6 +108,7 @@ def _tile(call: Call) -> Any:
 
 
 def _pad(call: Call) -> Any:
+    """Pad the input; PyTorch wants the padding of both sides of each axis, from the last axis to the first padded one."""
     x = call.tensor(0)
     pads = call.attribute("pads", None) if call.is_missing(1) else call.integers(1)
     axes = range(x.dim()) if call.is_missing(3) else [a % x.dim() for a in call.integers(3)]
@@ -116,7 +120,7 @@ def _pad(call: Call) -> Any:
 
 
 def _space(call: Call) -> Any:
-    """Run DepthToSpace or its inverse, SpaceToDepth."""
+    """Run DepthToSpace or its inverse, SpaceToDepth, as reshape, permute, reshape."""
     x, block = call.tensor(0), call.attribute("blocksize", 1)
     n, c, h, w = x.shape
     if call.kind == "SpaceToDepth":
@@ -141,7 +145,7 @@ def _gather(call: Call) -> Any:
     if index.device.type == "cpu":
         index = torch.where(index < 0, index + x.shape[axis], index)
     if axis % x.dim() == 0 and x.dim() == 2:
-        return call.run(aten.embedding.default, x, index)
+        return call.run(aten.embedding.default, x, index)  # rows of a table
     flat = call.run(aten.reshape.default, index, [-1])
     found = call.run(aten.index_select.default, x, axis, flat)
     axis %= x.dim()
@@ -155,18 +159,18 @@ def _gather_elements(call: Call) -> Any:
 def _gather_nd(call: Call) -> Any:
     if call.attribute("batch_dims", 0):
         raise call.error("batch_dims is not supported; accepted: 0")
-    return call.run(aten.index.Tensor, call.tensor(0), _places(call))
+    return call.run(aten.index.Tensor, call.tensor(0), _coordinates(call))
 
 
-def _places(call: Call) -> list[Any]:
-    """Return the coordinates in the last axis of the second input."""
+def _coordinates(call: Call) -> list[Any]:
+    """Return the indices along each axis of the first input: the second input, split along its last axis."""
     index = call.tensor(1)
     return [call.run(aten.select.int, index, -1, k) for k in range(index.shape[-1])]
 
 
 def _scatter_nd(call: Call) -> Any:
     adding = call.attribute("reduction", "none") == "add"
-    return call.run(aten.index_put.default, call.tensor(0), _places(call), call.tensor(2), adding)
+    return call.run(aten.index_put.default, call.tensor(0), _coordinates(call), call.tensor(2), adding)
 
 
 def _scatter(call: Call) -> Any:
@@ -176,7 +180,7 @@ def _scatter(call: Call) -> Any:
 
 def _one_hot(call: Call) -> Any:
     hot = call.run(aten.one_hot.default, call.tensor(0), int(call.scalar(1)))
-    hot = call.run(aten._to_copy.default, hot, dtype=call.like(2))
+    hot = call.run(aten._to_copy.default, hot, dtype=call.dtype_of(2))
     axis = call.attribute("axis", -1) % hot.dim()
     return call.run(aten.movedim.int, hot, -1, axis) if axis != hot.dim() - 1 else hot
 
@@ -188,4 +192,4 @@ MOVES: dict[str, Callable[[Call], Any]] = {
     "SpaceToDepth": _space, "Split": _split, "SplitToSequence": _split_to_sequence, "Squeeze": _squeeze, "Tile": _tile,
     "Transpose": _transpose, "Unsqueeze": _unsqueeze,
 }  # fmt: skip
-"""ONNX operator -> function that runs it as ATen operations."""
+"""ONNX operator -> function that runs it as PyTorch operations."""

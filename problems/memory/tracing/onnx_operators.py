@@ -1,8 +1,8 @@
-"""ONNX operators as ATen operations, from which views, copies, costs and fusion follow.
+"""ONNX operators as ATen operations of PyTorch, from which views, copies, costs and fusion follow.
 
-A function takes a Call (onnx_graph.py) and returns the node's result, or a tuple of results. Inputs that determine shapes (axes,
-sizes, pads) must be known before the program runs. Operators as of opset 23; older forms (attributes that became inputs) are
-accepted too.
+Each function takes a Call, a node of the model (onnx_graph.py), runs it as ATen operations, and returns its result or a tuple of
+its results. Inputs that determine shapes (axes, sizes, pads) must be known before the program runs. The operators are those of
+opset 23; older forms, in which some of today's inputs are attributes, are accepted too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Operator = Callable[["Call"], Any]
 
 
 def _named(text: str) -> dict[str, str]:
-    """Return {"Abs": "abs", "Not": "logical_not"} for "Abs Not=logical_not"."""
+    """Return ONNX name -> ATen name: {"Abs": "abs", "Not": "logical_not"} for "Abs Not=logical_not"."""
     pairs = (word.partition("=")[::2] for word in text.split())
     return {onnx: name or onnx.lower() for onnx, name in pairs}
 
@@ -42,17 +42,19 @@ _BINARY = _named(
 
 
 def _unary(name: str) -> _Operator:
+    """Return the operator with one input that runs the ATen operation `name`."""
     return lambda call: call.run(getattr(aten, name).default, call.tensor(0))
 
 
 def _binary(name: str) -> _Operator:
+    """Return the operator with two inputs that runs the ATen operation `name`, in its first overload for tensors."""
     packet = getattr(aten, name)
     function = next(getattr(packet, form) for form in ("Tensor", "Tensor_Tensor", "default") if form in packet.overloads())
     return lambda call: call.run(function, call.tensor(0), call.tensor(1))
 
 
 def _many(function: Any) -> _Operator:
-    """Return an operator of any number of inputs, which are combined from left to right."""
+    """Return the operator of any number of inputs that combines them from left to right by a function of two."""
 
     def operator(call: Call) -> Any:
         result = call.tensor(0)
@@ -99,8 +101,8 @@ def _softsign(call: Call) -> Any:
     return call.run(aten.div.Tensor, x, call.run(aten.add.Scalar, call.run(aten.abs.default, x), 1))
 
 
-def _shaped(name: str, *attributes: tuple[str, float]) -> _Operator:
-    """Return an activation with attributes, in the order of PyTorch's arguments."""
+def _with_attributes(name: str, *attributes: tuple[str, float]) -> _Operator:
+    """Return the operator with one input whose attributes, given with their defaults, are the arguments of an ATen operation."""
     function = getattr(aten, name).default
     return lambda call: call.run(function, call.tensor(0), *(call.attribute(key, value) for key, value in attributes))
 
@@ -111,28 +113,28 @@ def _gelu(call: Call) -> Any:
 
 def _cast(call: Call) -> Any:
     x = call.tensor(0)
-    dtype = call.dtype(call.attribute("to", 1)) if call.kind == "Cast" else call.like(1)
+    dtype = call.dtype(call.attribute("to", 1)) if call.kind == "Cast" else call.dtype_of(1)
     return x if x.dtype == dtype else call.run(aten._to_copy.default, x, dtype=dtype)
 
 
 def _quantize(call: Call) -> Any:
-    x, scale = call.tensor(0), _along(call, call.tensor(1))
-    dtype = torch.uint8 if call.is_missing(2) else call.like(2)
+    x, scale = call.tensor(0), _along_axis(call, call.tensor(1))
+    dtype = torch.uint8 if call.is_missing(2) else call.dtype_of(2)
     scaled = call.run(aten.round.default, call.run(aten.div.Tensor, x, scale))
     if not call.is_missing(2):
-        scaled = call.run(aten.add.Tensor, scaled, _along(call, call.tensor(2)))
+        scaled = call.run(aten.add.Tensor, scaled, _along_axis(call, call.tensor(2)))
     return call.run(aten._to_copy.default, scaled, dtype=dtype)
 
 
 def _dequantize(call: Call) -> Any:
-    scale = _along(call, call.tensor(1))
+    scale = _along_axis(call, call.tensor(1))
     x = call.run(aten._to_copy.default, call.tensor(0), dtype=scale.dtype)
-    x = x if call.is_missing(2) else call.run(aten.sub.Tensor, x, _along(call, call.tensor(2)))
+    x = x if call.is_missing(2) else call.run(aten.sub.Tensor, x, _along_axis(call, call.tensor(2)))
     return call.run(aten.mul.Tensor, x, scale)
 
 
-def _along(call: Call, scale: Any) -> Any:
-    """Return a scale per entry of one axis in a shape that broadcasts over the others."""
+def _along_axis(call: Call, scale: Any) -> Any:
+    """Return scales, one for each entry of the node's axis, in a shape that broadcasts with the first input."""
     if call.attribute("block_size", 0):
         raise call.error("block_size is not supported; accepted: one scale, or one for each entry of an axis")
     x, axis = call.tensor(0), call.attribute("axis", 1)
@@ -141,12 +143,21 @@ def _along(call: Call, scale: Any) -> Any:
 
 # -------------------------------------------------------------------- reductions
 def _axes(call: Call) -> list[int]:
-    """Return the axes of a reduction; all if none is given."""
+    """Return the axes of a reduction; all axes if the node names none."""
     given = call.attribute("axes", None) if call.is_missing(1) else call.integers(1)
     return list(range(call.tensor(0).dim())) if not given else list(given)
 
 
 def _reduce(function: Any, before: Any = None, after: Any = None, *, norm: float | None = None) -> _Operator:
+    """Return a reduction operator.
+
+    Args:
+        function: The ATen reduction.
+        before: A function of two tensors, run on (input, input) before the reduction, or None.
+        after: A function of one tensor, run on the reduction's result, or None.
+        norm: The order of a norm, an argument of `function`; None: no norm.
+    """
+
     def operator(call: Call) -> Any:
         if not call.is_missing(1) and not call.integers(1) and call.attribute("noop_with_empty_axes", 0):
             return call.tensor(0)
@@ -159,6 +170,7 @@ def _reduce(function: Any, before: Any = None, after: Any = None, *, norm: float
 
 
 def _prod(call: Call) -> Any:
+    """Run a product over axes, one after the other, since PyTorch's product reduces one axis."""
     x, keep = call.tensor(0), bool(call.attribute("keepdims", 1))
     for axis in sorted((a % x.dim() for a in _axes(call)), reverse=True):
         x = call.run(aten.prod.dim_int, x, axis, keep)
@@ -184,14 +196,14 @@ def _constant(call: Call) -> Any:
     raise call.error("a constant without a number; accepted: value, value_int(s), value_float(s)")
 
 
-def _filled(call: Call) -> Any:
+def _constant_of_shape(call: Call) -> Any:
     value = call.attribute("value", None)
-    one = torch.zeros(1) if value is None else call.array(value)
-    return one.expand(tuple(call.integers(0))) if len(call.integers(0)) else one.reshape(())
+    element = torch.zeros(1) if value is None else call.array(value)
+    return element.expand(tuple(call.integers(0))) if len(call.integers(0)) else element.reshape(())
 
 
 def _range(call: Call) -> Any:
-    return torch.arange(*(call.scalar(k) for k in range(3)), dtype=call.like(0))
+    return torch.arange(*(call.scalar(k) for k in range(3)), dtype=call.dtype_of(0))
 
 
 def _shape(call: Call) -> Any:
@@ -249,12 +261,12 @@ OPERATORS: dict[str, _Operator] = {
     **LAYERS,
     **MOVES,
     "ArgMax": _arg(aten.argmax.default), "ArgMin": _arg(aten.argmin.default), "Cast": _cast, "CastLike": _cast,
-    "Celu": _shaped("celu", ("alpha", 1.0)), "Clip": _clip, "Constant": _constant, "ConstantOfShape": _filled, "CumSum": _cumsum,
-    "DequantizeLinear": _dequantize, "Div": _div, "Dropout": _dropout, "Elu": _shaped("elu", ("alpha", 1.0)), "Gelu": _gelu,
-    "Identity": _identity, "LeakyRelu": _shaped("leaky_relu", ("alpha", 0.01)), "Max": _many(aten.maximum.default), "Mean": _mean,
-    "Min": _many(aten.minimum.default), "Mod": _mod, "NonZero": _non_zero, "PRelu": _prelu, "QuantizeLinear": _quantize,
-    "Range": _range, "Shape": _shape, "Size": _size, "Softsign": _softsign, "Sum": _many(aten.add.Tensor),
-    "ThresholdedRelu": lambda call: call.run(aten.threshold.default, call.tensor(0), call.attribute("alpha", 1.0), 0),
-    "TopK": _topk, "Trilu": _trilu, "Where": _where,
+    "Celu": _with_attributes("celu", ("alpha", 1.0)), "Clip": _clip, "Constant": _constant, "ConstantOfShape": _constant_of_shape,
+    "CumSum": _cumsum, "DequantizeLinear": _dequantize, "Div": _div, "Dropout": _dropout, "Elu": _with_attributes("elu", ("alpha",
+    1.0)), "Gelu": _gelu, "Identity": _identity, "LeakyRelu": _with_attributes("leaky_relu", ("alpha", 0.01)), "Max":
+    _many(aten.maximum.default), "Mean": _mean, "Min": _many(aten.minimum.default), "Mod": _mod, "NonZero": _non_zero, "PRelu":
+    _prelu, "QuantizeLinear": _quantize, "Range": _range, "Shape": _shape, "Size": _size, "Softsign": _softsign, "Sum":
+    _many(aten.add.Tensor), "ThresholdedRelu": lambda call: call.run(aten.threshold.default, call.tensor(0),
+    call.attribute("alpha", 1.0), 0), "TopK": _topk, "Trilu": _trilu, "Where": _where,
 }  # fmt: skip
 """ONNX operator -> function that runs it as ATen operations."""

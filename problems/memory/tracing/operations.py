@@ -20,14 +20,14 @@ def tensors_of(value: Any) -> list[Any]:
 
 
 def inputs_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Return the tensors that an operation takes, and those that it changes."""
+    """Return the tensors that an operation reads, and the tensors that it changes in place."""
     taken, changed = [], []
     for k, argument in enumerate(function._schema.arguments):
         value = args[k] if k < len(args) else kwargs.get(argument.name)
         found = tensors_of(value)
         written = argument.alias_info is not None and argument.alias_info.is_write
         changed += found if written else []
-        taken += [] if written and argument.kwarg_only else found  # an `out=` is not read
+        taken += [] if written and argument.kwarg_only else found  # the argument `out=` is written without being read
     return taken, changed
 
 
@@ -37,19 +37,22 @@ def bytes_of(tensor: Any) -> int:
 
 
 def view_of(tensor: Any) -> View:
-    """Return the elements of its storage that a tensor refers to."""
+    """Return which elements of its storage a tensor refers to."""
     return View(int(tensor.storage_offset()), tuple(map(int, tensor.shape)), tuple(map(int, tensor.stride())))
 
 
 def is_itself(name: str, inputs: list[Any]) -> bool:
-    """Return whether a tensor is copied onto itself (as at the end of an update of a module's attribute in exported graphs)."""
+    """Return whether an operation copies a tensor onto itself.
+
+    Exported graphs end an update of a module's attribute in this way; nothing is moved.
+    """
     target, source = inputs[0], inputs[-1]
-    same = target.untyped_storage()._cdata == source.untyped_storage()._cdata
-    return name == "copy" and same and view_of(target) == view_of(source)
+    same_storage = target.untyped_storage()._cdata == source.untyped_storage()._cdata
+    return name == "copy" and same_storage and view_of(target) == view_of(source)
 
 
 def layout_changes(name: str, inputs: list[Any], made: list[Any]) -> bool:
-    """Return whether a copy changes the order of the elements of its source, or repeats some."""
+    """Return whether an operation is a copy that reorders or repeats the elements of its source."""
     if not costs.is_copy(name) or not inputs:
         return False
     source, target = inputs[-1], made[0]

@@ -1,4 +1,4 @@
-"""Fused operations as an instance of memory mapping."""
+"""Conversion of fused operations (groups of recorded steps) into an instance of memory mapping."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ __all__ = ["program_of"]
 
 
 def program_of(recording: Recording, groups: list[Group], machine: Machine, comment: str = "") -> MappingInstance:
-    """Return the program of the groups. An operation moves each byte that it accesses once. Raises InputError if it is empty."""
+    """Return the program in which each group is one operation, on the given machine.
+
+    An operation moves each byte that it accesses once. Raises InputError if there are no groups.
+    """
     if not groups:
         raise InputError("nothing is computed from inputs; accepted: a model with at least one operation")
     accesses = [(_reads(recording, group), _writes(group)) for group in groups]
-    numbers: dict[int, int] = {}
+    numbers: dict[int, int] = {}  # version -> number of its tensor in the program
     for reads, writes in accesses:
         for v in (*reads, *writes):
             numbers.setdefault(v, len(numbers))
@@ -33,7 +36,10 @@ def program_of(recording: Recording, groups: list[Group], machine: Machine, comm
 
 
 def _reads(recording: Recording, group: Group) -> dict[int, int]:
-    """Return the bytes that a group reads of each version: equal views count once, and all together at most its size."""
+    """Return the bytes that a group reads of each version (of a storage).
+
+    Equal views count once, and all views of a version together count at most the version's size.
+    """
     views: dict[int, dict[View, int]] = {}
     needed = group.read
     for step in group.steps:
@@ -44,29 +50,34 @@ def _reads(recording: Recording, group: Group) -> dict[int, int]:
 
 
 def _writes(group: Group) -> dict[int, int]:
-    left = group.written
-    return {v: count for step in group.steps for v, count in step.writes.items() if v in left}
+    """Return the bytes that a group writes of each version."""
+    written = group.written
+    return {v: count for step in group.steps for v, count in step.writes.items() if v in written}
 
 
 def _work(group: Group) -> tuple[bool, float]:
-    """Return whether the matrix unit takes longer, at the default machine's rates, and the FLOPs of the slower unit.
+    """Return whether the matrix unit takes longer than the vector unit, and the FLOPs of the unit that takes longer.
 
-    The other unit works at the same time.
+    The other unit works at the same time, so its FLOPs take no additional time. The rates are those of the default machine.
     """
     matrix, vector = (sum(getattr(step.cost, unit) for step in group.steps) for unit in ("matrix", "vector"))
-    longer = matrix / Machine.matrix_flops >= vector / Machine.vector_flops and matrix > 0
-    return longer, float(matrix if longer else vector)
+    matrix_is_slower = matrix / Machine.matrix_flops >= vector / Machine.vector_flops and matrix > 0
+    return matrix_is_slower, float(matrix if matrix_is_slower else vector)
 
 
 def _name(group: Group) -> str:
+    """Return the operation's name: the first step's sub-module and the kinds of all steps."""
     kinds = "+".join(step.kind for step in group.steps)
     module = group.steps[0].module
     return f"{module}: {kinds}" if module else kinds
 
 
 def _families(recording: Recording, present: Iterable[int]) -> list[list[int]]:
-    """Return the versions that are present, in their order, grouped by the memory they share through updates in place."""
-    families: dict[int, list[int]] = {}
+    """Return the versions in `present`, in their order, grouped by shared memory.
+
+    A version that updates another one in place shares its memory.
+    """
+    families: dict[int, list[int]] = {}  # first version of a memory -> versions
     for v in present:
         root = v
         while recording.versions[root].origin >= 0:

@@ -1,6 +1,7 @@
-"""A PyTorch model as steps: torch.export's graph runs once on meta tensors, and every operation is recorded.
+"""Recording of a PyTorch model as steps: torch.export's graph runs once on meta tensors, and every operation is recorded.
 
-On meta tensors nothing is computed, but views share their base's storage: so it is known whether `reshape` copies.
+On meta tensors nothing is computed, but views share the storage of their base; so it is known, for example, whether a `reshape`
+copies.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Recorder", "export", "record"]
 
 _HIDDEN_WRITES: Mapping[str, tuple[int, ...]] = {"batch_norm": (3, 4)}
-"""Positions of arguments that an operation updates in place during training, although its schema does not say so."""
+"""Operation -> positions of arguments that it updates in place during training, although its schema does not say so."""
 
 
 def export(model: Any, inputs: Sequence[Any], keywords: Mapping[str, Any] | None = None) -> Any:
@@ -56,7 +57,7 @@ def record(program: Any, name: str = "") -> Recording:
 
 
 def _interpret(module: Any, values: Sequence[Any], recorder: Recorder) -> Any:
-    """Run a graph on meta tensors and record its operations."""
+    """Run a graph on meta tensors, record its operations, and return its results."""
     import torch
     from torch.fx import Interpreter
     from torch.utils._pytree import tree_map_only
@@ -87,18 +88,21 @@ def _module_of(node: torch.fx.Node) -> str:
 
 
 class Recorder:
-    """A recorder of reads and writes. Storages are identified by address; all tensors are kept alive for that."""
+    """A recorder of the reads and writes of operations.
+
+    Storages are identified by address. All tensors are kept alive, so that no address is used twice.
+    """
 
     def __init__(self) -> None:
-        self.at = ""
+        self.at = ""  # the name of the module or node whose operations are recorded
         self.steps: list[Step] = []
         self.versions: list[Version] = []
         self._current: dict[int, int] = {}  # storage -> its current version
         self._alive: list[Any] = []
         self._first: dict[int, int] = {}  # storage of an input, weight or state -> its first version
-        self._names: dict[str, int] = {}
+        self._names: dict[str, int] = {}  # name -> how often it has been used
 
-    # ------------------------------------------------------------ before the run
+    # ------------------------------------------------------------ before the graph runs
     def placeholders(self, program: Any) -> list[Any]:
         """Return meta tensors for the placeholders of a program; tied parameters share a storage."""
         import torch
@@ -122,6 +126,7 @@ class Recorder:
         return values
 
     def _placeholder(self, value: Any, real: Any, shared: dict[int, Any]) -> Any:
+        """Return a meta tensor like `value`; if the parameter `real` is given, on the storage in `shared` of its storage."""
         import torch
 
         if real is None:
@@ -134,7 +139,7 @@ class Recorder:
         return made.set_(shared[storage._cdata].untyped_storage(), real.storage_offset(), real.shape, real.stride())
 
     def begin(self, tensor: Any, name: str, kind: str, constant: bool, generated: bool = False) -> None:
-        """Add a tensor that exists before the run: an input, weight or constant; of views of one storage only the first."""
+        """Add the storage of a tensor that exists before the run, an input, weight or constant, unless it has been added."""
         storage = tensor.untyped_storage()
         if storage._cdata not in self._current:
             number = self._version(tensor, name, kind)
@@ -143,20 +148,20 @@ class Recorder:
                 self._first[storage._cdata] = number
 
     def stand_in(self, tensor: Any, original: Any) -> None:
-        """Let a tensor of another shape stand for an existing one: its readers read no more bytes than that has."""
+        """Let `tensor` stand for `original`, which has another shape: its readers read at most the bytes of `original`."""
         self._alive.append(tensor)
         self._current[tensor.untyped_storage()._cdata] = self._current[original.untyped_storage()._cdata]
 
     def name(self, tensor: Any, name: str, since: int) -> None:
-        """Name the version of a tensor, if its number is at least `since`."""
+        """Name the current version of a tensor, unless that version is older than version number `since`."""
         number = self._current[tensor.untyped_storage()._cdata]
         if number >= since:
             self.versions[number].name = self._unique(name)
 
-    # ------------------------------------------------------------ the run
+    # ------------------------------------------------------------ while the graph runs
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Record every operation of PyTorch's dispatcher within the context."""
+        """Return a context in which every operation of PyTorch's dispatcher is recorded."""
         from torch.utils._python_dispatch import TorchDispatchMode
 
         def dispatch(mode: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -167,20 +172,20 @@ class Recorder:
             yield
 
     def call(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Run an ATen operation and record it: as one, or as those into which PyTorch decomposes it."""
+        """Run an ATen operation and record it as one step if it is in costs.WHOLE, otherwise as PyTorch decomposes it."""
         if costs.base_name(function) in costs.WHOLE:
             return self.whole(function, args, kwargs)
         with self.recording():
             return function(*args, **kwargs)
 
     def whole(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Run an operation and record it as one."""
+        """Run an operation and record it as one step."""
         result = function(*args, **kwargs)
         self._record(function, args, kwargs, result)
         return result
 
     def _record(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Record an operation that has been run as a step, unless it is a view, an assertion, or constant."""
+        """Record an operation that has run as a step, unless it is a view, an assertion, or has a constant result."""
         name, made = costs.base_name(function), tensors_of(result)
         inputs, changed = inputs_of(function, args, kwargs)
         if name in _HIDDEN_WRITES and args[5]:
@@ -205,7 +210,7 @@ class Recorder:
             self.steps.append(step)
 
     def _read(self, step: Step, name: str, inputs: list[Any], changed: list[Any], made: list[Any]) -> None:
-        """Add the views that an operation reads to the step; generated tensors are not read."""
+        """Add the views that an operation reads to its step. Generated tensors (zeros, ranges) are not read from memory."""
         for k, tensor in enumerate(inputs):
             number = self._current[tensor.untyped_storage()._cdata]
             if self.versions[number].generated:
@@ -221,7 +226,7 @@ class Recorder:
             step.reads.setdefault(number, {})[view_of(tensor)] = amount
 
     def _write(self, step: Step, name: str, inputs: list[Any], changed: list[Any], new: list[Any], constant: bool) -> None:
-        """Add the versions that an operation writes to the step: of the tensors `changed` in place, and of `new` ones."""
+        """Add new versions of the tensors in `changed` (changed in place) and `new` to the step that writes them."""
         for tensor in changed:
             storage = tensor.untyped_storage()._cdata
             before = self._current[storage]
@@ -229,18 +234,18 @@ class Recorder:
             if name in costs.SCATTERS:
                 amount = min(amount, bytes_of(inputs[-1]))
             number = self._version(tensor, self._named(name), "activation", old.bytes)
-            if old.constant:  # the constant stays as it is: the update writes a new tensor
+            if old.constant:  # a constant must not change between runs, so the update writes a new tensor
                 amount = old.bytes
                 if not old.generated and not constant:
                     step.reads.setdefault(before, {})[View(0, (old.bytes,), (1,))] = old.bytes
             elif bytes_of(tensor) == old.bytes and name in costs.OVERWRITES and storage not in self._first:
-                step.reads.pop(before, None)  # entirely overwritten: a new tensor
+                step.reads.pop(before, None)  # entirely overwritten, so this is a new tensor
             else:
                 self.versions[number].origin = before
             step.writes[number] = amount
             self.versions[number].constant = constant
         for tensor in new:
-            if tensor.untyped_storage()._cdata not in self._current:  # not a second view of the same storage
+            if tensor.untyped_storage()._cdata not in self._current:  # skips a second view of the same storage
                 number = self._version(tensor, self._named(name), "activation")
                 step.writes[number] = self.versions[number].bytes
                 self.versions[number].constant = constant
@@ -255,7 +260,10 @@ class Recorder:
         return all(self.versions[number].constant for number in [*step.reads, *targets])
 
     def _version(self, tensor: Any, name: str, kind: str, size: int = -1) -> int:
-        """Add a version, the current one of the tensor's storage; return its number."""
+        """Add a version, from now on the current one of the tensor's storage, and return its number.
+
+        size: its bytes; negative: those of the storage.
+        """
         storage = tensor.untyped_storage()
         self._alive.append(tensor)
         self.versions.append(Version(self._unique(name), storage.nbytes() if size < 0 else size, kind))
@@ -268,12 +276,13 @@ class Recorder:
         return name if self._names[name] == 1 else f"{name}#{self._names[name]}"
 
     def _named(self, name: str) -> str:
+        """Return the name of a new version: that of the current module or node, or `name` if there is none."""
         return self.at or name
 
-    # ------------------------------------------------------------ after the run
+    # ------------------------------------------------------------ after the graph has run
     def finish(self, name: str, results: Any) -> Recording:
         """Return the recording. Results and updated states are outputs; a generated result is written by an extra step."""
-        last = {self._current[storage] for storage, first in self._first.items() if self._current[storage] != first}
+        outputs = {self._current[storage] for storage, first in self._first.items() if self._current[storage] != first}
         for tensor in tensors_of(results):
             number = self._current[tensor.untyped_storage()._cdata]
             if self.versions[number].generated:
@@ -281,10 +290,10 @@ class Recorder:
                 step.writes[number] = self.versions[number].bytes
                 self.versions[number].constant = self.versions[number].generated = False
                 self.steps.append(step)
-            last.add(number)
+            outputs.add(number)
         for number, version in enumerate(self.versions):
             if version.constant:
                 version.kind = "weight"
-            elif number in last and version.kind == "activation":
+            elif number in outputs and version.kind == "activation":
                 version.kind = "output"
         return Recording(name, self.steps, self.versions)

@@ -1,4 +1,4 @@
-"""Sources of models for `corl trace`: those in models/, a user's function, transformers' architectures."""
+"""Sources of models for `corl trace`: the models in models/, a user's function, and architectures of transformers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,26 @@ DTYPES = Literal["", "float32", "float16", "bfloat16"]
 
 
 class Source(NamedTuple):
-    """A model and its inputs."""
+    """A model and its example inputs."""
 
     model: Any
+    """A torch.nn.Module."""
     inputs: Sequence[Any]
+    """Positional inputs."""
     keywords: Mapping[str, Any]
+    """Keyword inputs."""
     name: str
+    """The instance's name."""
 
 
 def load(model: str, batch: int, dtype: DTYPES, tokens: int) -> Source:
-    """Return the model with that name, or of MODULE:FUNCTION, or of an architecture of transformers.
+    """Return a model and its inputs. Raises InputError or UsageError.
 
-    dtype "": bfloat16, except for MODULE:FUNCTION, which keeps its own. Raises InputError or UsageError.
+    Args:
+        model: A name in MODELS, MODULE:FUNCTION (a user's function), or the name of an architecture of transformers.
+        batch: The batch size.
+        dtype: The type of floating-point numbers; "": bfloat16, or for a user's function the model's own type.
+        tokens: The number of tokens of inputs, for architectures of transformers.
     """
     check_size("batch", batch)
     check_size("tokens", tokens)
@@ -50,7 +58,7 @@ def check_size(name: str, size: int) -> None:
 
 
 def _cast(source: Source, dtype: str) -> Source:
-    """Return the model and its floating-point inputs in that type."""
+    """Return the source with its model and floating-point inputs converted to a type."""
     import torch
     from torch.utils._pytree import tree_map_only
 
@@ -62,7 +70,10 @@ def _cast(source: Source, dtype: str) -> Source:
 
 # -------------------------------------------------------------------- a user's function
 def _from_function(model: str, batch: int) -> Source:
-    """Return the result of MODULE:FUNCTION or FILE.py:FUNCTION, (module, inputs); `batch` is passed if it is a parameter."""
+    """Call MODULE:FUNCTION or FILE.py:FUNCTION, which returns (module, inputs), and return the source.
+
+    The function gets `batch` if it has a parameter of that name.
+    """
     import torch
 
     where, _, name = model.rpartition(":")
@@ -83,7 +94,7 @@ def _from_function(model: str, batch: int) -> Source:
 
 
 def _imported(where: str, model: str) -> Any:
-    """Return the module with that name, also from the current folder, or from that file."""
+    """Import a Python module by name, also from the current folder, or by its file's path. Raises InputError."""
     path = Path(where)
     folder, name = (str(path.parent.resolve()), path.stem) if path.suffix == ".py" else (os.getcwd(), where)
     if path.suffix == ".py" and not path.is_file():
@@ -99,7 +110,10 @@ def _imported(where: str, model: str) -> Any:
 
 # -------------------------------------------------------------------- architectures of transformers
 def _from_transformers(model: str, batch: int, tokens: int) -> Source:
-    """Return an architecture (BertModel) or model type (bert) with its default configuration, no weights and eager attention."""
+    """Return a model of transformers, by its class (BertModel) or model type (bert), and its main input.
+
+    The model has its default configuration, no weights, and eager attention, in which the scores are a tensor of the program.
+    """
     import torch
 
     known = f"accepted: {', '.join(MODELS)}, MODULE:FUNCTION, a file .onnx, or an architecture of transformers (BertModel)"
@@ -123,7 +137,7 @@ def _from_transformers(model: str, batch: int, tokens: int) -> Source:
 
 
 def _architecture(transformers: Any, model: str) -> tuple[Any, Any]:
-    """Return the class and a configuration for it; (None, None) if the name is unknown."""
+    """Return a model's class and its default configuration; (None, None) if the name is unknown."""
     architecture: Any = getattr(transformers, model, None)
     configuration = getattr(architecture, "config_class", None) if isinstance(architecture, type) else None
     if configuration is not None:
@@ -153,4 +167,5 @@ def _example(architecture: Any, config: Any, batch: int, tokens: int) -> dict[st
 
 
 def _line(error: BaseException) -> str:
+    """Return an error's description as one short line."""
     return " ".join(described(error).split())[:300]

@@ -1,4 +1,7 @@
-"""A recorded model before fusion: steps (one ATen operation each) that read and write versions of storages."""
+"""A recorded model before fusion: steps, one per ATen operation, that read and write versions of storages.
+
+A version is the contents of a storage between two writes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Literal, NamedTuple
 __all__ = ["Cost", "Recording", "Role", "Step", "Version", "View"]
 
 Role = Literal["elementwise", "reduction", "other"]
-"""How a step may be fused (fusion.py)."""
+"""How a step may be fused with others (fusion.py)."""
 
 
 class View(NamedTuple):
@@ -20,7 +23,7 @@ class View(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """The number of different elements: strides of 0 repeat elements (other overlaps are not considered)."""
+        """The number of different elements. A stride of 0 repeats elements; other overlaps are not recognised."""
         count = 1
         for size, stride in zip(self.shape, self.strides):
             count *= size if stride or size == 0 else 1
@@ -28,7 +31,7 @@ class View(NamedTuple):
 
     @property
     def packed(self) -> tuple[tuple[int, int], ...]:
-        """Sizes and strides, without dimensions of size 1, which do not affect the layout."""
+        """The (size, stride) of each dimension except those of size 1, which do not affect the layout."""
         return tuple((size, stride) for size, stride in zip(self.shape, self.strides) if size != 1)
 
 
@@ -40,6 +43,7 @@ class Cost(NamedTuple):
     vector: float
     """Floating-point operations on the vector unit."""
     role: Role
+    """How the operation may be fused with others."""
 
 
 @dataclass
@@ -47,16 +51,17 @@ class Version:
     """The contents of a storage between two writes."""
 
     name: str
+    """The name of the program's tensor."""
     bytes: int
     """Bytes of the whole storage."""
     kind: str
     """One of corl.problems.memory.instance.KINDS."""
     origin: int = -1
-    """The version that this one updates in place, which shares its memory; -1: none."""
+    """The number of the version that this version updates in place, so that both share memory; -1: none."""
     constant: bool = False
-    """Whether it depends on no input, weight or random number, so that it is computed before the program runs."""
+    """Whether the contents depend on no input, weight or random number, so that they are computed before the program runs."""
     generated: bool = False
-    """Whether it is a constant of one value or a range (zeros, full, arange), which its readers generate."""
+    """Whether the contents are one value or a range (zeros, full, arange), which readers generate instead of reading memory."""
 
 
 @dataclass
@@ -68,17 +73,19 @@ class Step:
     module: str
     """The dotted name of the sub-module that called it; "" for the model itself."""
     cost: Cost
+    """The operation's work."""
     elements: int
-    """The number of elements of its first result."""
+    """The number of elements of the operation's first result."""
     reads: dict[int, dict[View, int]] = field(default_factory=dict)
-    """Version -> view -> bytes. 0 bytes are read of a version that is only needed because a part of it is kept."""
+    """Number of the version -> view -> bytes read. If a part of a version is overwritten in place, 0 bytes of it are read: the
+    version is needed, because its other part stays."""
     writes: dict[int, int] = field(default_factory=dict)
-    """Version -> bytes."""
+    """Number of the version -> bytes written."""
 
 
 @dataclass
 class Recording:
-    """A model's steps in the order in which they run, and the versions that they access, by number."""
+    """A model's steps in the order in which they run, and the versions that they access; a version's number is its index."""
 
     name: str
     steps: list[Step]

@@ -1,6 +1,7 @@
-"""The fluid relaxation: arms as probabilities, and the constraint in expectation at every time. A linear program (HiGHS).
+"""The fluid relaxation of a bandit: a linear program over the probabilities of the arms' states and levels (HiGHS).
 
-Its value bounds the expected reward of every policy; its prices say what a level of an arm costs the other arms at a time
+At every time, the constraint holds only in expectation. The program's value therefore bounds the expected reward of every policy.
+Its dual values are the prices of the levels: the price of a level of an arm at a time is what the other arms lose by it
 (Brown & Smith, Management Science 66, 2020; for a budget, Whittle 1988 and Weber & Weiss 1990).
 """
 
@@ -26,21 +27,26 @@ class FluidSolution(NamedTuple):
     bound: float
     """The value of the relaxation: no policy's expected mean reward per step is higher."""
     level_values: NDArray[np.float64]
-    """[T, J, A, S] of giving a level in a state at a time: its reward, and the arm's value at the next time."""
+    """[T, J, A, S] the value of giving an arm in a state a level at a time: its reward plus the arm's value at the next time."""
     value: NDArray[np.float64]
-    """[T + 1, J, S] the reward of an arm from a time on, less the prices it pays; at T the value given for the end."""
+    """[T + 1, J, S] the expected reward of an arm from a time on, minus the prices of its levels; at T, the argument `after`."""
 
 
 class _Layout(NamedTuple):
-    """Columns: mu[t, j, a, s], the probability of a level in a state, then z[t] of the constraint's relaxation."""
+    """The columns of the program.
+
+    First mu[t, j, a, s], the probability that arm j is in state s and gets level a at time t; then z[t], the point of the
+    constraint's relaxation (`Constraint.relaxation`) at time t.
+    """
 
     first: NDArray[np.int64]
-    """[J, A, S] columns at time 0, -1 in the padding."""
+    """[J, A, S] the column of mu[0, j, a, s], -1 in the padding."""
     chances: int
     """The number of columns of mu at one time."""
     shares: int
     """The number of columns of z at one time."""
     times: int
+    """The number of times."""
 
     def mu(self, time: int) -> int:
         """Return the first column of mu at a time."""
@@ -65,8 +71,8 @@ def solve_fluid(
         instance: The instance.
         begin: float64 [J, S], probabilities of the states at the start; None: their frequencies over the episodes.
         start: The first time.
-        after: float64 [J, S], values of the arms after the last step; None: 0.
-        steps: The number of times; None: up to the horizon.
+        after: float64 [J, S], the values of the arms after the last step; None: 0.
+        steps: The number of times; None: all up to the horizon.
     """
     weights = instance.weights[start : None if steps is None else start + steps]
     after = np.zeros(instance.rewards[:, 0].shape) if after is None else after
@@ -84,46 +90,53 @@ def solve_fluid(
         cost[layout.mu(time) : layout.mu(time) + layout.chances] = -weight * instance.rewards[exists]
     cost[layout.mu(len(weights) - 1) : layout.mu(len(weights))] -= np.einsum("jasn,jn->jas", instance.transitions, after)[exists]
     equal = _stacked(flow, link)
-    right = np.concatenate([flow_right, np.zeros(link.shape[0])])
+    equal_right = np.concatenate([flow_right, np.zeros(link.shape[0])])
     limit = np.tile(relaxation.limit, layout.times)
-    found = program_solved(above.nnz + equal.nnz, linprog, cost, above, limit, equal, right, bounds=(0, None), method="highs")
-    if found.x is None:
-        raise SolverError(f"HiGHS could not solve the fluid relaxation: {found.message}")
+    result = program_solved(
+        above.nnz + equal.nnz, linprog, cost, above, limit, equal, equal_right, bounds=(0, None), method="highs"
+    )
+    if result.x is None:
+        raise SolverError(f"HiGHS could not solve the fluid relaxation: {result.message}")
     prices = np.zeros((layout.times, *exists.shape[:2]))
-    prices[where] = -found.eqlin.marginals[flow.shape[0] :]
-    return FluidSolution(-float(found.fun), *_level_values(instance, prices, weights, after))
+    prices[where] = -result.eqlin.marginals[flow.shape[0] :]
+    return FluidSolution(-float(result.fun), *_level_values(instance, prices, weights, after))
 
 
 def initial_chances(instance: BanditInstance) -> NDArray[np.float64]:
-    """Return the frequency with which each arm begins in each state, over the episodes, float64 [J, S]."""
+    """Return the share of the episodes in which each arm begins in each state, float64 [J, S]."""
     states = instance.rewards.shape[2]
     return (instance.initial[:, :, None] == np.arange(states)).mean(axis=0)  # type: ignore[no-any-return]
 
 
 def _flow(instance: BanditInstance, layout: _Layout, begin: NDArray[np.float64]) -> tuple[csr_array, NDArray[np.float64]]:
-    """Return the equations of flow: probabilities at time 0 are given, later ones follow from the transitions; rows (t, j, s)."""
+    """Return the equations of flow (matrix, right-hand side), with a row for each (t, j, s).
+
+    The probabilities of the states are `begin` at time 0; later ones follow from the transitions.
+    """
     row_of = np.full(begin.shape, -1, np.int64)
-    inside = instance.exists[:, 0]
-    row_of[inside] = np.arange(inside.sum())
-    rows = int(inside.sum())
+    exists = instance.exists[:, 0]
+    row_of[exists] = np.arange(exists.sum())
+    rows = int(exists.sum())
     arm, level, state = np.nonzero(instance.exists)
     column = layout.first[arm, level, state]
-    now = coo_array((np.ones(len(arm)), (row_of[arm, state], column)), shape=(rows, layout.chances))
-    a, b, c, to = np.nonzero(instance.transitions * instance.exists[..., None])
-    chances = instance.transitions[a, b, c, to]
-    moved = coo_array((chances, (row_of[a, to], layout.first[a, b, c])), shape=(rows, layout.chances))
-    parts = [(now, t, t) for t in range(layout.times)] + [(-moved, t, t - 1) for t in range(1, layout.times)]
+    leaving = coo_array((np.ones(len(arm)), (row_of[arm, state], column)), shape=(rows, layout.chances))
+    from_arm, from_level, from_state, to = np.nonzero(instance.transitions * instance.exists[..., None])
+    chances = instance.transitions[from_arm, from_level, from_state, to]
+    entering = coo_array(
+        (chances, (row_of[from_arm, to], layout.first[from_arm, from_level, from_state])), shape=(rows, layout.chances)
+    )
+    parts = [(leaving, t, t) for t in range(layout.times)] + [(-entering, t, t - 1) for t in range(1, layout.times)]
     data = np.concatenate([part.data for part, _, _ in parts])
     i = np.concatenate([part.coords[0] + t * rows for part, t, _ in parts])
     j = np.concatenate([part.coords[1] + layout.mu(t) for part, _, t in parts])
     matrix = csr_array((data, (i, j)), shape=(layout.times * rows, layout.times * (layout.chances + layout.shares)))
-    return matrix, np.concatenate([begin[inside], np.zeros((layout.times - 1) * rows)])
+    return matrix, np.concatenate([begin[exists], np.zeros((layout.times - 1) * rows)])
 
 
 def _links(instance: BanditInstance, layout: _Layout, chance: csr_array) -> tuple[csr_array, tuple[NDArray, ...]]:
-    """Return the equations that link mu and z: level a > 0 of arm j has the probability that z gives it.
+    """Return the equations that link mu and z, with a row for each (t, j, a > 0), and the indices of the rows in [T, J, A].
 
-    Rows are (t, j, a); also their indices in [T, J, A].
+    Row (t, j, a) says that mu and z give level a of arm j the same probability at time t.
     """
     arms, levels = instance.exists.shape[:2]
     pairs = np.argwhere(instance.exists[:, 1:, 0])
@@ -149,7 +162,7 @@ def _links(instance: BanditInstance, layout: _Layout, chance: csr_array) -> tupl
 
 
 def _repeated(above: csr_array, layout: _Layout) -> csr_array:
-    """Return the constraint's rows for every time."""
+    """Return the inequalities of the constraint's relaxation for every time."""
     part = above.tocoo()
     i = np.concatenate([part.coords[0] + t * above.shape[0] for t in range(layout.times)])
     j = np.concatenate([part.coords[1] + layout.z(t) for t in range(layout.times)])
@@ -166,7 +179,10 @@ def _stacked(upper: csr_array, lower: csr_array) -> csr_array:
 def _level_values(
     instance: BanditInstance, prices: NDArray[np.float64], weights: NDArray[np.float64], after: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return level values and values of FluidSolution, by backward induction: each arm alone, paying the price of its level."""
+    """Return `level_values` and `value` of FluidSolution, by backward induction for each arm alone, which pays for its levels.
+
+    prices: float64 [T, J, A].
+    """
     times, arms, levels = prices.shape
     level_values = np.zeros((times, arms, levels, instance.rewards.shape[2]))
     value = np.zeros((times + 1, arms, instance.rewards.shape[2]))

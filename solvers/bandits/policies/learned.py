@@ -1,4 +1,7 @@
-"""LearnedPolicy: a network from a checkpoint that builds its action pick by pick, optionally by a tree search."""
+"""LearnedPolicy: builds its actions pick by pick with a network from a checkpoint, optionally with a tree search.
+
+A pick sets one entry of a step's action; commit ends the step (see `corl.problems.bandits.environment`).
+"""
 
 from __future__ import annotations
 
@@ -23,31 +26,32 @@ __all__ = ["SEARCHES", "LearnedPolicy"]
 
 SEARCHES = ("", "gumbel", "puct")
 """Accepted as `LearnedPolicy.search`."""
-_AT_ONCE = 64  # situations that a network evaluates together
-_MOST = 1 << 14  # the largest number of simulations of a search
+_AT_ONCE = 64  # states of the arms for which actions are built together
+_MAX_SIMULATIONS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedPolicy(BanditPolicy):
-    """The most likely picks of a network, up to commit; or those of a search before each pick.
+    """Take the picks that a network finds most likely or, with a search, those that the search chooses, until commit.
 
-    The action is a function of the arms' states and of the time; searches draw their own random numbers, not the episode's.
+    The action is a function of the arms' states and the time: a search uses its own random numbers, not those of the episode.
     """
 
     instance: BanditInstance
     checkpoint: str
-    """A shipped policy's name or a file. JSON contains this name, not the weights."""
+    """The name of a shipped policy, or a file. JSON contains this name, not the weights."""
     digest: str
-    """The digest of the checkpoint; another one is refused."""
+    """The digest of the checkpoint; a checkpoint with another digest is refused."""
     search: str = ""
-    """"": none; "gumbel" or "puct" (corl.search)."""
+    """The tree search before each pick: "" for none, "gumbel" or "puct" (corl.search)."""
     simulations: int = 0
+    """The number of simulations of each search."""
     imagined: bool = False
     """Whether searches use the network's own model (MuZero) instead of the environment."""
     value_scale: float = 0.02
-    """The weight of values relative to the network's logits in a Gumbel search. A value comes from one realisation of the random
-    numbers: with 0.1, as in deterministic problems, a search of 8 simulations lost up to 18 % of what its network earns alone,
-    with 0.02 or less nothing."""
+    """The weight of values relative to the network's logits in a Gumbel search. It is smaller than the 0.1 of deterministic
+    problems because a value comes from one realisation of the random numbers: with 0.1, a search of 8 simulations earned up to
+    18 % less than the network alone, with 0.02 or less no less."""
 
     kind = "learned"
 
@@ -62,7 +66,7 @@ class LearnedPolicy(BanditPolicy):
         return np.concatenate(found)[inverse.reshape(-1)]
 
     def _picked(self, arms: NDArray[np.int32], time: int) -> NDArray[np.int8]:
-        """Return the actions, int8 [R, action_size], in the situations `arms` [R, J] at a time."""
+        """Return the actions, int8 [R, action_size], for the arms' states `arms`, int32 [R, J], at a time."""
         from corl.decoding.noise import stream_keys
 
         environment, choose = self._player(len(arms))
@@ -71,17 +75,17 @@ class LearnedPolicy(BanditPolicy):
         while rows.size:
             listed = environment.actions(rows)
             slots = np.zeros(len(rows), np.int64)
-            (several,) = np.nonzero((listed >= 0).sum(axis=1) > 1)
-            if several.size:
-                keys = stream_keys(np.full(len(several), time), number)
-                slots[several] = choose(rows[several], listed[several], keys).slots
+            (undecided,) = np.nonzero((listed >= 0).sum(axis=1) > 1)
+            if undecided.size:
+                keys = stream_keys(np.full(len(undecided), time), number)
+                slots[undecided] = choose(rows[undecided], listed[undecided], keys).slots
             environment.step(rows, rows, np.take_along_axis(listed, slots[:, None], axis=1)[:, 0])
             rows, number = rows[environment.state.time[rows] == time], number + 1
         chosen: NDArray[np.int8] = environment.state.chosen[: len(arms), time].copy()
         return chosen
 
     def _player(self, count: int) -> tuple[BanditEnvironment, Chooser]:
-        """Return a pool for `count` situations, and the function that chooses in it."""
+        """Return an environment for `count` states, and the function that chooses one of the listed actions for each row."""
         from corl.decoding import CountedEvaluator, LearnedPlanning, Planning
         from corl.decoding.planning import Chosen
         from corl.networks.checkpoints import load_cached
@@ -126,20 +130,23 @@ class LearnedPolicy(BanditPolicy):
             raise InputError(f"{name} is another network now; accepted: the one of the solution", field="policy.digest")
         if getattr(network, "problem", "") != "bandits" or (imagined and network.architecture != "muzero"):
             raise InputError(f"{name} holds no such policy for bandits", field="policy.checkpoint")
-        simulations, scale = read_integer(values, "simulations", int(search != ""), _MOST), read_array(values, "value_scale")
+        simulations, scale = (
+            read_integer(values, "simulations", int(search != ""), _MAX_SIMULATIONS),
+            read_array(values, "value_scale"),
+        )
         if scale.shape != () or scale < 0.0:
             raise InputError("accepted: a number from 0", field="policy.value_scale")
         return cls(instance, name, header["digest"], search, simulations, imagined, float(scale))
 
 
 def _in_time(rows: int) -> bool:
-    """Return whether there is time for the network to evaluate rows. Raises OutOfTime."""
+    """Return True; raises OutOfTime if the deadline has passed. The evaluator asks before it evaluates rows."""
     return seconds_left() > 0.0
 
 
 def _likeliest(
     evaluator: CountedEvaluator, rows: NDArray[np.int64], listed: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the slot of the most likely action in each row, and its log probability."""
+    """Return the slot of the most likely action in each row, int64 [R], and its log probability, float64 [R]."""
     scores = evaluator.log_probabilities(rows, listed)
     return scores.argmax(axis=1), scores.max(axis=1)

@@ -1,4 +1,4 @@
-"""NetworkPolicy: the feasible action with the highest value of a Q-network over states and actions."""
+"""NetworkPolicy: takes the feasible action to which a Q-network gives the highest value."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ from corl.solvers.bandits.policies.tables import check_table
 __all__ = ["CHOICES", "NetworkPolicy"]
 
 CHOICES = ("list", "highs", "scip", "iterative")
-"""Ways to find the best action: a list of all, a mixed-integer program, or (not exactly) pick by pick."""
+"""Ways to find the best action: from a list of all; by HiGHS or SCIP as a mixed-integer program; or greedily, not exactly."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkPolicy(BanditPolicy):
-    """Take the action of highest value: the network's, plus the value of its levels in a table at the time."""
+    """Take the feasible action of highest value: the network's output, plus the level values of a table if there is one."""
 
     instance: BanditInstance
     network: QNetwork
     level_values: NDArray[np.float64] | None = None
-    """[T, J, A, S] values of levels, "worth" in JSON; None: only the network counts, which does not depend on time."""
+    """[T, J, A, S], "worth" in JSON. None: the value is the network's output, which then does not depend on time."""
     choice: str = "list"
+    """How the best action is found, one of CHOICES."""
     _known: ActionCache = field(default_factory=ActionCache, init=False, repr=False)
 
     kind = "network"
@@ -69,7 +70,7 @@ class NetworkPolicy(BanditPolicy):
         return listing_of(actions, constraint.levels_of(actions), self.instance.rewards.shape[1])
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
-        """See BanditPolicy.actions; draws nothing."""
+        """See BanditPolicy.actions; uses no random numbers."""
         time = 0 if self.level_values is None else min(time, self.instance.horizon - 1)
         found = []
         for state in states:
@@ -80,22 +81,22 @@ class NetworkPolicy(BanditPolicy):
         return np.array(found)
 
     def best(self, state: NDArray[np.int32], time: int = 0) -> tuple[float, NDArray[np.int8]]:
-        """Return the best action in a state [J] at a time, and its value: (value, action)."""
+        """Return (value, action) of the best action in a state [J] at a time."""
         seconds_left()
         arms, shape = np.arange(self.instance.arms), self.instance.rewards.shape
         table = np.zeros(shape[:2]) if self.level_values is None else self.level_values[time][arms, :, state]
-        alone = float(table[:, 0].sum())
+        zero_value = float(table[:, 0].sum())
         level_values = np.ascontiguousarray(table - table[:, :1]).ravel()
         if self.choice == "iterative":
             return self._built(state, time, level_values)
         given = given_state(self.network, shape, state, None if self.level_values is None else time)
         if self.choice == "list":
-            value, at = best_listed(self.network, *given, level_values, self.listing.first, self.listing.pairs)
-            return value + alone, self.listing.actions[at]
+            value, best_action = best_listed(self.network, *given, level_values, self.listing.first, self.listing.pairs)
+            return value + zero_value, self.listing.actions[best_action]
         from corl.solvers.bandits.policies.embedding import best_embedded
 
         value, levels = best_embedded(self.instance, self.network, given, level_values, self.choice)
-        return value + alone, self._action(levels)
+        return value + zero_value, self._action(levels)
 
     def value(self, state: NDArray[np.int32], actions: NDArray[np.int8], time: int = 0) -> NDArray[np.float64]:
         """Return the values of actions [R, action_size] in one state, float64 [R]."""
@@ -107,7 +108,7 @@ class NetworkPolicy(BanditPolicy):
         return found
 
     def _action(self, levels: NDArray[np.int8]) -> NDArray[np.int8]:
-        """Return the action that gives these levels."""
+        """Return the action that gives these levels [J]."""
         constraint = self.instance.constraint
         if not isinstance(constraint, Interventions):
             return levels
@@ -118,19 +119,19 @@ class NetworkPolicy(BanditPolicy):
         return action
 
     def _built(self, state: NDArray[np.int32], time: int, level_values: NDArray[np.float64]) -> tuple[float, NDArray[np.int8]]:
-        """Build an action pick by pick, each the one that raises the value most, until none does; return (value, action)."""
+        """Build an action greedily, adding the feasible entry that raises the value most; return (value, action)."""
         constraint = self.instance.constraint
         action = np.zeros(constraint.action_size, np.int8)
-        earned = float(self.value(state, action[None], time)[0])
-        while len(free := np.flatnonzero(action == 0)):
-            further = np.repeat(action[None], len(free), axis=0)
-            further[np.arange(len(free)), free] = 1
-            found = np.where(constraint.fits(further), self.value(state, further, time), -np.inf)
-            at = int(np.argmax(found))
-            if not found[at] > earned:
+        best_value = float(self.value(state, action[None], time)[0])
+        while len(unset := np.flatnonzero(action == 0)):
+            candidates = np.repeat(action[None], len(unset), axis=0)
+            candidates[np.arange(len(unset)), unset] = 1
+            found = np.where(constraint.fits(candidates), self.value(state, candidates, time), -np.inf)
+            best = int(np.argmax(found))
+            if not found[best] > best_value:
                 break
-            action, earned = further[at], float(found[at])
-        return earned, action
+            action, best_value = candidates[best], float(found[best])
+        return best_value, action
 
     def to_json(self) -> dict[str, Any]:
         """Return `network` (its arrays by name), `worth` and `choice`."""

@@ -1,4 +1,4 @@
-"""ResolvingPolicy: a linear program in every step, the fluid relaxation from the current state."""
+"""ResolvingPolicy: solves the fluid relaxation from the current state in every step."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["ResolvingPolicy", "check_value"]
 
 @dataclass(frozen=True, eq=False)
 class ResolvingPolicy(BanditPolicy):
-    """Solve in every step the fluid relaxation of the next steps from the current state; its prices give the values of levels.
+    """Solve in every step the fluid relaxation of the next `steps` steps, and take the best action for its level values.
 
-    The value after these steps comes from a table, that of the first program (a rolling horizon).
+    The value of the arms after these steps is taken from a table, that of the relaxation over the whole horizon.
     """
 
     instance: BanditInstance
     value: NDArray[np.float64]
     """[T + 1, J, S] the value of an arm in a state from a time on."""
     steps: int
-    """Steps of the program, at least 1."""
+    """The number of steps of each relaxation, at least 1."""
     _known: ActionCache = field(default_factory=ActionCache, init=False, repr=False)
 
     kind = "resolving"
@@ -37,18 +37,19 @@ class ResolvingPolicy(BanditPolicy):
         check_value(self.instance, self.value)
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
-        """See BanditPolicy.actions; draws nothing."""
+        """See BanditPolicy.actions; uses no random numbers."""
         return np.array([self._action(state, min(time, self.instance.horizon - 1)) for state in states])
 
     def _action(self, state: NDArray[np.int32], time: int) -> NDArray[np.int8]:
-        known = time.to_bytes(4, "little") + state.tobytes()
-        if known not in self._known:
-            begin = (state[:, None] == np.arange(self.value.shape[2])).astype(np.float64)
+        """Return the action in a state [J] at a time, from the cache if it is there."""
+        name = time.to_bytes(4, "little") + state.tobytes()
+        if name not in self._known:
+            chances = (state[:, None] == np.arange(self.value.shape[2])).astype(np.float64)
             after = self.value[min(time + self.steps, self.instance.horizon)]
-            found = solve_fluid(self.instance, begin, start=time, after=after, steps=self.steps)
+            fluid = solve_fluid(self.instance, chances, start=time, after=after, steps=self.steps)
             arms = np.arange(len(state))
-            self._known.keep(known, self.instance.constraint.oracle(found.level_values[0][arms, :, state][None])[0])
-        return self._known[known]
+            self._known.keep(name, self.instance.constraint.oracle(fluid.level_values[0][arms, :, state][None])[0])
+        return self._known[name]
 
     def to_json(self) -> dict[str, Any]:
         """Return `value` and `steps`."""

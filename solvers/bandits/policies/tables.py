@@ -1,4 +1,7 @@
-"""Policies by a table of values of levels, and random ones."""
+"""Policies that maximise a table of level values, and random policies.
+
+A level value is the value of giving an arm in a state a level, at a time; the value of an action is the sum over its arms.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ __all__ = ["IterativePolicy", "RandomPolicy", "SamplingPolicy", "TablePolicy", "
 def _values_of_rows(
     level_values: NDArray[np.float64], states: NDArray[np.int32], time: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the tables [U, J, A] of the different rows of `states` [R, J] at a time, and the table of each row, int64 [R]."""
+    """Return the level values [U, J, A] in the U different rows of `states` [R, J] at a time, and each row's index, int64 [R]."""
     distinct, inverse = np.unique(states, axis=0, return_inverse=True)
     table = level_values[min(time, len(level_values) - 1)]
     return table[np.arange(states.shape[1])[None, :], :, distinct], inverse.reshape(-1)
@@ -32,7 +35,7 @@ class TablePolicy(BanditPolicy):
 
     instance: BanditInstance
     level_values: NDArray[np.float64]
-    """[T or 1, J, A, S] the value of a level in a state at a time (the last row also for later times); "worth" in JSON."""
+    """[T or 1, J, A, S], "worth" in JSON; the last row of axis 0 also holds for later times."""
 
     kind = "table"
 
@@ -40,7 +43,7 @@ class TablePolicy(BanditPolicy):
         check_table(self.instance, self.level_values)
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
-        """See BanditPolicy.actions; draws nothing."""
+        """See BanditPolicy.actions; uses no random numbers."""
         level_values, inverse = _values_of_rows(self.level_values, states, time)
         return self.instance.constraint.oracle(level_values)[inverse]
 
@@ -56,9 +59,9 @@ class TablePolicy(BanditPolicy):
 
 @dataclass(frozen=True, eq=False)
 class IterativePolicy(BanditPolicy):
-    """Build an action pick by pick: each adds most to the sum of level values and keeps it feasible, until none adds anything.
+    """Build an action greedily: add the feasible entry that raises the sum of level values most, until none raises it.
 
-    (The iterative myopic baseline of Xu, Wilder, Khalil & Tambe, ICLR 2025.)
+    This is the iterative myopic baseline of Xu, Wilder, Khalil & Tambe (ICLR 2025).
     """
 
     instance: BanditInstance
@@ -71,24 +74,26 @@ class IterativePolicy(BanditPolicy):
         check_table(self.instance, self.level_values)
 
     def actions(self, states: NDArray[np.int32], time: int, keys: NDArray[np.uint64]) -> NDArray[np.int8]:
-        """See BanditPolicy.actions; draws nothing."""
+        """See BanditPolicy.actions; uses no random numbers."""
         level_values, inverse = _values_of_rows(self.level_values, states, time)
         return np.array([self._built(each) for each in level_values])[inverse]
 
     def _built(self, level_values: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Return the action for one table [J, A]."""
+        """Return the action for one table of level values [J, A]."""
         seconds_left()
         constraint, arms = self.instance.constraint, np.arange(len(level_values))
         action = np.zeros(constraint.action_size, np.int8)
-        earned = level_values[:, 0].sum()
-        while len(free := np.flatnonzero(action == 0)):
-            further = np.repeat(action[None], len(free), axis=0)
-            further[np.arange(len(free)), free] = 1
-            totals = np.where(constraint.fits(further), level_values[arms, constraint.levels_of(further)].sum(axis=1), -np.inf)
+        value = level_values[:, 0].sum()
+        while len(unset := np.flatnonzero(action == 0)):
+            candidates = np.repeat(action[None], len(unset), axis=0)
+            candidates[np.arange(len(unset)), unset] = 1
+            totals = np.where(
+                constraint.fits(candidates), level_values[arms, constraint.levels_of(candidates)].sum(axis=1), -np.inf
+            )
             best = int(np.argmax(totals))
-            if not totals[best] > earned:
+            if not totals[best] > value:
                 break
-            action, earned = further[best], totals[best]
+            action, value = candidates[best], totals[best]
         return action
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +108,7 @@ class IterativePolicy(BanditPolicy):
 
 @dataclass(frozen=True, eq=False)
 class RandomPolicy(BanditPolicy):
-    """Take a random feasible action that cannot be extended, in every step."""
+    """Take a random maximal feasible action in every step."""
 
     instance: BanditInstance
     seed: int = 0
@@ -127,11 +132,11 @@ class RandomPolicy(BanditPolicy):
 
 @dataclass(frozen=True, eq=False)
 class SamplingPolicy(BanditPolicy):
-    """Take the best of `samples` random feasible actions, by a table."""
+    """Take the best of `samples` random maximal feasible actions, by a table of level values."""
 
     instance: BanditInstance
     level_values: NDArray[np.float64]
-    """[J, A, S] values of levels, "worth" in JSON."""
+    """[J, A, S], "worth" in JSON; the same at all times."""
     samples: int = 100
     seed: int = 0
 

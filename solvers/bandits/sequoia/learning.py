@@ -1,7 +1,7 @@
 """Algorithm 1 of Xu, Wilder, Khalil & Tambe (ICLR 2025): pretraining on one-step rewards, then deep Q-learning.
 
-The network learns Q / `scale`, where the scale is the standard deviation of one-step rewards, after their mean is subtracted (a
-constant does not change which action is best). If a table is given, it learns the residual over its values, at every time.
+Rewards are normalised: their mean is subtracted, which does not change the best action, and they are divided by their standard
+deviation. If a table of level values is given, the network learns the difference between the Q-value and the table's values.
 """
 
 from __future__ import annotations
@@ -22,39 +22,42 @@ from corl.solvers.bandits.sequoia.replay import Replay
 
 __all__ = ["Learner", "LearningSettings"]
 
-_BATCH = 32
+_BATCH = 32  # transitions in a step of regression; this and the next two are the paper's
 _EPSILON = (0.9, 0.05)  # probability of a random action in the first and in the last episode
-_GAMMA = 0.99
-_SAMPLES = 6_000  # states and actions for pretraining
-_TRIALS = 20  # episodes on which policies are compared
+_GAMMA = 0.99  # discount of the Q-values if no table is given
+_SAMPLES = 6_000  # pairs of a state and an action for pretraining
+_TRIALS = 20  # episodes in which policies are compared
 
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """Settings of the training, which differ between the modes of `Sequoia`."""
+    """Settings of the training."""
 
     episodes: int
+    """The number of episodes, over which epsilon and the learning rate fall."""
     epochs: int
     """Epochs of pretraining."""
     updates: int
     """Steps of regression per step of an episode."""
     rate: float
+    """The initial learning rate."""
     target_every: int
-    """Episodes after which the target network is replaced by the current one; 0: it follows with weight tau in every step."""
+    """After how many episodes the target network is replaced by a copy of the network; 0: it follows the network by `tau`."""
     tau: float
+    """The fraction by which the target network moves towards the network in every step of regression, if `target_every` is 0."""
 
 
 class Learner:
-    """Trains a network for one instance. All random numbers come from `seed`, none from the instance's episodes.
+    """Trains a network for one instance. Its methods raise OutOfTime if the deadline passes.
 
-    Everything that takes long may raise OutOfTime.
+    No random numbers of the instance's episodes are used.
 
     Args:
         instance: The instance.
         settings: The settings.
-        seed: Of all random numbers.
+        seed: The seed of the training.
         choice: How the best action is found, one of network.CHOICES.
-        level_values: float64 [T, J, A, S], a table whose residual the network learns; None: it learns everything.
+        level_values: float64 [T, J, A, S], a table of values to which the network's outputs are added; None: no table.
     """
 
     def __init__(
@@ -73,30 +76,34 @@ class Learner:
         self.regression, self.replay = Regression(network), Replay(arms)
         self.offset, self.scale = self._units(level_values)
         self.level_values = None if level_values is None else level_values / self.scale
-        self.policy = NetworkPolicy(instance, network, self.level_values, choice)  # its network is trained in place
+        self.policy = NetworkPolicy(instance, network, self.level_values, choice)  # shares the network that is trained in place
         self.target = self._copied(network)
         self.bounds = thresholds(instance)
         self.known: dict[bytes, float] = {}
-        """The best values at states that were evaluated with the current target, by time and state."""
+        """Bytes of a time and a state -> the target network's best value there; emptied when the target network is replaced."""
 
     def _units(self, level_values: NDArray[np.float64] | None) -> tuple[float, float]:
-        """Return the mean and standard deviation of a step's reward over random states and actions; for residuals, mean 0."""
+        """Return what is subtracted from rewards and what they are divided by: mean and deviation over random states and actions.
+
+        With a table, nothing is subtracted, and the deviation is weighted as in the objective.
+        """
         states, levels = self._diverse(512)
         earned = self.instance.rewards[np.arange(self.instance.arms), levels, states].sum(axis=1)
         spread = float(earned.std()) or 1.0
         return (float(earned.mean()), spread) if level_values is None else (0.0, spread * float(self.instance.weights[0]))
 
     def _copied(self, network: QNetwork) -> NetworkPolicy:
+        """Return a policy with a copy of the network; it shares the list of actions."""
         policy = NetworkPolicy(self.instance, QNetwork(*(array.copy() for array in network)), self.level_values, self.choice)
         if self.choice == "list":
             policy.__dict__["listing"] = self.policy.listing
         return policy
 
     def _diverse(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return states and levels, [count, J] each, for pretraining (section 4.2).
+        """Return diverse states, int32 [count, J], and levels, int8 [count, J], for pretraining (section 4.2 of the paper).
 
-        States are random, or (nearly) the same for all arms; actions are random, none, the highest level of each arm (feasible or
-        not), or a single entry.
+        The arms' states are random or, in 30 % of the rows, nearly all equal. Actions are random, empty, a single entry, or the
+        highest level of each arm, whether feasible or not.
         """
         instance, random = self.instance, self.random
         states = random.integers(0, instance.states, (count, instance.arms)).astype(np.int32)
@@ -117,7 +124,7 @@ class Learner:
 
     # ---------------------------------------------------------------- pretraining
     def pretrain(self) -> None:
-        """Train the network on one-step rewards, in place; without effect if a table is given."""
+        """Train the network on one-step rewards, in place. Does nothing if a table is given, which contains these rewards."""
         if self.level_values is not None:
             return
         states, levels = self._diverse(_SAMPLES)
@@ -135,7 +142,7 @@ class Learner:
 
     # ---------------------------------------------------------------- learning
     def episode(self, number: int) -> None:
-        """Play an episode and train the network in every step of it."""
+        """Play an episode, and train the network after each of its steps; `number` counts episodes from 0."""
         instance, random = self.instance, self.random
         state = instance.initial[random.integers(len(instance.initial))].copy()
         share = number / max(1, self.settings.episodes - 1)
@@ -156,17 +163,17 @@ class Learner:
             self._renew()
 
     def _learn(self, fraction: float) -> None:
-        """Do one step of regression on transitions from the replay memory, with a `fraction` of the learning rate."""
+        """Do one step of regression on transitions from the replay buffer, with a `fraction` of the learning rate."""
         batch, arms = self.replay.draw(self.random, _BATCH), np.arange(self.instance.arms)
         earned = self.instance.rewards[arms, batch.levels, batch.states].sum(axis=1) - self.offset
         if self.level_values is None:
-            ahead = np.array([self._best(state, 0) for state in batch.following])
-            targets, times = earned / self.scale + _GAMMA * ahead, None
+            next_values = np.array([self._best(state, 0) for state in batch.following])
+            targets, times = earned / self.scale + _GAMMA * next_values, None
         else:
             times, last = batch.times, self.instance.horizon - 1
-            ahead = np.array([0.0 if t == last else self._best(s, t + 1) for s, t in zip(batch.following, times.tolist())])
-            base = self.level_values[times[:, None], arms, batch.levels, batch.states].sum(axis=1)
-            targets = self.instance.weights[times] * earned / self.scale + ahead - base
+            next_values = np.array([0.0 if t == last else self._best(s, t + 1) for s, t in zip(batch.following, times.tolist())])
+            table_values = self.level_values[times[:, None], arms, batch.levels, batch.states].sum(axis=1)
+            targets = self.instance.weights[times] * earned / self.scale + next_values - table_values
         rows = inputs(self.instance.rewards.shape, batch.states, batch.levels, times)
         errors = self.regression.step(rows, targets, batch.weights, self.settings.rate * fraction)
         self.replay.update(batch.which, errors)
@@ -175,24 +182,27 @@ class Learner:
                 target += self.settings.tau * (now - target)
 
     def _best(self, state: NDArray[np.int32], time: int) -> float:
-        """Return the target's best value in a state, cached as long as the target is the same (or hardly changes)."""
+        """Return the target network's best value in a state: cached until the target network is replaced.
+
+        With `target_every` 0 the cache is never emptied, because the target network hardly changes.
+        """
         name = time.to_bytes(4, "little") + state.tobytes()
         if name not in self.known:
             self.known[name] = self.target.best(state, time)[0]
         return self.known[name]
 
     def _renew(self) -> None:
-        """Replace the target by a copy of the current network."""
+        """Replace the target network by a copy of the network."""
         self.target = self._copied(self.policy.network)
         self.known.clear()
 
-    # ---------------------------------------------------------------- choosing
+    # ---------------------------------------------------------------- comparison of policies
     def snapshot(self) -> NetworkPolicy:
-        """Return a copy of the current policy, which is not trained further."""
+        """Return a copy of the current policy, which further training does not change."""
         return self._copied(self.policy.network)
 
     def trial(self, policy: BanditPolicy) -> NDArray[np.float64]:
-        """Return the rewards of a policy in the learner's own episodes, float64 [_TRIALS], the same for all policies."""
+        """Return the rewards of a policy in 20 episodes, float64 [_TRIALS], with the same random numbers for all policies."""
         instance = self.instance
         random = np.random.default_rng([int(self.instance.seed), 2])
         states = instance.initial[random.integers(len(instance.initial), size=_TRIALS)].copy()

@@ -1,4 +1,4 @@
-"""Prioritised replay (Schaul, Quan, Antonoglou & Silver, ICLR 2016), proportional variant."""
+"""A replay buffer with prioritised sampling, the proportional variant of Schaul, Quan, Antonoglou & Silver (ICLR 2016)."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ from numpy.typing import NDArray
 
 __all__ = ["Batch", "Replay"]
 
-ALPHA, BETA, SIZE = 0.6, 0.4, 10_000  # the paper's
+ALPHA = 0.6  # exponent of the priorities
+BETA = 0.4  # exponent of the importance weights
+SIZE = 10_000  # transitions in the buffer; all three as in Xu, Wilder, Khalil & Tambe (ICLR 2025)
 
 
 class Batch(NamedTuple):
-    """Transitions drawn together."""
+    """A sample of n transitions of J arms."""
 
     which: NDArray[np.int64]
+    """[n] the positions of the transitions in the buffer."""
     states: NDArray[np.int32]
-    """[n, J]"""
+    """[n, J] the states before the step."""
     levels: NDArray[np.int8]
-    """[n, J]"""
+    """[n, J] the levels given."""
     following: NDArray[np.int32]
-    """[n, J]"""
+    """[n, J] the states after the step."""
     times: NDArray[np.int64]
+    """[n] the time of the step."""
     weights: NDArray[np.float64]
-    """Importance weights, at most 1."""
+    """[n] importance weights, scaled so that the largest is 1."""
 
 
 class Replay:
-    """The last `SIZE` transitions; each is drawn with probability proportional to |last error|^ALPHA."""
+    """The last `SIZE` transitions. Each is drawn with probability proportional to |its latest error|^ALPHA."""
 
     def __init__(self, arms: int) -> None:
         self._states, self._following = np.zeros((SIZE, arms), np.int32), np.zeros((SIZE, arms), np.int32)
@@ -40,7 +44,7 @@ class Replay:
         return min(self._added, SIZE)
 
     def add(self, state: NDArray[np.int32], levels: NDArray[np.int8], following: NDArray[np.int32], time: int) -> None:
-        """Add a transition, with the largest priority of all."""
+        """Add a transition with the largest priority in the buffer; in a full buffer it replaces the oldest transition."""
         at = self._added % SIZE
         self._states[at], self._levels[at], self._following[at], self._times[at] = state, levels, following, time
         self._priority[at] = self._priority.max() or 1.0
@@ -52,9 +56,9 @@ class Replay:
         which = np.searchsorted(sums, random.random(count) * sums[-1], side="right").clip(max=len(self) - 1)
         chances = self._priority[which] / sums[-1]
         weights = (len(self) * chances) ** -BETA
-        parts = (self._states[which], self._levels[which], self._following[which], self._times[which])
-        return Batch(which, *parts, weights / weights.max())
+        transitions = (self._states[which], self._levels[which], self._following[which], self._times[which])
+        return Batch(which, *transitions, weights / weights.max())
 
     def update(self, which: NDArray[np.int64], errors: NDArray[np.float64]) -> None:
-        """Set the priorities of the transitions `which` by their latest errors."""
+        """Set the priorities of the transitions at `which` from their latest errors, float64 [n]."""
         self._priority[which] = (np.abs(errors) + 1e-3) ** ALPHA

@@ -1,4 +1,7 @@
-"""Solvers that train a Q-network over states and combinatorial actions, for one instance and within the time limit."""
+"""Solvers that train a Q-network over states and combinatorial actions for one instance, within the time limit.
+
+A trial is a comparison of policies in episodes that the learner draws itself (`Learner.trial`).
+"""
 
 from __future__ import annotations
 
@@ -19,34 +22,37 @@ if TYPE_CHECKING:
 
 __all__ = ["IterativeDqn", "Sequoia"]
 
-_SHARE = 0.6  # of the time limit, for training: the rest is for simulating the instance's episodes
-_TAU = 1e-6  # of the target network in the public release
+_TRAINING_SHARE = 0.6  # of the time limit; the remaining time is for simulating the instance's episodes
+_TAU = 1e-6  # the rate at which the target network follows the network in the authors' public code
 
 
 @dataclass(frozen=True)
 class Sequoia(Solver):
-    """Deep Q-learning with an exactly best action: from a list of all, or by a mixed-integer program (Xu et al., ICLR 2025).
+    """Deep Q-learning that finds the action of highest value exactly: from a list of all actions, or by an integer program.
 
-    The network is trained for the one instance, within the time limit: for `episodes`, or for 60 % of the time. Candidates are
-    the myopic policy (the fluid one with base="fluid"), the network after pretraining, and the network after every renewal of the
-    target. The one with the largest reward in 20 episodes of the learner's own is reported; these have other random numbers than
-    the episodes that judge it. Without time for that, the first policy is reported.
+    The network is trained for one instance, for `episodes` or 60 % of the time limit. The candidates are a policy without
+    learning (the myopic one; with base="fluid" the fluid one), the network after pretraining, and the network after every
+    renewal of the target network. The candidate with the largest reward in 20 episodes is reported. Their random numbers differ
+    from those of the instance's episodes, on which the reported policy is evaluated. Without time for the comparison, the
+    policy without learning is reported. After Xu et al., ICLR 2025.
     """
 
     mode: str = option(
         "paper",
-        "The target network: paper, renewed every 20 episodes; release, follows by 1e-6 a step, as in the public code.",
+        """The target network. paper: it is replaced by the network every 20 episodes; release: it moves towards the network by a
+        fraction of 1e-6 per step, as in the authors' public code.""",
         choices=("paper", "release"),
     )
     base: str = option(
         "none",
-        "fluid: the network learns a residual over the values of the fluid relaxation, beginning at 0.",
+        """fluid: the network learns what to add to the values of the fluid relaxation, initially 0; none: it learns the values
+        themselves.""",
         choices=("none", "fluid"),
     )
     actions: str = option(
         "auto",
-        """How the best action is found: list, by evaluating all; highs or scip, by mixed-integer programs; auto: list up to
-        100,000 actions, highs above.""",
+        """How the best action is found. list: by evaluating all feasible actions; highs, scip: by mixed-integer programs; auto:
+        list if there are at most 100,000 actions, otherwise highs.""",
         choices=("auto", "list", "highs", "scip"),
     )
     episodes: int = option(60, "Episodes of training; fewer if 60 % of the time limit ends first.", low=0, scale="log")
@@ -69,19 +75,19 @@ class Sequoia(Solver):
         if self.base == "none":
             _report(run, TablePolicy(instance, instance.rewards[None]), settings, self.actions, None)
             return
-        found = None
+        fluid = None
         with in_time(run):
-            found = solve_fluid(instance)
-        if found is not None:
-            _report(run, TablePolicy(instance, found.level_values), settings, self.actions, found.level_values)
-        report_bound(run, found)
+            fluid = solve_fluid(instance)
+        if fluid is not None:
+            _report(run, TablePolicy(instance, fluid.level_values), settings, self.actions, fluid.level_values)
+        report_bound(run, fluid)
 
 
 @dataclass(frozen=True)
 class IterativeDqn(Solver):
-    """The same network and training, but an action is built pick by pick, each the one that raises its value most.
+    """Sequoia's network and training, but actions are built greedily, by adding the entry that raises the value most.
 
-    (The iterative DQN baseline of Xu, Wilder, Khalil & Tambe, ICLR 2025.)
+    This is the iterative DQN baseline of Xu, Wilder, Khalil & Tambe (ICLR 2025).
     """
 
     episodes: int = option(60, "Episodes of training; fewer if 60 % of the time limit ends first.", low=0, scale="log")
@@ -107,8 +113,8 @@ def _settings(mode: str, episodes: int, epochs: int) -> LearningSettings:
     return LearningSettings(episodes, epochs, updates=2, rate=1e-3, target_every=20 if mode == "paper" else 0, tau=_TAU)
 
 
-def _prepare(instance: BanditInstance, choice: str, based: bool) -> None:
-    """Compile, by training and acting for a moment on a tiny instance of the kind."""
+def _prepare(instance: BanditInstance, choice: str, with_fluid: bool) -> None:
+    """Compile all kernels, by training for one episode on a tiny instance with the same kind of constraint."""
     from corl import registry
     from corl.solvers.bandits.policies.fluid_relaxation import solve_fluid
     from corl.solvers.bandits.sequoia.learning import Learner
@@ -116,15 +122,16 @@ def _prepare(instance: BanditInstance, choice: str, based: bool) -> None:
 
     warm_up(instance)
     small = registry.problem("bandits").warm_up_instance(instance)
-    learner = Learner(small, _settings("paper", 1, 1), 0, choice, solve_fluid(small).level_values if based else None)
+    learner = Learner(small, _settings("paper", 1, 1), 0, choice, solve_fluid(small).level_values if with_fluid else None)
     learner.pretrain()
     learner.episode(0)
 
 
 def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, level_values: Any) -> None:
-    """Report `first` or the trained policy, by rewards in the learner's own episodes; nothing if no policy is judged in time.
+    """Report the policy that wins the trials, `first` if there is no time for them, or nothing if there is no time even for that.
 
-    The instance's episodes are not used for this choice: a policy is simulated in them and then reported.
+    The instance's episodes play no part in the choice. They are simulated here, within the time limit, only because reporting a
+    policy evaluates it (`outcome_of` caches the result).
     """
     from corl.deadline import in_time
     from corl.problems.bandits.evaluation import outcome_of
@@ -141,34 +148,34 @@ def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
 
 
 def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, level_values: Any) -> BanditPolicy:
-    """Return `first` or the best network during training, within the time for training."""
+    """Return `first` or a snapshot of the network during training, whichever wins the trials; ends with the time for training."""
     from corl.deadline import in_time
     from corl.problems.bandits.constraints.listing import every_action
     from corl.solvers.bandits.sequoia.learning import Learner
 
-    best, done = first, 0
-    with in_time(run, _SHARE):
+    best, episodes_done = first, 0
+    with in_time(run, _TRAINING_SHARE):
         if choice == "auto":
             choice = "highs" if every_action(first.instance.constraint) is None else "list"
         learner = Learner(first.instance, settings, run.seed, choice, level_values)
-        earned = learner.trial(first)
+        best_rewards = learner.trial(first)
         learner.pretrain()
-        best, earned = _better(learner, best, earned)
-        while done < settings.episodes and run.budget(1):
-            learner.episode(done)
-            done += 1
-            if done % (settings.target_every or 20) == 0 or done == settings.episodes:
-                best, earned = _better(learner, best, earned)
+        best, best_rewards = _better(learner, best, best_rewards)
+        while episodes_done < settings.episodes and run.budget(1):
+            learner.episode(episodes_done)
+            episodes_done += 1
+            if episodes_done % (settings.target_every or 20) == 0 or episodes_done == settings.episodes:
+                best, best_rewards = _better(learner, best, best_rewards)
     return best
 
 
-def _better(learner: Learner, best: BanditPolicy, earned: NDArray[np.float64]) -> tuple[BanditPolicy, NDArray[np.float64]]:
-    """Return the current network or the best policy so far, and its rewards in trials.
+def _better(learner: Learner, best: BanditPolicy, best_rewards: NDArray[np.float64]) -> tuple[BanditPolicy, NDArray[np.float64]]:
+    """Return the current network or the best policy so far, whichever has the larger mean reward, and its rewards.
 
-    A network over a table must be better by a standard error, because it begins as the table's policy.
+    A network over the fluid values must be better by a standard error, because it begins as the fluid policy.
     """
-    now = learner.snapshot()
-    found = learner.trial(now)
-    ahead = found - earned
-    doubt = 0.0 if learner.level_values is None else float(ahead.std(ddof=1) / len(ahead) ** 0.5)
-    return (now, found) if ahead.mean() > doubt else (best, earned)
+    current = learner.snapshot()
+    rewards = learner.trial(current)
+    lead = rewards - best_rewards
+    required = 0.0 if learner.level_values is None else float(lead.std(ddof=1) / len(lead) ** 0.5)
+    return (current, rewards) if lead.mean() > required else (best, best_rewards)

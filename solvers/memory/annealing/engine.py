@@ -1,4 +1,4 @@
-"""The engine of `Annealing`: an initial plan, and a chain of moves from it."""
+"""The engine of `Annealing`: an initial layout (layout.py), and a chain of moves from it."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["Chain", "first_plan", "solve"]
 
 _log = logging.getLogger(__name__)
-_CLOCK = 10**12
-_START = 0.75  # share of the time limit after which the best construction so far is the first plan
-_SMALL = 2000  # accesses up to which twelve settings of xla-like are tried for the first plan
+_CLOCK = 10**12  # parts of a time limit, in which progress is counted if there is no limit on moves
+_START_SHARE = 0.75  # share of the time limit after which the best construction so far becomes the first plan
+_MAX_TUNED = 2000  # the largest number of accesses for which twelve settings of xla-like are tried for the first plan
 
 
 def solve(solver: Annealing, instance: MappingInstance, run: Run) -> None:
     """See `Solver.solve`."""
     program = program_of(instance)
-    value, layout = first_plan(program, solver.start, lambda: run.should_stop or run.fraction >= _START)
+    value, layout = first_plan(program, solver.start, lambda: run.should_stop or run.fraction >= _START_SHARE)
     run.report(plan_of(program, layout), 1e6 * value)
     run.report_bound(best_bound(instance, lambda: 0.5 * run.remaining))
     chain, done = Chain(program, value, layout, (solver.hot, solver.cold, solver.coolings), run.seed), 0
     while moves := run.budget():
-        if run.iterations is None:  # by time: progress is the share of time spent instead of the share of moves
+        if run.iterations is None:  # without a limit on moves, progress is the share of the time limit that is spent
             done = int(run.fraction * _CLOCK)
         chain.move(moves, done, _CLOCK if run.iterations is None else run.iterations)
         done += moves
@@ -51,9 +51,9 @@ class Chain:
     """One chain of moves, and the best layout found."""
 
     def __init__(self, program: Program, value: float, layout: Layout, schedule: tuple[float, float, int], seed: int) -> None:
-        """Start from `layout`, whose seconds are `value`.
+        """Start from `layout`, with which the run time is `value` seconds.
 
-        schedule: the first and last temperature as shares of `value`, and the number of coolings.
+        schedule: the first and the last temperature as shares of `value`, and the number of coolings.
         """
         self._program, self._random = program, random_state(seed)
         self._layout, self._backup, self.best = new_layout(program), new_layout(program), new_layout(program)
@@ -63,26 +63,26 @@ class Chain:
         self._schedule = np.array([hot * value, cold * value, float(coolings), 0.0])
 
     def move(self, moves: int, done: int, total: int) -> None:
-        """Make `moves` moves, the first of them number `done` of `total`."""
+        """Make `moves` moves, after `done` of `total`, on which the temperature depends."""
         anneal(
             self._program, self._layout, self._backup, self.best, self._values, moves, done, total, self._schedule, self._random
         )  # fmt: skip
 
     @property
     def best_value(self) -> float:
-        """Seconds of the best layout."""
+        """The run time with the best layout, in seconds."""
         return float(self._values[BEST])
 
 
 def first_plan(program: Program, start: str, stop: Callable[[], bool] = never_stop) -> tuple[float, Layout]:
-    """Return (seconds, layout) of the best construction.
+    """Return (run time in seconds, layout) of the best construction.
 
-    The candidates are `greedy-keep`, `xla-like` (tuned if that takes milliseconds), and, for "learned", eight plans of the
-    network. If `stop` returns True, only those built by then count, the last of them possibly unfinished.
+    The candidates are `greedy-keep`, `xla-like` (tuned for small programs), and, if `start` is "learned", eight plans of the
+    network. Once `stop` returns True, no further candidate is built, and the last one may be unfinished.
     """
     found = [in_order(program, stop)]
     if not stop():
-        small = len(program.use_op) <= _SMALL
+        small = len(program.use_op) <= _MAX_TUNED
         found.append(tuned(program, stop) if small else by_priority(program, 0.5, 1.0, True, stop))
     if start == "learned" and _has_torch() and not stop():
         from corl.solvers.memory.priority.solver import best_plan
@@ -93,7 +93,7 @@ def first_plan(program: Program, start: str, stop: Callable[[], bool] = never_st
 
 @cache
 def _has_torch() -> bool:
-    """Return whether networks can be loaded; otherwise log once that plans are built without them."""
+    """Return whether torch is installed, so that networks can be loaded; if not, log once that plans are built without them."""
     if find_spec("torch") is not None:
         return True
     _log.warning("torch is not installed: annealing starts without the plans of the learned priority")

@@ -1,4 +1,8 @@
-"""The kernel of simulated annealing: insert a run and remove others in its way, remove one, or change one; then simulate."""
+"""The kernel of simulated annealing over layouts (layout.py).
+
+A move inserts a run and removes the runs in its way, removes a run, changes a run, or packs all runs again. The program is then
+simulated with the new layout. A run is a set of consecutive accesses of a tensor that fast memory serves, with its rectangle.
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -19,14 +23,15 @@ from corl.solvers.memory.layout import RUN_ACCESS, RUN_TENSOR, copy_runs, drop, 
 
 __all__ = ["BEST", "CURRENT", "anneal", "begin"]
 
-CURRENT, BEST = range(2)  # indices of `values` of `anneal`: seconds of the current and of the best layout
+CURRENT, BEST = range(2)
+"""Indices of `values` of `anneal`: the run time with the current layout and with the best one, in seconds."""
 HOT, COLD, COOLINGS, PHASE = range(4)
 """Indices of `schedule` of `anneal`: first and last temperature (seconds) of a cooling, number of coolings, current cooling."""
 
 
 @kernel
 def begin(program, first, layout, best):
-    """Copy the first layout to the chain's current and best one, in place, and compute the idle bytes of the current one."""
+    """Copy the layout `first` to the current layout and to the best one, in place, and evaluate the current one."""
     copy_runs(first, layout)
     copy_runs(first, best)
     evaluate(program, layout)
@@ -39,22 +44,22 @@ def anneal(program, layout, backup, best, values, moves, done, total, schedule, 
     Args:
         program: The Program.
         layout: The current layout.
-        backup: A layout to undo moves with.
+        backup: A layout that is overwritten with the current one before each move, to undo the move.
         best: The best layout.
         values: float64 [2], indexed by CURRENT and BEST.
-        moves: The number of moves.
-        done: The number of the first move.
-        total: The number of all moves.
-        schedule: float64 [4], indexed by HOT ... PHASE.
-        random: uint64, of corl.rng.
+        moves: The number of moves to make in this call.
+        done: The number of moves made before this call.
+        total: The number of moves of the whole search, which determines the temperature.
+        schedule: float64 [4], indexed by HOT ... PHASE; PHASE is updated.
+        random: uint64, a state of corl.rng.
     """
     for step in range(moves):
-        spent = schedule[COOLINGS] * (done + step) / total
-        phase = min(math.floor(spent), schedule[COOLINGS] - 1.0)
+        progress = schedule[COOLINGS] * (done + step) / total  # in coolings
+        phase = min(math.floor(progress), schedule[COOLINGS] - 1.0)
         if phase > schedule[PHASE]:  # every cooling begins with the best layout so far
             schedule[PHASE], values[CURRENT] = phase, values[BEST]
             copy_runs(best, layout)
-        temperature = geometric(schedule[HOT], schedule[COLD], spent - phase)
+        temperature = geometric(schedule[HOT], schedule[COLD], progress - phase)
         copy_runs(layout, backup)
         if not _change(program, layout, random):
             copy_runs(backup, layout)
@@ -71,22 +76,25 @@ def anneal(program, layout, backup, best, values, moves, done, total, schedule, 
 
 @kernel
 def _change(program, layout, random):
-    """Make one random move, in place; return False if it is impossible."""
-    kind, count = uniform(random), layout.filled[0]
+    """Make one random move, in place; return False if the move is impossible (the layout may then be half changed)."""
+    kind, count = uniform(random), layout.run_count[0]
     if kind < 0.12 and count > 0:
         drop(program, layout, below(random, count))
         return True
     if kind < 0.15 and count > 1:
-        return _shuffle(program, layout, random)
+        return _repack_all(program, layout, random)
     if kind < 0.35 and count > 0:
-        return _shift(program, layout, below(random, count), random)
+        return _change_span(program, layout, below(random, count), random)
     return _insert(program, layout, below(random, len(program.use_op)), random)
 
 
 @kernel
-def _shuffle(program, layout, random):
-    """Place all runs again, in place: long ones, large ones or early ones first, or in random order; runs that do not fit go."""
-    count, key = layout.filled[0], below(random, 4)
+def _repack_all(program, layout, random):
+    """Place all runs again at their lowest free offsets, in place, and drop those that do not fit.
+
+    The order is long runs first, large ones first, early ones first, or random.
+    """
+    count, key = layout.run_count[0], below(random, 4)
     weights = np.empty(count)
     for r in range(count):
         rect = layout.rects[r]
@@ -102,18 +110,21 @@ def _shuffle(program, layout, random):
 
 
 @kernel
-def _shift(program, layout, r, random):
-    """Change the begin or the end of a run at its offset, in place, and remove runs in its way; return whether it is possible."""
+def _change_span(program, layout, r, random):
+    """Change the first or last operation of run r, in place, and remove runs in its way; return whether that is possible.
+
+    The offset stays the same.
+    """
     t, k = layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS]
     if program.group[t] >= 0:
         return False
     low, high, offset, size = layout.rects[r]
-    a, first = program.first[t] + k, k == 0 and program.made[t] >= 0
+    a, from_definition = program.first_access[t] + k, k == 0 and program.definition[t] >= 0
     if uniform(random) < 0.5:
-        if first:
+        if from_definition:
             return False
         low += 1 if uniform(random) < 0.5 else -1
-        if low >= program.use_op[a] or low <= program.made[t] or low < 0:
+        if low >= program.use_op[a] or low <= program.definition[t] or low < 0:
             return False
     else:
         high = _other_end(program, t, k, high, random)
@@ -125,8 +136,11 @@ def _shift(program, layout, r, random):
 
 @kernel
 def _other_end(program, t, k, high, random):
-    """Return another end of a run: an operation earlier or later, or with an earlier or later access; -1 if impossible."""
-    a, stop, n = program.first[t] + k, program.first[t + 1], len(program.compute)
+    """Return another end for a run of tensor t that begins with access k and ends before operation `high`; -1 if impossible.
+
+    The run ends one operation earlier or later, or with one access fewer or more.
+    """
+    a, stop, n = program.first_access[t] + k, program.first_access[t + 1], len(program.compute)
     if uniform(random) < 0.3:
         high += 1 if uniform(random) < 0.5 else -1
     else:
@@ -142,13 +156,16 @@ def _other_end(program, t, k, high, random):
 
 @kernel
 def _insert(program, layout, a, random):
-    """Insert a run from a random access over a random number of the next ones, or an alias group; return whether possible."""
-    t = bisect_right(program.first, 1, len(program.sizes), a) - 1  # the tensor of access a
+    """Insert a run that begins with access a or the tensor's first one, and has a random number of accesses, in place.
+
+    If the tensor belongs to an alias group, insert the whole group. Return whether that is possible.
+    """
+    t = bisect_right(program.first_access, 1, len(program.sizes), a) - 1  # the tensor of access a
     if program.sizes[t] > program.capacity:
         return False
     if program.group[t] >= 0:
         return _insert_group(program, layout, program.group[t], random)
-    k, uses = a - program.first[t], program.first[t + 1] - program.first[t]
+    k, uses = a - program.first_access[t], program.first_access[t + 1] - program.first_access[t]
     if uniform(random) < 0.3:
         k = 0
     last = k
@@ -158,14 +175,17 @@ def _insert(program, layout, a, random):
     low, high = span(program, layout, t, k, last, 0, ratio)
     if low < 0:
         return False
-    offset = _place(program, layout, low, high, program.sizes[t], random)
+    offset = _choose_offset(program, layout, low, high, program.sizes[t], random)
     return _put_and_evict(program, layout, t, k, low, high, offset, program.sizes[t])
 
 
 @kernel
-def _place(program, layout, low, high, size, random):
-    """Return the lowest free offset; if there is none, one at which a random rectangle in the way begins or ends."""
-    count = layout.filled[0]
+def _choose_offset(program, layout, low, high, size, random):
+    """Return the lowest free offset for a rectangle over operations low..high-1.
+
+    If no offset is free, return one at which the new rectangle begins or ends together with a random one in its way.
+    """
+    count = layout.run_count[0]
     offset = lowest_offset(layout.rects, count, low, high, size, program.capacity)
     if offset >= 0:
         return offset
@@ -184,26 +204,29 @@ def _place(program, layout, low, high, size, random):
 
 @kernel
 def _put_and_evict(program, layout, t, k, low, high, offset, size):
-    """Insert a run; remove the runs in its way, and those of its tensor that it contradicts. Return False if impossible."""
+    """Insert a run and remove the runs in its way, in place; return False if that is impossible.
+
+    Runs of the same tensor are removed if they overlap in time, or lie before a run that begins with the tensor's definition.
+    """
     if offset < 0 or offset + size > program.capacity:
         return False
-    first = k == 0 and program.made[t] >= 0
-    r = layout.filled[0] - 1
+    from_definition = k == 0 and program.definition[t] >= 0
+    r = layout.run_count[0] - 1
     while r >= 0:
         rect = layout.rects[r]
-        crossing = rect[LOW] < high and low < rect[HIGH]
-        if layout.runs[r, RUN_TENSOR] == t and (crossing or (first and rect[LOW] < high)):
+        same_time = rect[LOW] < high and low < rect[HIGH]
+        if layout.runs[r, RUN_TENSOR] == t and (same_time or (from_definition and rect[LOW] < high)):
             remove(layout, r)
-        elif crossing and rect[OFFSET] < offset + size and offset < rect[OFFSET] + rect[SIZE]:
+        elif same_time and rect[OFFSET] < offset + size and offset < rect[OFFSET] + rect[SIZE]:
             drop(program, layout, r)
-            r = min(r, layout.filled[0])
+            r = min(r, layout.run_count[0])
         r -= 1
-    if not first:
-        for r in range(layout.filled[0]):  # slow memory holds a tensor defined in fast memory only after that run
+    if not from_definition:
+        for r in range(layout.run_count[0]):  # a tensor defined in fast memory is in slow memory only after its first run
             if (
                 layout.runs[r, RUN_TENSOR] == t
                 and layout.runs[r, RUN_ACCESS] == 0
-                and program.made[t] >= 0
+                and program.definition[t] >= 0
                 and layout.rects[r, HIGH] > low
             ):
                 return False
@@ -213,11 +236,14 @@ def _put_and_evict(program, layout, t, k, low, high, offset, size):
 
 @kernel
 def _insert_group(program, layout, g, random):
-    """Insert all tensors of an alias group at one random offset, in place; return False if they cannot be together."""
+    """Insert all tensors of an alias group at one offset, and remove the runs in their way, in place.
+
+    Return False if that is impossible.
+    """
     if not program.shares_offset[g]:
         return False
-    members = program.member[program.member_first[g] : program.member_first[g + 1]]
-    for r in range(layout.filled[0]):
+    members = program.member[program.first_member[g] : program.first_member[g + 1]]
+    for r in range(layout.run_count[0]):
         if program.group[layout.runs[r, RUN_TENSOR]] == g:
             drop(program, layout, r)
             break
@@ -228,23 +254,23 @@ def _insert_group(program, layout, g, random):
         return False
     low, high = len(program.compute), 0
     for t in members:
-        begin, end = span(program, layout, t, 0, program.first[t + 1] - program.first[t] - 1, 0, 1.0)
+        begin, end = span(program, layout, t, 0, program.first_access[t + 1] - program.first_access[t] - 1, 0, 1.0)
         if begin < 0:
             return False
         low, high = min(low, begin), max(high, end)
-    offset = _place(program, layout, low, high, size, random)
-    r = layout.filled[0] - 1
+    offset = _choose_offset(program, layout, low, high, size, random)
+    r = layout.run_count[0] - 1
     while r >= 0:
         rect = layout.rects[r]
         if rect[LOW] < high and low < rect[HIGH] and rect[OFFSET] < offset + size and offset < rect[OFFSET] + rect[SIZE]:
             drop(program, layout, r)
-            r = min(r, layout.filled[0])
+            r = min(r, layout.run_count[0])
         r -= 1
-    before = layout.filled[0]
+    before = layout.run_count[0]
     for t in members:
-        begin, end = span(program, layout, t, 0, program.first[t + 1] - program.first[t] - 1, 0, 1.0)
+        begin, end = span(program, layout, t, 0, program.first_access[t + 1] - program.first_access[t] - 1, 0, 1.0)
         put(layout, t, 0, begin, end, offset, program.sizes[t])
-    for r in range(before, layout.filled[0]):
+    for r in range(before, layout.run_count[0]):
         for s in range(before, r):
             if not compatible(program, layout, r, s):
                 return False

@@ -1,4 +1,4 @@
-"""`Annealing`: simulated annealing over runs of accesses; every move is simulated."""
+"""`Annealing`: simulated annealing over the accesses that fast memory serves; every move is simulated."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ __all__ = ["Annealing"]
 class Annealing(Solver):
     """Improve the best plan of a learned priority, `xla-like` and `greedy-keep` by simulated annealing.
 
-    A move inserts a run where others are in its way, removes one, changes the begin or end of one, or packs everything again;
-    each is simulated. Temperatures fall, `coolings` times.
+    A run is a set of consecutive accesses of a tensor that fast memory serves. A move inserts a run and removes the runs in its
+    way, removes a run, changes when a run begins or ends, or packs all runs again; then the program is simulated. The temperature
+    falls from `hot` to `cold`, `coolings` times.
     """
 
     start: Literal["learned", "xla-like"] = option(

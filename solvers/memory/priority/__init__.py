@@ -1,1 +1,1 @@
-"""A learned priority: the order in which a compiler-like greedy fills fast memory, by a small network trained by evolution."""
+"""A learned priority: a small network, trained by evolution strategies, that orders what a greedy places in fast memory."""

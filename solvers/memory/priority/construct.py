@@ -1,4 +1,10 @@
-"""A greedy with a learned priority: items in the order of their scores, which are computed again as fast memory fills up."""
+"""A greedy construction with a learned priority, in several rounds.
+
+Items, which are sets of accesses of a tensor (items.py), are placed in fast memory in the order of their scores. A round has
+several parts, and each begins with new scores of the remaining items, since fast memory fills up. The next round packs everything
+again and tries all items once more. The layout consists of runs (layout.py): consecutive accesses of a tensor that fast memory
+serves.
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -23,45 +29,46 @@ from corl.solvers.memory.priority.items import FEATURES, observe
 __all__ = ["Placing", "Weights", "begin", "construct", "end", "new_placing", "proceed"]
 
 _PARTS = 6  # parts of a round, each with new scores of the remaining items
-_ROUNDS = 2  # rounds of packing again and placing items that had no room
-_SCORES = 32  # items that are scored in about the time of one try
+_ROUNDS = 2  # rounds after the first one
+_ITEMS_SCORED_PER_STEP = 32  # scoring so many items takes about as long as placing one
 ROUND, PART, SCORED, TRIED = range(4)
-"""Indices of `Placing.at`."""
+"""Indices of `Placing.at`: the round; its part; the numbers of items that have been scored and tried in this part."""
 
 
 class Weights(NamedTuple):
-    """An MLP with one hidden layer of H units (tanh) and skip connections from its inputs."""
+    """An MLP with one hidden layer of H units (tanh) and skip connections from its inputs to its two outputs."""
 
     hidden: NDArray[np.float64]
-    """[FEATURES + 1, H], the biases last."""
+    """[FEATURES + 1, H] weights of the hidden layer, the biases in the last row."""
     out: NDArray[np.float64]
-    """[FEATURES + H + 1, 2], the biases last: to the score, and to the logarithm of `Placing.ratio`."""
+    """[FEATURES + H + 1, 2] weights of the outputs, the biases in the last row. The inputs of this layer are the features and the
+    hidden units; the outputs are the score and the logarithm of `Placing.ratio`."""
 
 
 class Placing(NamedTuple):
     """The progress of the construction of a layout from N items."""
 
     score: NDArray[np.float64]
-    """[N] minus infinity for items that have been tried in this round."""
+    """[N] the score of an item; minus infinity if the item has been tried in this round."""
     ratio: NDArray[np.float64]
-    """[N] the idle bytes required during a copy, as a multiple of its size."""
+    """[N] the idle bytes required during a copy, as a multiple of the tensor's bytes."""
     open: NDArray[np.bool_]
-    """[N] not yet tried in this round."""
+    """[N] whether the item has not been tried in this round."""
     order: NDArray[np.int64]
     """[N] the items by decreasing score."""
     occupied: NDArray[np.float64]
-    """[O] occupied shares of fast memory; of the layout that the scores are for, like `served`."""
+    """[O] the occupied share of fast memory during each operation when the scores were computed."""
     served: NDArray[np.bool_]
-    """[A] whether an access lies in a run of its tensor."""
+    """[A] whether an access was in a run of its tensor when the scores were computed."""
     at: NDArray[np.int64]
-    """[4] the round, its part, the number of items scored, and of items tried, in that part."""
+    """[4] indexed by ROUND ... TRIED."""
     value: NDArray[np.float64]
-    """[2] seconds of the layout, and of the one of the round before."""
+    """[2] the run time in seconds with the current layout, and with the layout at the end of the previous round."""
 
 
 @kernel
 def new_placing(program, items):
-    """Return the arrays for `proceed`."""
+    """Return the progress of a construction, which `begin` initialises."""
     n = len(items.tensor)
     return Placing(
         np.zeros(n),
@@ -77,7 +84,7 @@ def new_placing(program, items):
 
 @kernel
 def construct(program, items, weights, layout, kept, noise, random):
-    """Fill `layout` by the priority, in place, and return its seconds. The arguments are those of `proceed`."""
+    """Fill `layout` by the priority, in place, and return the run time in seconds. The arguments are those of `proceed`."""
     placing = new_placing(program, items)
     begin(layout, placing)
     while proceed(program, items, weights, layout, kept, placing, noise, random, 2**40):
@@ -87,15 +94,15 @@ def construct(program, items, weights, layout, kept, noise, random):
 
 @kernel
 def begin(layout, placing):
-    """Empty the layout and reset the progress, in place."""
-    layout.filled[0] = 0
+    """Empty the layout and reset the progress of its construction, in place."""
+    layout.run_count[0] = 0
     placing.at[:] = 0
     placing.value[:] = np.inf
 
 
 @kernel
 def end(layout, kept, placing):
-    """Restore the layout of the round before if it is better, in place; return the seconds of the layout."""
+    """Restore the previous round's layout, `kept`, if it is better, in place; return the run time in seconds."""
     if placing.value[0] >= placing.value[1] * (1.0 - EPSILON):
         placing.value[0] = placing.value[1]
         copy_runs(kept, layout)
@@ -104,20 +111,20 @@ def end(layout, kept, placing):
 
 @kernel
 def proceed(program, items, weights, layout, kept, placing, noise, random, tries):
-    """Place up to `tries` items (or score some at a time), in place; return whether there is more to do.
+    """Do up to `tries` steps of the construction, in place; return whether there is more to do.
 
-    In each round all items are tried in the order of their scores, and existing runs may grow; then everything is packed again.
+    A step tries to place one item, or scores several.
 
     Args:
         program: The Program.
         items: The Items.
         weights: The Weights.
         layout: The Layout under construction.
-        kept: A Layout for that of the round before.
+        kept: A Layout that is overwritten with the layout at the end of each round.
         placing: The progress, a Placing.
-        noise: The scale of Gumbel noise added to the scores; 0: none.
-        random: uint64, of corl.rng.
-        tries: The largest number of items to place in this call.
+        noise: The scale of the Gumbel noise that is added to the scores; 0: no noise.
+        random: uint64, a state of corl.rng.
+        tries: The largest number of steps in this call.
     """
     at, count = placing.at, len(items.tensor)
     for _ in range(tries):
@@ -144,12 +151,12 @@ def proceed(program, items, weights, layout, kept, placing, noise, random, tries
 
 @kernel
 def _begin_round(program, layout, kept, placing):
-    """Begin a round, in place: pack everything again (not in the first one), and open all items."""
+    """Begin a round, in place: keep the layout and pack it again, unless this is the first round, and open all items."""
     if placing.at[ROUND] > 0:
         placing.value[1] = placing.value[0]
         copy_runs(layout, kept)
-        count = layout.filled[0]
-        lengths = (layout.rects[:count, HIGH] - layout.rects[:count, LOW]).astype(np.float64)  # like scores
+        count = layout.run_count[0]
+        lengths = (layout.rects[:count, HIGH] - layout.rects[:count, LOW]).astype(np.float64)
         repack(program, layout, np.argsort(-lengths))
     placing.value[0] = evaluate(program, layout)
     placing.open[:] = True
@@ -157,12 +164,15 @@ def _begin_round(program, layout, kept, placing):
 
 @kernel
 def _score(program, items, weights, layout, placing, noise, random):
-    """Score some more items, minus infinity for those that are not open, in place; after the last one, sort them."""
+    """Score some more items, in place; after the last one, sort all items by score.
+
+    Items that are not open get minus infinity.
+    """
     at, score, units, found = placing.at, placing.score, np.empty(len(weights.out) - 1), np.empty(2)
     x, hidden = units[:FEATURES], units[FEATURES:]
     if at[SCORED] == 0:
         _measure(program, layout, placing)
-    for n in range(at[SCORED], min(len(score), at[SCORED] + _SCORES)):
+    for n in range(at[SCORED], min(len(score), at[SCORED] + _ITEMS_SCORED_PER_STEP)):
         score[n] = -np.inf
         if placing.open[n]:
             observe(program, items, layout, placing.occupied, placing.served, n, x)
@@ -173,49 +183,61 @@ def _score(program, items, weights, layout, placing, noise, random):
             score[n], placing.ratio[n] = found[0], math.exp(max(-1.5, min(1.5, found[1])))
         if noise > 0.0:
             score[n] -= noise * math.log(-math.log(uniform(random) + 1e-300) + 1e-300)
-    at[SCORED] = min(len(score), at[SCORED] + _SCORES)
+    at[SCORED] = min(len(score), at[SCORED] + _ITEMS_SCORED_PER_STEP)
     if at[SCORED] == len(score):
         copy(np.argsort(-score), placing.order, len(score))
 
 
 @kernel
 def _measure(program, layout, placing):
-    """Compute the occupied shares and the served accesses of a layout, in place."""
+    """Compute `placing.occupied` and `placing.served` for a layout, in place."""
     placing.occupied[:] = 0.0
     placing.served[:] = False
-    for r in range(layout.filled[0]):
+    for r in range(layout.run_count[0]):
         t, low, high = layout.runs[r, RUN_TENSOR], layout.rects[r, LOW], layout.rects[r, HIGH]
         for i in range(low, high):
             placing.occupied[i] += layout.rects[r, SIZE] / max(1.0, float(program.capacity))
-        for a in range(program.first[t], program.first[t + 1]):
+        for a in range(program.first_access[t], program.first_access[t + 1]):
             placing.served[a] |= low <= program.use_op[a] < high
 
 
 @kernel
 def _place(program, layout, t, k, j, ratio, value):
-    """Add a run over accesses k..j of a tensor, merged with its runs that overlap, in place.
+    """Place an item, the accesses k..j of tensor t, in place: as a run that is merged with overlapping runs of the tensor.
 
-    Returns the seconds, or `value` if it does not pay.
+    Args:
+        program: The Program.
+        layout: The Layout.
+        t: The tensor. If it belongs to an alias group, the whole group is placed.
+        k: The first access.
+        j: The last access.
+        ratio: The idle bytes required during a copy, as a multiple of the tensor's bytes.
+        value: The run time with the layout, in seconds.
+
+    Returns:
+        The run time with the new layout, in seconds; `value` if the layout is unchanged, because the item does not fit or the run
+        time would not fall.
     """
-    g, count = program.group[t], layout.filled[0]
+    g, count = program.group[t], layout.run_count[0]
     if g >= 0:
         for r in range(count):
             if program.group[layout.runs[r, RUN_TENSOR]] == g:
                 return value
         return try_group(program, layout, g, ratio, value)
-    a, uses = program.first[t], program.first[t + 1] - program.first[t]
+    a, uses = program.first_access[t], program.first_access[t + 1] - program.first_access[t]
     begin, end = program.use_op[a + k], program.use_op[a + j]
-    first, last, free, until, old, merged = k, j, 0, len(program.compute), np.empty(uses, np.int64), 0
+    first, last, old, merged = k, j, np.empty(uses, np.int64), 0  # old[:merged]: the runs to merge with
+    free, until = 0, len(program.compute)  # the operations between the tensor's runs before and after the item
     for r in range(count):
         if layout.runs[r, RUN_TENSOR] != t:
             continue
-        fill = program.use_op[a + layout.runs[r, RUN_ACCESS]]
+        first_op = program.use_op[a + layout.runs[r, RUN_ACCESS]]
         low, high = layout.rects[r, LOW], layout.rects[r, HIGH]
-        if fill <= begin and end < high:
-            return value  # served already
+        if first_op <= begin and end < high:
+            return value  # all accesses are served already
         if high <= begin:
             free = max(free, high)
-        elif fill > end:
+        elif first_op > end:
             until = min(until, low)
         else:
             old[merged] = r
@@ -225,7 +247,7 @@ def _place(program, layout, t, k, j, ratio, value):
                 last += 1
     low, high = span(program, layout, t, first, last, free, ratio)
     high = min(high, until)
-    copied_out = first == 0 and program.made[t] >= 0 and (program.output[t] or last + 1 < uses)
+    copied_out = first == 0 and program.definition[t] >= 0 and (program.output[t] or last + 1 < uses)
     if low < 0 or high <= program.use_op[a + last] or (copied_out and high < low + 2):
         return value
     return _replace(program, layout, t, first, low, high, old[:merged], value)
@@ -233,7 +255,10 @@ def _place(program, layout, t, k, j, ratio, value):
 
 @kernel
 def _replace(program, layout, t, first, low, high, old, value):
-    """Replace the runs `old` (increasing indices) of a tensor by one run, in place; undo it if it does not fit or pay."""
+    """Replace the runs `old` (increasing indices) of tensor t by one run that begins with access `first`, in place.
+
+    The runs are restored if the new one does not fit or the run time does not fall. Returns the run time in seconds.
+    """
     merged = len(old)
     runs, rects = np.empty((merged, 2), np.int64), np.empty((merged, 4), np.int64)
     for m in range(merged - 1, -1, -1):
@@ -243,13 +268,13 @@ def _replace(program, layout, t, first, low, high, old, value):
             rects[m, c] = layout.rects[old[m], c]
         drop(program, layout, old[m])
     size, now, idle = program.sizes[t], np.inf, layout.idle.copy()
-    offset = lowest_offset(layout.rects, layout.filled[0], low, high, size, program.capacity)
+    offset = lowest_offset(layout.rects, layout.run_count[0], low, high, size, program.capacity)
     if offset >= 0:
         put(layout, t, first, low, high, offset, size)
         now = evaluate(program, layout)
         if now < value * (1.0 - EPSILON):
             return now
-        layout.filled[0] -= 1
+        layout.run_count[0] -= 1
     for m in range(merged):
         put(layout, t, runs[m, RUN_ACCESS], rects[m, LOW], rects[m, HIGH], rects[m, OFFSET], rects[m, SIZE])
     if offset >= 0 and merged == 0:

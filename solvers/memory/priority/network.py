@@ -1,4 +1,4 @@
-"""The network of a learned priority: a torch module for saving and loading the weights that the kernels use."""
+"""The network of the learned priority: a torch module with which the weights of the kernels are trained, saved and loaded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ __all__ = ["PriorityNetwork"]
 
 
 class PriorityNetwork(nn.Module):
-    """The parameters of a `Weights`, initially the compiler's priority, benefit over square root of size, and random units."""
+    """The parameters of a `Weights` (construct.py).
+
+    Initially the score is a compiler's priority, benefit over square root of size, and the hidden units, which are random, have
+    no influence.
+    """
 
     architecture: ClassVar[str] = "memory-priority"
 

@@ -1,7 +1,8 @@
-"""Recipe `memory.priority`: evolution strategies through the simulator.
+"""Recipe `memory.priority`: trains the priority of `learned-priority` by evolution strategies through the simulator.
 
-It has no environment: the scores only order the items of a greedy, and their quality shows only in the seconds of a whole plan.
-The session, the optimiser step, the choice of the best weights and checkpoints are those of all recipes.
+The recipe uses no environment: the network's scores only order the items of a greedy construction, and their quality shows only
+in the run time of the complete plan. The session, the optimiser step, the choice of the best weights and the checkpoints are
+those of all recipes.
 """
 
 from __future__ import annotations
@@ -24,24 +25,28 @@ __all__ = ["PriorityRecipe"]
 
 
 class _Task(NamedTuple):
-    """A program and the reference of its seconds: those of the compiler-like plan."""
+    """A program, and what is needed to construct and measure its plans."""
 
     program: Any
+    """The Program."""
     items: Any
+    """Its Items."""
     layouts: tuple[Any, Any]
+    """Two layouts that constructions overwrite."""
     reference: float
+    """The run time of the compiler-like plan, in seconds."""
 
 
 @dataclass(frozen=True)
 class PriorityRecipe(Recipe):
     """Evolution strategies (Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning", 2017).
 
-    Gaussian perturbations of all parameters in opposite pairs, ranks of the mean logarithms of the seconds, and Adam along the
-    estimated gradient.
+    Each step perturbs all parameters by Gaussian noise, in pairs of opposite sign. The perturbed networks are ranked by the mean
+    logarithm of their plans' run times; the ranks give an estimate of the gradient, along which Adam takes a step.
     """
 
     programs: int = option(200, "Number of generated programs for training.", low=1, scale="log")
-    watched: int = option(40, "Number of other programs, on which the best network is chosen.", low=1, scale="log")
+    watched: int = option(40, "Number of further programs, by which the best network is chosen.", low=1, scale="log")
     batch: int = option(8, "Number of programs per step.", low=1, scale="log")
     pairs: int = option(12, "Pairs of perturbations per step.", low=1, scale="log")
     spread: float = option(0.1, "Standard deviation of the perturbations.", above=0, scale="log")
@@ -81,7 +86,7 @@ class PriorityRecipe(Recipe):
         training.save(network)
 
     def _programs(self, training: Training) -> tuple[list[Any], list[Any]]:
-        """Return programs for training and watched programs: from files, as many as there are, or generated ones."""
+        """Return the programs for training and the watched programs: from the folder `instances` if it is given, or generated."""
         from corl.learning.source import Source
 
         if self.instances:
@@ -97,7 +102,10 @@ class PriorityRecipe(Recipe):
     def _gradient(
         self, network: PriorityNetwork, tasks: list[_Task], random: np.random.Generator
     ) -> tuple[NDArray[np.float64], float]:
-        """Return an estimate of the gradient of the expected rank with respect to all parameters, and the networks' mean."""
+        """Return an estimate of the gradient of the expected rank, and the mean of `_mean_log` over the perturbed networks.
+
+        The gradient is float64 [parameters].
+        """
         import numpy as np
 
         from corl.learning.algorithms.evolution import gradient
@@ -116,25 +124,26 @@ class PriorityRecipe(Recipe):
 
 
 def _generated(random: np.random.Generator, largest: int) -> Any:
+    """Return a generated program of up to about `largest` operations."""
     from corl.problems.memory.generators import mixed
 
     operations = int(random.integers(min(6, largest), largest + 1))
     return mixed(size=operations, seed=int(random.integers(2**31)))
 
 
-def _task(given: Any) -> _Task:
-
+def _task(instance: Any) -> _Task:
+    """Return the task of an instance."""
     from corl.solvers.memory.constructions import by_priority
     from corl.solvers.memory.layout import new_layout, program_of
     from corl.solvers.memory.priority.items import items_of
 
-    program = program_of(given)
+    program = program_of(instance)
     items = items_of(program)
     return _Task(program, items, (new_layout(program), new_layout(program)), by_priority(program, 0.5, 1.0, True)[0])
 
 
 def _mean_log(weights: Any, tasks: list[_Task]) -> float:
-    """Return the mean logarithm of the seconds relative to those of the compiler-like plans."""
+    """Return the mean logarithm of the run times of a network's plans, relative to those of the compiler-like plans."""
     import math
 
     from corl.rng import random_state
@@ -142,6 +151,6 @@ def _mean_log(weights: Any, tasks: list[_Task]) -> float:
 
     random, total = random_state(0), 0.0
     for program, items, (layout, kept), reference in tasks:
-        layout.filled[0] = 0
+        layout.run_count[0] = 0
         total += math.log(construct(program, items, weights, layout, kept, 0.0, random) / reference)
     return total / len(tasks)

@@ -1,4 +1,4 @@
-"""`LearnedPriority`: plans of a greedy with a trained priority, the first in milliseconds, then random variations."""
+"""`LearnedPriority`: plans by a greedy construction with a trained priority; the first takes milliseconds, others have noise."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["LearnedPriority", "Plans", "best_plan", "priority_weights"]
 
 @dataclass(frozen=True)
 class LearnedPriority(Solver):
-    """Build plans like a compiler, but by the priority of a small network of sixteen features of a tensor and its accesses.
+    """Build plans greedily, as a compiler does, in the order of priorities that a small network computes.
 
-    Scores are computed again as fast memory fills up. The first plan is the network's own; the others have noise on the scores,
-    and the best is kept.
+    The network has sixteen features of a tensor and some of its accesses; priorities are computed again as fast memory fills up.
+    The first plan is without noise, all others have noise on the priorities; the best plan is kept.
     """
 
     policy: str = option("memory-priority", "The shipped network, or a checkpoint file of one trained by the recipe `priority`.")
@@ -59,7 +59,7 @@ class LearnedPriority(Solver):
 
 
 class Plans:
-    """A generator of plans: the first without noise, the others with it."""
+    """A generator of plans: the first without noise on the scores, all others with noise."""
 
     def __init__(self, program: Any, weights: Any, noise: float, seed: int) -> None:
         from corl.rng import random_state
@@ -69,33 +69,33 @@ class Plans:
         from corl.solvers.memory.priority.items import items_of
 
         self._program, self._weights, self._noise = program, weights, noise
-        self._items, self._random, self._next = items_of(program), random_state(seed), 0.0
+        self._items, self._random, self._next_noise = items_of(program), random_state(seed), 0.0
         self._layout, self._kept = new_layout(program), new_layout(program)
         self._placing, self._tries = new_placing(program, self._items), tries_per_check(program)
 
     def build(self, stop: Callable[[], bool] = never_stop) -> tuple[float, Any]:
-        """Return (seconds, layout) of the next plan; the layout is overwritten by the one after it.
+        """Return (run time in seconds, layout) of the next plan; the following call overwrites the layout.
 
-        If `stop` returns True, the plan contains what has been placed by then.
+        Once `stop` returns True, no further item is placed.
         """
         from corl.solvers.memory.priority.construct import begin, end, proceed
 
         begin(self._layout, self._placing)
         while proceed(
             self._program, self._items, self._weights, self._layout, self._kept, self._placing,
-            self._next, self._random, self._tries,
+            self._next_noise, self._random, self._tries,
         ) and not stop():  # fmt: skip
             pass
-        self._next = self._noise
+        self._next_noise = self._noise
         return float(end(self._layout, self._kept, self._placing)), self._layout
 
 
 def best_plan(
     program: Any, count: int, noise: float = 0.3, seed: int = 0, stop: Callable[[], bool] = never_stop
 ) -> tuple[float, Any]:
-    """Return (seconds, layout) of the best of `count` plans by the shipped network.
+    """Return (run time in seconds, layout) of the best of `count` plans by the shipped network.
 
-    If `stop` returns True, only those built by then count, the last of them possibly unfinished.
+    Once `stop` returns True, no further plan is built, and the last one may be unfinished.
     """
     from corl.solvers.memory.layout import new_layout
 
@@ -112,7 +112,10 @@ def best_plan(
 
 
 def priority_weights(name: str) -> Any:
-    """Return the kernels' weights of a shipped network or a checkpoint file. Raises UsageError if it is no such network."""
+    """Return the weights of a shipped network or a checkpoint file, as kernels use them.
+
+    Raises UsageError if it is no network of this kind.
+    """
     from corl.networks.checkpoints import load_cached_as
     from corl.solvers.memory.priority.network import PriorityNetwork
 

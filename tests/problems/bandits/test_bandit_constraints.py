@@ -199,6 +199,6 @@ def test_routing_with_many_sets_of_visits_has_a_relaxation_of_flows(monkeypatch)
     constraint = make("routing", np.random.default_rng(5))
     listed, columns = constraint.visits, constraint.relaxation().chance.shape[1]
     assert listed is not None
-    monkeypatch.setattr(module, "_COLUMNS", 0)
+    monkeypatch.setattr(module, "_MAX_COLUMNS", 0)
     assert constraint.relaxation().chance.shape[1] == 6 + 4 * len(constraint.edges) != columns
     assert constraint.visits is listed

@@ -98,9 +98,9 @@ def test_a_record_is_no_policy_for_several_episodes():
 
 def test_what_cannot_be_listed_is_refused(monkeypatch, some):
     """Walks that are too many to list leave nothing to look a pick up in; one line says so."""
-    monkeypatch.setattr(routing, "_MOST", 1)
+    monkeypatch.setattr(routing, "_MAX_STATES", 1)
     instance = registry.problem("bandits").generators["routing"](arms=8, pulls=3)
-    with pytest.raises(UsageError, match=r"^the walks of 6 steps are in more than 1 states: too many to list$"):
+    with pytest.raises(UsageError, match=r"^the walks of 6 steps have more than 1 states: too many to list$"):
         BanditEnvironment([instance], 1)
 
 

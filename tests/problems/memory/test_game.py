@@ -78,7 +78,7 @@ def test_a_tensor_stays_until_it_is_copied_out(programs):
     for instance in programs:
         environment = MappingEnvironment([instance], 1)
         while (actions := environment.actions([0])[0])[0] >= 0:
-            writes = bool(instance.access_write[environment.state.at[0]])
+            writes = bool(instance.access_write[environment.state.current_access[0]])
             environment.step([0], [0], [COPY if writes and COPY in actions else PASS])
         plan = environment.solution(0)
         spilled += len(plan.copies)
@@ -115,10 +115,10 @@ def test_what_finds_no_offset_is_taken_back():
         environment = MappingEnvironment([instance], 1)
         total, before = environment.reset([0], [0])[0], 0
         while (actions := environment.actions([0])[0])[0] >= 0:
-            before = environment.state.places[0]
+            before = environment.state.rect_count[0]
             chosen = actions[0] if random.random() < 0.9 else random.choice(actions[actions >= 0])
             total += environment.step([0], [0], [chosen])[0]
-        gone += int(environment.state.places[0]) < before
+        gone += int(environment.state.rect_count[0]) < before
         assert MAPPING.evaluate(instance, environment.solution(0)) == pytest.approx(-total, rel=1e-9)
     assert gone > 3
 
@@ -161,7 +161,7 @@ def test_a_contradiction_drops_the_whole_group(update):
         actions = environment.actions([0])[0]
         if actions[0] < 0:
             break
-        access = int(state.at[0])
+        access = int(state.current_access[0])
         wanted = PASS if update.access_tensor[access] == 3 and update.access_write[access] else actions[0]
         total += environment.step([0], [0], [wanted])[0]
     assert state.banned[0].tolist() == [True]

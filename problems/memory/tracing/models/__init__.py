@@ -1,4 +1,7 @@
-"""Models that `corl trace` knows by name, with their published sizes, on the meta device, without weights."""
+"""Models that `corl trace` knows by name, with their published sizes.
+
+They are created on the meta device, without weights.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ __all__ = ["MODELS", "SHIPPED", "build"]
 
 
 class _Model(NamedTuple):
-    file: str
-    of: str
-    """The name of the class in that file."""
+    module: str
+    """The name of the module in this package."""
+    class_name: str
+    """The name of the class in that module."""
     inputs: Callable[[int], list[tuple[str, tuple[int, ...]]]]
-    """Batch size -> (kind, shape) of each input; kind: float, or integers (tokens, indices)."""
+    """Batch size -> (kind, shape) of each input; kind: "float", or "integer" for tokens and indices."""
     about: str
+    """The size of the model and its inputs, for people."""
 
 
 def _pictures(side: int) -> Callable[[int], list[tuple[str, tuple[int, ...]]]]:
@@ -38,7 +43,7 @@ MODELS: dict[str, _Model] = {
     "alexnet": _Model("convolutional", "AlexNet", _pictures(224), "224 x 224"),
     "alphatensor": _Model("alphatensor", "AlphaTensor", _game, "4 x 4 matrices"),
     "bert": _Model("attention", "Bert", _tokens(256, 256, 256), "base, 256 tokens"),
-    "gnn": _Model("graph", "MeshGraphNet", _mesh, "MeshGraphNets, 1,900 nodes and 11,000 edges an element of the batch"),
+    "gnn": _Model("graph", "MeshGraphNet", _mesh, "MeshGraphNets, 1,900 nodes and 11,000 edges per element of the batch"),
     "gpt2": _Model("attention", "Gpt2", _tokens(512), "small, 512 tokens"),
     "resnet50": _Model("convolutional", "ResNet50", _pictures(224), "224 x 224"),
     "t5": _Model("attention", "T5", _tokens(256, 128), "small, 256 tokens in and 128 out"),
@@ -57,8 +62,8 @@ def build(name: str, batch: int) -> tuple[Any, list[Any]]:
     import torch
 
     entry = MODELS[name]
-    module = importlib.import_module(f"{__name__}.{entry.file}")
+    module = importlib.import_module(f"{__name__}.{entry.module}")
     with torch.device("meta"):
-        model = getattr(module, entry.of)().eval()
+        model = getattr(module, entry.class_name)().eval()
         types = {"float": torch.float32, "integer": torch.int64}
         return model, [torch.empty(shape, dtype=types[kind]) for kind, shape in entry.inputs(batch)]

@@ -1,10 +1,10 @@
 """AlphaTensor's network, from the supplementary information of Fawzi et al. 2022, "Discovering faster matrix multiplication
 algorithms with reinforcement learning".
 
-A torso attends over pairs of the three grids onto which the tensor is projected; a policy head predicts the tokens of an action
-one after another; and there is a value head. The program is a forward pass as in training: all tokens of a known action at once,
-each attending to those before it. The division of the 3 S numbers of an action into tokens is ours: twelve of four numbers, each
-one of -2 ... 2.
+The network projects the tensor onto three grids of S x S vectors, and its torso attends over pairs of grids. A policy head
+predicts the tokens of an action one after another; a value head predicts the return. The program is a forward pass as in
+training: it processes all tokens of a known action at once, each attending to the tokens before it. An action has 3 S numbers
+from -2 to 2. Their division into tokens is our choice: twelve tokens of four numbers each.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from corl.problems.memory.tracing.models.attention import Attention, causal
 
 __all__ = ["AlphaTensor"]
 
-_PAIRS = ((0, 1), (2, 0), (1, 2))
+_PAIRS = ((0, 1), (2, 0), (1, 2))  # of grids
 
 
 class _Block(nn.Module):
-    """Self-attention over the 2 S tokens of slice i of one grid and slice i of another, for all i and all three pairs."""
+    """Self-attention over 2 S tokens, those of slice i of one grid and of slice i of another one, for all i."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -36,6 +36,8 @@ class _Block(nn.Module):
 
 
 class _AttentiveModes(nn.Module):
+    """A layer of the torso: attention over each pair of grids in turn."""
+
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.pairs = nn.ModuleList(_Block(width, heads) for _ in _PAIRS)
@@ -51,7 +53,10 @@ class _AttentiveModes(nn.Module):
 
 
 class _Decoder(nn.Module):
-    """A layer of the policy head: the tokens attend to those before them, then to the torso's vectors; no feed-forward layers."""
+    """A layer of the policy head: each token attends to the tokens before it, then to the torso's vectors.
+
+    There are no feed-forward layers.
+    """
 
     def __init__(self, width: int, heads: int, memory: int) -> None:
         super().__init__()
@@ -66,7 +71,10 @@ class _Decoder(nn.Module):
 
 
 class _PolicyHead(nn.Module):
-    """Two layers of 32 heads of 64; from the tokens, shifted by one, to the logits of each and the last hidden vectors."""
+    """Two decoder layers with 32 heads of 64 features.
+
+    Maps an action's tokens, shifted by one, to the logits of each token and the vectors of the last layer.
+    """
 
     def __init__(self, tokens: int, words: int, memory: int, layers: int = 2, heads: int = 32, features: int = 64) -> None:
         super().__init__()
@@ -84,9 +92,10 @@ class _PolicyHead(nn.Module):
 
 
 class AlphaTensor(nn.Module):
-    """From the last T tensors of S x S x S, some scalars and an action's tokens to their logits and 8 quantiles of the value.
+    """AlphaTensor's network with the sizes for 4 x 4 matrices.
 
-    Sizes as for 4 x 4 matrices. The tokens are shifted by one: the first marks the beginning.
+    Maps the last T tensors of shape S x S x S, some scalars and an action's tokens to the logits of the tokens and eight
+    quantiles of the value. The tokens are shifted by one: the first one marks the beginning.
     """
 
     def __init__(

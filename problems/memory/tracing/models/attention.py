@@ -15,7 +15,10 @@ __all__ = ["T5", "Bert", "Gpt2", "Vit"]
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, scale: float) -> Tensor:
-    """Return softmax(query key^T scale + bias) value of [B, heads, S, D] with the heads concatenated, [B, S, heads D]."""
+    """Return softmax(query key^T scale + bias) value with the heads concatenated, [B, S, heads D].
+
+    query, key, value: [B, heads, S, D]; bias: added to the scores [B, heads, S, S], or None.
+    """
     scores = query @ key.transpose(-1, -2)
     scores = scores * scale if scale != 1.0 else scores
     scores = scores if bias is None else scores + bias
@@ -24,15 +27,24 @@ def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, scale
 
 
 def heads_of(x: Tensor, heads: int) -> Tensor:
-    """Return [B, S, heads D] reshaped to [B, heads, S, D]."""
+    """Return x, [B, S, heads D], as a view [B, heads, S, D]."""
     return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
 
 
 class Attention(nn.Module):
-    """Multi-head attention with separate projections."""
+    """Multi-head attention with separate projections of query, key and value."""
 
     def __init__(self, width: int, heads: int, bias: bool = True, inner: int = 0, scaled: bool = True, memory: int = 0) -> None:
-        """`memory`: the width of the sequence that is attended to, if it differs from x; 0: attention within x."""
+        """Create the layer.
+
+        Args:
+            width: The width of the input x.
+            heads: The number of heads.
+            bias: Whether the projections have biases.
+            inner: The total width of the heads; 0: `width`.
+            scaled: Whether scores are divided by the square root of a head's width.
+            memory: The width of the sequence that x attends to; 0: `width`.
+        """
         super().__init__()
         inner, memory = inner or width, memory or width
         self.heads, self.scale = heads, 1 / math.sqrt(inner // heads) if scaled else 1.0
@@ -47,6 +59,8 @@ class Attention(nn.Module):
 
 
 class _BertLayer(nn.Module):
+    """Attention and two dense layers, each followed by a residual connection and normalisation."""
+
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.attention, self.norm1 = Attention(width, heads), nn.LayerNorm(width, 1e-12)
@@ -59,7 +73,10 @@ class _BertLayer(nn.Module):
 
 
 class Bert(nn.Module):
-    """The base size: 12 layers, 768 wide, 12 heads; from tokens, types and mask to the last layer and the pooled first token."""
+    """BERT of the base size: 12 layers, width 768, 12 heads.
+
+    Maps tokens, token types and a mask to the vectors of the last layer and the pooled vector of the first token.
+    """
 
     def __init__(self, layers: int = 12, width: int = 768, heads: int = 12, words: int = 30522, positions: int = 512) -> None:
         super().__init__()
@@ -78,7 +95,7 @@ class Bert(nn.Module):
 
 
 class _PreNormLayer(nn.Module):
-    """Normalisation before attention and before the two dense layers; query, key and value in one projection."""
+    """Attention and two dense layers, each with normalisation before it; query, key and value come from one projection."""
 
     def __init__(self, width: int, heads: int, approximate: str) -> None:
         super().__init__()
@@ -95,13 +112,13 @@ class _PreNormLayer(nn.Module):
 
 
 def causal(x: Tensor) -> Tensor:
-    """Return the bias of scores, [S, S], that hides later positions from each position."""
+    """Return the bias of the scores, [S, S], that hides later positions from each of the S positions of x."""
     length = x.shape[1]
     return torch.full((length, length), torch.finfo(x.dtype).min, dtype=x.dtype, device=x.device).triu(1)
 
 
 class Gpt2(nn.Module):
-    """The small size: 12 layers, 768 wide, 12 heads; from tokens to logits by the tied embedding."""
+    """GPT-2 of the small size: 12 layers, width 768, 12 heads. Maps tokens to logits; the output layer is the tied embedding."""
 
     def __init__(self, layers: int = 12, width: int = 768, heads: int = 12, words: int = 50257, positions: int = 1024) -> None:
         super().__init__()
@@ -120,7 +137,7 @@ class Gpt2(nn.Module):
 
 
 class Vit(nn.Module):
-    """The base size with patches of 16: 12 layers, 768 wide, 12 heads; 224 x 224 pictures, 1000 classes."""
+    """ViT of the base size: 12 layers, width 768, 12 heads. Maps pictures of 224 x 224, in 16 x 16 patches, to 1000 classes."""
 
     def __init__(self, layers: int = 12, width: int = 768, heads: int = 12, patch: int = 16, side: int = 224) -> None:
         super().__init__()
@@ -140,6 +157,8 @@ class Vit(nn.Module):
 
 
 class _RootMeanSquare(nn.Module):
+    """Normalisation by the root mean square, without mean and bias."""
+
     def __init__(self, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
@@ -149,7 +168,10 @@ class _RootMeanSquare(nn.Module):
 
 
 class _T5Layer(nn.Module):
-    """Self-attention, in a decoder cross-attention to the encoder, and two dense layers, each with a residual connection."""
+    """Self-attention, cross-attention to the encoder (only in a decoder), and two dense layers.
+
+    Each has normalisation before it and a residual connection.
+    """
 
     def __init__(self, width: int, heads: int, inner: int, dense: int, decoder: bool) -> None:
         super().__init__()
@@ -167,6 +189,8 @@ class _T5Layer(nn.Module):
 
 
 class _T5Stack(nn.Module):
+    """The encoder or the decoder of T5."""
+
     def __init__(self, layers: int, width: int, heads: int, inner: int, dense: int, decoder: bool) -> None:
         super().__init__()
         self.decoder, self.bias = decoder, nn.Embedding(32, heads)
@@ -174,7 +198,10 @@ class _T5Stack(nn.Module):
         self.norm = _RootMeanSquare(width)
 
     def _buckets(self, x: Tensor) -> Tensor:
-        """Return the bucket of each distance, [S, S] (section 2.1): half of 32 exact, the others logarithmic up to 128."""
+        """Return the bucket, one of 32, of the distance between each two positions, [S, S] (Raffel et al., section 2.1).
+
+        Half of the buckets have one distance each, the other half logarithmically larger ranges of distances up to 128.
+        """
         place = torch.arange(x.shape[1], device=x.device)
         away, buckets = place[None, :] - place[:, None], 32
         first = torch.zeros_like(away)
@@ -197,7 +224,10 @@ class _T5Stack(nn.Module):
 
 
 class T5(nn.Module):
-    """The small size: 6 + 6 layers, 512 wide, 8 heads of 64, dense layers of 2048; from both token lists to logits."""
+    """T5 of the small size: an encoder and a decoder of 6 layers each, width 512, 8 heads of 64, dense layers of width 2048.
+
+    Maps the tokens of the encoder and of the decoder to logits.
+    """
 
     def __init__(
         self, layers: int = 6, width: int = 512, heads: int = 8, inner: int = 512, dense: int = 2048, words: int = 32128

@@ -1,4 +1,7 @@
-"""AlexNet (Krizhevsky 2014, one tower), ResNet-50 (He et al. 2015, strides in the 3 x 3) and U-Net (Ronneberger et al. 2015)."""
+"""AlexNet (Krizhevsky 2014, in one tower), ResNet-50 (He et al. 2015) and U-Net (Ronneberger et al. 2015).
+
+ResNet-50's strides are in the 3 x 3 convolutions, as in torchvision.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ __all__ = ["AlexNet", "ResNet50", "UNet"]
 
 
 class AlexNet(nn.Sequential):
-    """The network in one tower, for 224 x 224 pictures and 1000 classes."""
+    """AlexNet for pictures of 224 x 224 and 1000 classes, in one tower (the original network had two)."""
 
     def __init__(self) -> None:
         def block(before: int, after: int, kernel: int, stride: int = 1, padding: int = 1, pool: bool = False) -> nn.Sequential:
@@ -32,7 +35,7 @@ class AlexNet(nn.Sequential):
 
 
 class _Bottleneck(nn.Module):
-    """1 x 1, 3 x 3 and 1 x 1 convolutions, and a shortcut."""
+    """A bottleneck block: 1 x 1, 3 x 3 and 1 x 1 convolutions, and a shortcut."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:
         super().__init__()
@@ -53,7 +56,7 @@ class _Bottleneck(nn.Module):
 
 
 class ResNet50(nn.Module):
-    """For 224 x 224 pictures and 1000 classes."""
+    """ResNet-50 for pictures of 224 x 224 and 1000 classes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +86,7 @@ def _double(before: int, after: int) -> nn.Sequential:
 
 
 class UNet(nn.Module):
-    """64 to 1024 channels, four times down and up, skips by concatenation."""
+    """U-Net with 64 to 1024 channels: four downsampling and four upsampling steps, with skip connections by concatenation."""
 
     def __init__(self, width: int = 64, depth: int = 4, classes: int = 2) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """MeshGraphNets, a graph network that simulates physics on a mesh: encoder, 15 rounds of messages along edges, decoder.
 
-Pfaff et al., "Learning mesh-based simulation with graph networks", 2021; 128 wide.
+Pfaff et al., "Learning mesh-based simulation with graph networks", 2021. All vectors have width 128.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ __all__ = ["MeshGraphNet"]
 
 
 def _dense(before: int, width: int, after: int, norm: bool = True) -> nn.Sequential:
-    """Return two hidden layers, and a normalisation unless it is the decoder."""
+    """Return an MLP with two hidden layers, followed by a normalisation if `norm`."""
     layers = [nn.Linear(before, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, after)]
     return nn.Sequential(*layers, *([nn.LayerNorm(after)] if norm else []))
 
 
 class _Round(nn.Module):
-    """A round: edges are updated from both ends, nodes from the sum of incoming edges, with residual connections."""
+    """A round of messages: edges are updated from the nodes at both ends, then nodes from the sum of their incoming edges.
+
+    Both updates have residual connections.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -32,7 +35,7 @@ class _Round(nn.Module):
 
 
 class MeshGraphNet(nn.Module):
-    """From node and edge features and the two ends of each edge to three outputs per node, such as accelerations."""
+    """Maps features of nodes and edges, and the two ends of each edge, to three outputs per node, such as accelerations."""
 
     def __init__(self, node_features: int = 11, edge_features: int = 3, width: int = 128, rounds: int = 15) -> None:
         super().__init__()
