@@ -1,4 +1,4 @@
-"""Decoders: from an environment and a policy to solutions.
+"""Decoders, which make solutions with a policy in an environment.
 
 environment = problem.environment(instances, rows=256)
 found = decode(Beam(16), CountedEvaluator(environment, policy), range(len(instances)))

@@ -1,4 +1,4 @@
-"""`decode`: solutions of instances by a policy; the input of decoders, and their results."""
+"""`decode`: solutions of instances by a decoder and a policy; and the arguments and results of decoders."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Decoded", "Decoder", "StartStates", "decode"]
 
 
 class StartStates(NamedTuple):
-    """E initial states to decode from."""
+    """E entries: initial states from which solutions are decoded."""
 
     number: NDArray[np.int64]
-    """[E] the numbers by which `Decoded.entry` refers to them."""
+    """[E] the numbers of the entries in `Decoded.entry`."""
     which: NDArray[np.int64]
-    """[E] indices of the environment's instances."""
+    """[E] the index of each entry's instance in the environment."""
     keys: NDArray[np.uint64] | None
-    """[E] keys of `Environment.reset`, or None."""
+    """[E] the keys for `Environment.reset`, such as start cities; None: none."""
     streams: NDArray[np.uint64]
-    """[E] keys of a sampler's own noise."""
+    """[E] the keys of the noise that a decoder samples with."""
 
     def part(self, chosen: NDArray[Any] | slice) -> StartStates:
         """Return some of the entries."""
@@ -44,21 +44,21 @@ class Decoded:
     """S solutions in the order in which they were found."""
 
     entry: list[int] = field(default_factory=list)
-    """[S] the entry of each: its index in the `which` given to `decode`."""
+    """[S] the entry of each solution: its index in the `which` given to `decode`."""
     total: list[float] = field(default_factory=list)
-    """[S] base + rewards: the objective value, negative when minimising. Higher is better."""
+    """[S] base value + rewards: the objective value, or its negative when minimising, so that higher is better."""
     log_probability: list[float] = field(default_factory=list)
-    """[S] of the whole action sequence under the policy at the decoder's temperature; NaN if the policy itself played it."""
+    """[S] the log probability of the actions at the decoder's temperature; NaN if the policy played the episode itself."""
     actions: list[NDArray[np.int32]] = field(default_factory=list)
     """[S] the episode's actions, int32 [T]."""
     solutions: list[Any] = field(default_factory=list)
-    """[S] in the problem's own form."""
+    """[S] the solutions, in the problem's own form."""
     exhausted: bool = False
     """Whether every sequence of listed actions was considered, for every entry."""
     complete: bool = True
-    """Whether the decoder finished; False if its budget was spent before."""
+    """False if the budget was spent before the decoder finished."""
     on_solution: Callable[[int, float, Any], object] | None = None
-    """Called with entry, total and solution at every solution."""
+    """Called with the entry, the total and the solution whenever one is found."""
 
     def add(
         self, environment: Environment, row: int, entry: int, total: float, log_probability: float, actions: NDArray[np.int32]
@@ -82,7 +82,7 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    """The interface of Greedy, Sampling, Beam and WithoutReplacement, which are frozen dataclasses of their options."""
+    """The interface of decoders: Greedy, Sampling, Beam, WithoutReplacement, Planning and LearnedPlanning."""
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Add solutions of each entry to `found`. Raises Stopped."""
@@ -104,26 +104,26 @@ def decode(
         decoder: The method.
         evaluator: The policy and its environment.
         which: Integers [E], indices of instances.
-        keys: uint64 [E], keys of `Environment.reset` (for tours the start city), with which an instance may be decoded from
-            several starts.
-        seed: The seed of the decoder's noise. The noise of an entry depends on the seed, its instance, its key and the number of
-            earlier entries with both equal, but not on other entries: a batch has the results of single entries (if the policy
-            has).
+        keys: uint64 [E], keys for `Environment.reset` (for tours, start cities), with which an instance can be decoded from
+            several starts; None: without keys.
+        seed: The seed of the decoder's noise. The noise of an entry depends on the seed, the entry's instance and key, and the
+            number of earlier entries with equal instance and key. So decoding in a batch gives the same results as entry by
+            entry, if the policy does not depend on the batch.
         found: Solutions to add to; None: a new object.
 
     Returns:
         The solutions. Every entry has one unless the evaluator's `ask` ended the decoding (`Decoded.complete`).
 
     Raises:
-        UsageError: The pool has too few rows for one entry; with more rows, entries are decoded together.
+        UsageError: The pool has too few rows for one entry. If it has more rows, several entries are decoded together.
     """
     found = Decoded() if found is None else found
     instances = np.atleast_1d(np.asarray(which, np.int64))
     starts = None if keys is None else np.atleast_1d(np.asarray(keys, np.uint64))
     if starts is not None and starts.shape != instances.shape:
         raise UsageError(f"decode takes as many keys as instances, not {len(starts)} and {len(instances)}")
-    keyed = np.zeros(len(instances), np.uint64) if starts is None else starts
-    streams = stream_keys(seed, instances, keyed, _repeats(instances, keyed))
+    key_numbers = np.zeros(len(instances), np.uint64) if starts is None else starts
+    streams = stream_keys(seed, instances, key_numbers, _repeats(instances, key_numbers))
     try:
         decoder.run(evaluator, StartStates(np.arange(len(instances)), instances, starts, streams), found)
     except Stopped:

@@ -1,4 +1,4 @@
-"""CountedEvaluator: the policy as decoders use it, with a count of its evaluations."""
+"""CountedEvaluator: the evaluation of states by a policy for decoders, with a count of evaluations."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from corl.policy import Player, Policy
 
 __all__ = ["CountedEvaluator", "Stopped", "log_softmax"]
 
-_MOST = 4096  # rows in one network call, by default
+_MAX_ROWS = 4096  # rows in one network call, by default
 
 
 class Stopped(Exception):
-    """The budget was refused; what has been found is kept."""
+    """Raised when the budget is spent; the solutions found so far are kept."""
 
 
 class CountedEvaluator:
     """A policy on the pool of an environment, with the interface of corl.policy.Evaluator.
 
-    `rows` counts the states that the network evaluated, `batches` the network calls. Rows with a single legal action are stepped
-    without the network. Two decoders are compared at equal `rows`.
+    `rows` counts the states evaluated by the network, `batches` the network calls. States with a single legal action are not
+    evaluated. Decoders should be compared at equal `rows`.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class CountedEvaluator:
         environment: Environment,
         policy: Policy,
         *,
-        most: int = _MOST,
+        most: int = _MAX_ROWS,
         ask: Callable[[int], bool] | None = None,
         left: Callable[[], int] = lambda: 2**31,
         stop: Callable[[], bool] | None = None,
@@ -41,12 +41,13 @@ class CountedEvaluator:
 
         Args:
             environment: The pool.
-            policy: Evaluates its states.
+            policy: The policy that evaluates states.
             most: The greatest number of rows in one network call.
-            ask: Called with the number of rows before each network call; False ends the decoding (`Stopped`).
-            left: For policies that play whole episodes by themselves: returns how many more rows `ask` would grant. The rows
-                played are reported to `ask` afterwards.
-            stop: For these policies: called about every 10 ms; True ends the decoding.
+            ask: Function that is called with the number of rows before each network call; if it returns False, the decoding ends
+                (`Stopped`).
+            left: Function that returns how many more rows `ask` would grant, for policies that play whole episodes by themselves.
+                The rows that such a policy has played are reported to `ask` afterwards.
+            stop: Function that is called about every 10 ms while such a policy plays; if it returns True, the decoding ends.
         """
         if most < 1:
             raise UsageError(f"most is {most}; accepted: an integer from 1")
@@ -63,9 +64,9 @@ class CountedEvaluator:
     def play(
         self, rows: NDArray[np.int64], temperature: ArrayLike, random: NDArray[np.uint64] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Play `rows` to the ends of their episodes by `player`; see Player.play.
+        """Play `rows` to the ends of their episodes by `player`; see Player.play for arguments and results.
 
-        Every action counts as a row. Raises Stopped.
+        Every action counts as an evaluated row. Raises Stopped.
         """
         player = self.player
         assert player is not None
@@ -92,7 +93,7 @@ class CountedEvaluator:
             float64 [R, K], -inf in empty slots.
 
         Raises:
-            Stopped: The budget was refused.
+            Stopped: The budget is spent.
         """
         listed = actions >= 0
         logits = np.where(listed, 0.0, -np.inf)
@@ -118,13 +119,13 @@ class CountedEvaluator:
         return logits, values
 
     def spend(self, rows: int) -> None:
-        """Count a network call of this many rows. Raises Stopped if it is not granted."""
+        """Count a network call of `rows` rows. Raises Stopped if `ask` refuses it."""
         if self.ask is not None and not self.ask(rows):
             raise Stopped
         self.rows, self.batches = self.rows + rows, self.batches + 1
 
 
 def log_softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the log softmax over the last axis, in which at least one entry is finite; -inf is kept."""
+    """Return the log softmax over the last axis, of which at least one entry must be finite; entries of -inf remain -inf."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Planning: each action of an episode is chosen by a tree search from the current state."""
+"""Planning: a tree search from the current state chooses each action of an episode."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Chosen(NamedTuple):
     slots: NDArray[np.int64]
     """[R] the slots of the actions to take."""
     log_probability: NDArray[np.float64]
-    """[R] their log probabilities under the search's improved policy."""
+    """[R] the log probabilities of these actions under the search's improved policy."""
 
 
 Chooser = Callable[[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]], Chosen]
-"""A function of rows [R], their actions [R, K] and a key for each tree [R]."""
+"""A function of rows [R], their listed actions [R, K] and keys [R], one for each tree, that returns the chosen actions."""
 
 
 class _TreeSearch(Protocol):
-    """Gumbel or Puct."""
+    """The interface of a search: `corl.search.gumbel.Gumbel` or `corl.search.puct.Puct`."""
 
     @property
     def simulations(self) -> int: ...
@@ -49,19 +49,20 @@ class _TreeSearch(Protocol):
 
 @dataclass(frozen=True)
 class Planning:
-    """Planning as in AlphaZero: searches in the environment itself, all trees at once.
+    """Planning as in AlphaZero: tree searches in the environment itself, for all episodes at once.
 
-    A single legal action is taken without a search. `Decoded.log_probability` is that of the searches' improved policies.
+    If only one action is legal, it is taken without a search. `Decoded.log_probability` refers to the policies improved by the
+    searches.
     """
 
     search: _TreeSearch
     """`corl.search.gumbel.Gumbel` or `corl.search.puct.Puct`."""
     rollouts: bool = False
-    """Whether the value of a leaf is the total of greedy decoding from it, instead of the estimate of the policy's value head."""
+    """Whether the value of a leaf is the return of greedy decoding from it, instead of the value that the policy estimates."""
 
     @property
     def rows(self) -> int:
-        """The rows of a pool for each tree: the root's, one per simulation, and with rollouts `leaves` more."""
+        """The rows of the pool that each tree needs: the root's, one per simulation, and with rollouts `leaves` more."""
         return rows_needed(1, self.search.simulations) + (self.search.leaves if self.rollouts else 0)
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
@@ -70,10 +71,7 @@ class Planning:
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
-        """Return a chooser that searches from rows below `trees`.
-
-        The rows after these, up to `trees` * `rows` in all, are overwritten.
-        """
+        """Return a chooser that searches from rows below `trees`; it overwrites the rows from there up to `trees` * `rows`."""
         model = SimulatorModel(evaluator.environment, evaluator, first=trees)
         if self.rollouts:
             model = _RolloutModel(evaluator, trees, self.search.simulations)
@@ -82,10 +80,12 @@ class Planning:
 
 @dataclass(frozen=True)
 class LearnedPlanning:
-    """Planning as in MuZero: searches in a learned model, which the policy's evaluators must have."""
+    """Planning as in MuZero: tree searches in a learned model, which the policy must have."""
 
     search: _TreeSearch
+    """`corl.search.gumbel.Gumbel` or `corl.search.puct.Puct`."""
     rows: ClassVar[int] = 1
+    """The rows of the pool that each tree needs: the root's."""
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each entry."""
@@ -107,7 +107,7 @@ class LearnedPlanning:
 def _searched(
     search: _TreeSearch, model: Any, roots: Any, actions: NDArray[np.int32], ids: NDArray[np.int32], keys: NDArray[np.uint64]
 ) -> Chosen:
-    """Search from `roots`; `ids` [R, K] are the model's ids of the listed `actions` [R, K]."""
+    """Search from R `roots`; return the chosen actions. `ids` [R, K] are the model's ids of the `actions` [R, K]."""
     result = search.search(model, roots, keys)
     slots = (ids == result.action[:, None]).argmax(axis=1)
     with np.errstate(divide="ignore"):
@@ -115,7 +115,7 @@ def _searched(
 
 
 def _play(choose_by: Chooser, environment: Environment, entries: StartStates, found: Decoded) -> None:
-    """Play each entry on its own row, 0, 1, ...; a single legal action is taken without a search."""
+    """Play entry i on row i to the end of its episode, and add its solution to `found`."""
     rows = np.arange(len(entries.number))
     totals, log_probabilities = entries.reset(environment, rows), np.zeros(len(rows))
 
@@ -125,18 +125,25 @@ def _play(choose_by: Chooser, environment: Environment, entries: StartStates, fo
         if searched.size:
             episode = decision.episode[searched]
             keys = stream_keys(entries.streams[episode], decision.number)
-            slots[searched], gained = choose_by(decision.rows[searched], decision.actions[searched], keys)
-            log_probabilities[episode] += gained
+            slots[searched], log_probability = choose_by(decision.rows[searched], decision.actions[searched], keys)
+            log_probabilities[episode] += log_probability
         return decision.taken(slots)
 
     played = play(environment, rows, totals, choose)
     for row in rows:
-        taken = played.actions[row]
-        found.add(environment, int(row), int(entries.number[row]), played.totals[row], log_probabilities[row], taken[taken >= 0])
+        row_actions = played.actions[row]
+        found.add(
+            environment,
+            int(row),
+            int(entries.number[row]),
+            played.totals[row],
+            log_probabilities[row],
+            row_actions[row_actions >= 0],
+        )
 
 
 class _RolloutModel(SimulatorModel):
-    """A model in which the value of a leaf is the total of greedy decoding from it, on the rows after those of the trees."""
+    """A model in which the value of a leaf is the return of greedy decoding, on the rows after those of the trees."""
 
     def __init__(self, evaluator: CountedEvaluator, trees: int, simulations: int) -> None:
         super().__init__(evaluator.environment, evaluator, first=trees)
@@ -144,18 +151,19 @@ class _RolloutModel(SimulatorModel):
         self._scratch = np.arange(rows_needed(trees, simulations), evaluator.environment.rows)
 
     def root(self, roots: ArrayLike | View, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
-        """See Model.root. Rollouts from the roots use other keys than the true episodes, too."""
+        """See Model.root. Rollouts from the roots do not draw the random events of the true episodes."""
         episode_keys = getattr(self._evaluator.environment.state, "key", None)
         if episode_keys is None:
             return super().root(roots, nodes, keys)
         rows = roots.rows if isinstance(roots, View) else roots
-        before = episode_keys[rows].copy()
+        true_keys = episode_keys[rows].copy()
         episode_keys[rows] = stream_keys(keys, 0)
-        found = super().root(roots, nodes, keys)
-        episode_keys[rows] = before
-        return found
+        expansion = super().root(roots, nodes, keys)
+        episode_keys[rows] = true_keys
+        return expansion
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the policy's logits, and the returns of greedy decoding as values."""
         logits, _ = super().evaluate(view)
         count = len(view.rows)
         _, totals, _, _ = roll_out(self._evaluator, view.rows, np.zeros(count), into=self._scratch[:count])
@@ -163,7 +171,7 @@ class _RolloutModel(SimulatorModel):
 
 
 class _CountedModel:
-    """The learned model of an evaluator, with the interface of LatentNetwork; its calls are counted."""
+    """The learned model of an evaluator, with the interface of LatentNetwork; the evaluator counts its calls."""
 
     def __init__(self, evaluator: CountedEvaluator) -> None:
         if not isinstance(evaluator.evaluator, ModelEvaluator):
@@ -172,9 +180,11 @@ class _CountedModel:
         self.slots = self.model.slots
 
     def initial(self, observed: Mapping[str, NDArray[Any]]) -> tuple[Any, Any, Any]:
+        """See LatentNetwork.initial."""
         self.evaluator.spend(len(next(iter(observed.values()))))
         return self.model.initial(observed)
 
     def recurrent(self, latent: Any, actions: Any) -> tuple[Any, Any, Any, Any]:
+        """See LatentNetwork.recurrent."""
         self.evaluator.spend(len(actions))
         return self.model.recurrent(latent, actions)

@@ -1,4 +1,4 @@
-"""`play`: the loop that plays episodes in an environment with any choice of actions."""
+"""`play`: the loop that plays episodes in an environment; a function chooses the actions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class DecisionStep(NamedTuple):
     """R states in which an action is to be chosen."""
 
     episode: NDArray[np.int64]
-    """[R] the index of each state's row among the rows given to `play`."""
+    """[R] the index of each state's episode in the `rows` given to `play`."""
     number: int
-    """The number of actions that each has taken in this call of `play`."""
+    """The number of actions that each of these episodes has taken in this call of `play`."""
     view: View
     """The view of these states."""
 
@@ -31,11 +31,11 @@ class DecisionStep(NamedTuple):
 
     @property
     def actions(self) -> NDArray[np.int32]:
-        """[R, K] as the environment lists them; each row has at least one."""
+        """[R, K] the actions that the environment lists, at least one in each row; -1 after the last."""
         return self.view.actions
 
     def taken(self, slots: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return the actions [R] in these slots [R]."""
+        """Return the actions in these slots, one per state: int32 [R]."""
         return np.take_along_axis(self.actions, slots[:, None], axis=1)[:, 0]
 
 
@@ -43,13 +43,13 @@ class Played(NamedTuple):
     """E episodes at their ends."""
 
     rows: NDArray[np.int64]
-    """[E] the rows of their last states."""
+    """[E] the rows of the pool that hold the last states."""
     totals: NDArray[np.float64]
-    """[E] the given totals, with the rewards added in order."""
+    """[E] the `totals` given to `play` plus all rewards, added in order."""
     actions: NDArray[np.int32]
-    """[E, T], -1 after the end."""
+    """[E, T] the actions taken, -1 after the end of the episode."""
     rewards: NDArray[np.float64]
-    """[E, T], 0 after the end."""
+    """[E, T] the rewards, 0 after the end of the episode."""
 
 
 def play(
@@ -60,37 +60,35 @@ def play(
     into: NDArray[np.int64] | None = None,
     most: NDArray[np.int64] | None = None,
 ) -> Played:
-    """Play episodes to their ends.
-
-    Finished episodes leave the batch.
+    """Play E episodes to their ends, side by side; only unfinished ones are passed to `choose`.
 
     Args:
         environment: The pool.
-        rows: int64 [E], all different, the rows of the initial states.
-        totals: float64 [E], the totals before, such as the base values.
-        choose: Returns the actions [R] to take.
-        into: int64 [E], rows to play on, so that `rows` are not changed; None: in place.
+        rows: int64 [E], all different: the rows of the initial states.
+        totals: float64 [E], initial totals, to which rewards are added, such as the base values.
+        choose: Returns the actions to take in the R states of a step, [R].
+        into: int64 [E], rows that receive the later states, so that `rows` are not changed; None: `rows` are overwritten.
         most: int64 [E], the greatest number of actions of each episode; None: no limit.
     """
-    at, totals = rows.copy(), totals.copy()
+    current_rows, totals = rows.copy(), totals.copy()
     live = np.arange(len(rows))
-    taken, given = [np.zeros((len(rows), 0), np.int32)], [np.zeros((len(rows), 0))]
+    actions_by_step, rewards_by_step = [np.zeros((len(rows), 0), np.int32)], [np.zeros((len(rows), 0))]
     while True:
         if most is not None:
-            live = live[most[live] >= len(taken)]
-        offered = environment.actions(at[live])
-        unfinished = offered[:, 0] >= 0
-        live, offered = live[unfinished], offered[unfinished]
+            live = live[most[live] >= len(actions_by_step)]
+        listed = environment.actions(current_rows[live])
+        unfinished = listed[:, 0] >= 0
+        live, listed = live[unfinished], listed[unfinished]
         if not live.size:
-            return Played(at, totals, np.concatenate(taken, axis=1), np.concatenate(given, axis=1))
-        chosen = choose(DecisionStep(live, len(taken) - 1, environment.view(at[live], offered)))
-        targets = at[live] if into is None else into[live]
-        rewards = environment.step(at[live], targets, chosen)
-        at[live] = targets
+            return Played(current_rows, totals, np.concatenate(actions_by_step, axis=1), np.concatenate(rewards_by_step, axis=1))
+        chosen = choose(DecisionStep(live, len(actions_by_step) - 1, environment.view(current_rows[live], listed)))
+        targets = current_rows[live] if into is None else into[live]
+        rewards = environment.step(current_rows[live], targets, chosen)
+        current_rows[live] = targets
         totals[live] += rewards
-        taken.append(np.full((len(rows), 1), -1, np.int32))
-        given.append(np.zeros((len(rows), 1)))
-        taken[-1][live, 0], given[-1][live, 0] = chosen, rewards
+        actions_by_step.append(np.full((len(rows), 1), -1, np.int32))
+        rewards_by_step.append(np.zeros((len(rows), 1)))
+        actions_by_step[-1][live, 0], rewards_by_step[-1][live, 0] = chosen, rewards
 
 
 if not TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`play_rows`: whole episodes by a kernel that plays one row, for `corl.policy.Player.play`."""
+"""`play_rows`: an implementation of `corl.policy.Player.play` by a kernel that plays one row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["play_rows"]
 
-_MOST = 4096  # actions of one call of a kernel without a `stop`
+_MAX_ACTIONS = 4096  # actions of one call of the kernel if there is no `stop`
 
 
 def play_rows(
@@ -24,26 +24,27 @@ def play_rows(
     """Play `rows` [R] one after the other; the other arguments and the results are those of `Player.play`.
 
     Args:
-        advance: Takes a row, its temperature, its generator, uint64 [1], and an array int32 [n], into which it writes the actions
-            that it takes. It returns their number, less than n only if the episode is over, and the sum of the rewards.
-        chunk: The greatest n, about 10 ms of work, if `stop` is given.
+        advance: The kernel. Its arguments are a row, the temperature, the state of the random generator, uint64 [1], and an array
+            int32 [n], into which it writes the actions that it takes. It returns their number (less than n only if the episode is
+            over) and the sum of the rewards.
+        chunk: The n of a call if `stop` is given: about 10 ms of work.
     """
     temperatures = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
     random = np.zeros((len(rows), 1), np.uint64) if random is None else random
-    rewards, parts = np.zeros(len(rows)), list[NDArray[np.int32]]()
+    rewards, actions_by_row = np.zeros(len(rows)), list[NDArray[np.int32]]()
     for i, row in enumerate(rows.tolist()):
-        taken = [np.empty(0, np.int32)]
-        left = most
-        while left > 0 and not (stop is not None and stop()):
-            out = np.empty(min(left, _MOST if stop is None else chunk), np.int32)
+        chunks = [np.empty(0, np.int32)]
+        actions_left = most
+        while actions_left > 0 and not (stop is not None and stop()):
+            out = np.empty(min(actions_left, _MAX_ACTIONS if stop is None else chunk), np.int32)
             count, reward = advance(row, temperatures[i], random[i], out)
-            taken.append(out[:count])
+            chunks.append(out[:count])
             rewards[i] += reward
-            left -= count
+            actions_left -= count
             if count < len(out):
                 break
-        parts.append(np.concatenate(taken))
-    actions = np.full((len(rows), max(map(len, parts), default=0)), -1, np.int32)
-    for part, out in zip(parts, actions):
-        out[: len(part)] = part
+        actions_by_row.append(np.concatenate(chunks))
+    actions = np.full((len(rows), max(map(len, actions_by_row), default=0)), -1, np.int32)
+    for taken_actions, out in zip(actions_by_row, actions):
+        out[: len(taken_actions)] = taken_actions
     return rewards, actions

@@ -18,27 +18,32 @@ from corl.options import Options, option
 
 __all__ = ["Greedy", "Sampling", "play_listed", "roll_out"]
 
-_GOLDEN = 0.6180339887498949  # its multiples modulo 1 are spread evenly, whatever their number
+_GOLDEN = 0.6180339887498949  # golden ratio - 1: its first n multiples modulo 1 are spread evenly, for every n
 
 
 @dataclass(frozen=True)
 class Greedy:
-    """The most probable action at every step, the first listed of equals; played by the policy itself if it can."""
+    """Greedy decoding: the most probable action at every step, the first listed of equals.
+
+    A policy that can play whole episodes does so.
+    """
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each entry."""
-        every = max(1, evaluator.environment.rows)
-        for begin in range(0, len(entries.number), every):
-            part = entries.part(slice(begin, begin + every))
+        rows = max(1, evaluator.environment.rows)
+        for begin in range(0, len(entries.number), rows):
+            part = entries.part(slice(begin, begin + rows))
             _play(evaluator, part, None, np.zeros(len(part.number)), found)
 
 
 @dataclass(frozen=True)
 class Sampling(Options):
-    """Independent samples of the policy, the best of which counts; played by the policy itself if it can."""
+    """Independent samples of action sequences from the policy. A policy that can play whole episodes does so."""
 
     samples: int = option(16, "Samples of each entry.", low=1)
-    temperature: float = option(1.0, "Logits are divided by it; below 1 samples are less diverse.", above=0, scale="log")
+    temperature: float = option(
+        1.0, "Logits are divided by the temperature; below 1 samples are less diverse.", above=0, scale="log"
+    )
     spread: float = option(
         1.0,
         "Temperatures of an entry's samples range from `temperature` to this many times that, evenly on a logarithmic scale.",
@@ -65,21 +70,38 @@ def _play(
     temperature: NDArray[np.float64],
     found: Decoded,
 ) -> None:
-    """Play each entry on its own row to the end of its episode; `temperature` [E] is used only with `streams`."""
-    together = len(entries.number) if evaluator.player is None else max(1, evaluator.player.together)
-    for begin in range(0, len(entries.number), together):
-        part = slice(begin, begin + together)
-        entries_part, keys, hot = entries.part(part), None if streams is None else streams[part], temperature[part]
+    """Play each entry on a separate row to the end of its episode, and add its solution to `found`.
+
+    Args:
+        evaluator: The policy and its environment.
+        entries: The E initial states.
+        streams: uint64 [E], keys of the noise; None: greedily.
+        temperature: float64 [E], used only with `streams`.
+        found: The receiver of the solutions.
+    """
+    batch = len(entries.number) if evaluator.player is None else max(1, evaluator.player.together)
+    for begin in range(0, len(entries.number), batch):
+        part = slice(begin, begin + batch)
+        entries_part, keys, temperature_part = entries.part(part), None if streams is None else streams[part], temperature[part]
         rows = np.arange(len(entries_part.number))
         totals = entries_part.reset(evaluator.environment, rows)
         if evaluator.player is None:
-            rows, totals, log_probabilities, actions = roll_out(evaluator, rows, totals, keys, 1.0 if keys is None else hot)
+            rows, totals, log_probabilities, actions = roll_out(
+                evaluator, rows, totals, keys, 1.0 if keys is None else temperature_part
+            )
         else:
-            rewards, actions = evaluator.play(rows, hot, None if keys is None else keys[:, None].copy())
+            rewards, actions = evaluator.play(rows, temperature_part, None if keys is None else keys[:, None].copy())
             totals, log_probabilities = totals + rewards, np.full(len(rows), np.nan)
         for i, row in enumerate(rows):
-            taken = actions[i]
-            found.add(evaluator.environment, int(row), entries_part.number[i], totals[i], log_probabilities[i], taken[taken >= 0])
+            row_actions = actions[i]
+            found.add(
+                evaluator.environment,
+                int(row),
+                entries_part.number[i],
+                totals[i],
+                log_probabilities[i],
+                row_actions[row_actions >= 0],
+            )
 
 
 def roll_out(
@@ -91,27 +113,25 @@ def roll_out(
     into: NDArray[np.int64] | None = None,
     most: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-    """Play rows to the ends of their episodes: greedily, or with `streams` by sampling.
-
-    A sample is argmax(logits + Gumbel noise).
+    """Play rows to the ends of their episodes: greedily, or with `streams` by sampling, as argmax(logits + Gumbel noise).
 
     Args:
         evaluator: The policy and its environment.
         rows: int64 [R], all different.
-        totals: float64 [R], the totals before.
+        totals: float64 [R], initial totals, to which rewards are added.
         streams: uint64 [R], keys of the noise; None: greedily.
-        temperature: [R], or one for all rows.
-        into: int64 [R], rows to play on; None: in place (`corl.decoding.play`).
+        temperature: The divisor of the logits, one for all rows or [R].
+        into: int64 [R], rows that receive the later states; None: `rows` are overwritten (`corl.decoding.play`).
         most: int64 [R], the greatest number of actions of each row; None: no limit.
 
     Returns:
         The rows of the last states, int64 [R]; `totals` with the rewards added, float64 [R]; the log probabilities of the action
         sequences, float64 [R]; and the actions, int32 [R, T], -1 after the end.
     """
-    log_probabilities, hot = np.zeros(len(rows)), np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
+    log_probabilities, temperatures = np.zeros(len(rows)), np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
 
     def choose(decision: DecisionStep) -> NDArray[np.int32]:
-        scores = evaluator.log_probabilities(decision.rows, decision.actions, hot[decision.episode])
+        scores = evaluator.log_probabilities(decision.rows, decision.actions, temperatures[decision.episode])
         noise = 0.0 if streams is None else gumbels(streams[decision.episode], decision.number, scores.shape[1])
         slots = (scores + noise).argmax(axis=1)
         log_probabilities[decision.episode] += scores[np.arange(len(slots)), slots]
@@ -123,12 +143,12 @@ def roll_out(
 
 @kernel
 def play_listed(state: Any, row: Any, out: Any, steps: Any) -> Any:
-    """Play a row of a pool by the first listed action, at most `steps` times; return whether its episode is over.
+    """Take the first listed action in a row, at most `steps` times; return whether the episode is over.
 
     Args:
         state: The pool.
-        row: The row, played in place.
-        out: int32 [K], scratch.
+        row: The row, changed in place.
+        out: int32 [K], work array, overwritten.
         steps: The greatest number of actions.
     """
     while hooks.actions(state, row, out) > 0:

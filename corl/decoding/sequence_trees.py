@@ -1,10 +1,10 @@
-"""SequenceTrees: the probability that is left for sampling without replacement, in a tree of action sequences.
+"""SequenceTrees: the remaining probability of action sequences, for sampling without replacement.
 
 J. Pirnay & D. G. Grimm, Self-improvement for neural combinatorial optimization: sample without replacement, but improve,
-2024 (Gumbeldore), section 3.2: after each round the probability of the sampled sequences is subtracted from all their
-prefixes. Here a node holds the remaining probability of each of its children and a parent holds the sum, so nothing is ever
-subtracted from a nearly equal number, and an exhausted subtree has exactly 0. Nodes also keep the policy's output: the network
-evaluates a prefix once.
+2024 (Gumbeldore), section 3.2: after each round, the probability of the sampled sequences is subtracted from all their
+prefixes. Here, instead, a node stores the remaining probability of each of its children, and the probability of a node is the sum
+over its children. So there is no cancellation, and an exhausted subtree has exactly probability 0. Nodes also store the policy's
+output, so that the network evaluates each prefix once.
 """
 
 from __future__ import annotations
@@ -16,39 +16,48 @@ __all__ = ["SequenceTrees"]
 
 
 class SequenceTrees:
-    """Trees for E entries with K slots; the nodes of all trees are numbered consecutively."""
+    """Trees of E entries. A node is a prefix of actions, with K slots for the next one. All trees share the numbers of nodes."""
 
     def __init__(self, entries: int, width: int) -> None:
         self.roots = np.full(entries, -1, np.int64)
         """[E] the node of the initial state; -1 before its first visit."""
         self.count = 0
-        self.left = np.empty((16, width))
-        """[nodes, K] the remaining log probability, from the root, of each child; -inf if exhausted or not legal."""
-        self.given = np.empty((16, width))
-        """[nodes, K] the log probability of the action by the policy."""
+        """The number of nodes of all trees."""
+        self.log_remaining = np.empty((16, width))
+        """[nodes, K] the log of each child's remaining probability, from the root on; -inf if it is exhausted or not legal."""
+        self.log_probability = np.empty((16, width))
+        """[nodes, K] the policy's log probability of the action, given the prefix."""
         self.child = np.empty((16, width), np.int32)
         """[nodes, K] the child's node; -1 before its first visit."""
         self.parent = np.empty(16, np.int64)
+        """[nodes] the parent node; -1 for a root."""
         self.slot = np.empty(16, np.int64)
+        """[nodes] the slot of the parent that leads to the node; the entry for a root."""
         self.depth = np.empty(16, np.int32)
+        """[nodes] the number of actions."""
 
     def extend(
-        self, parent: NDArray[np.int64], slot: NDArray[np.int64], mass: NDArray[np.float64], given: NDArray[np.float64]
+        self,
+        parent: NDArray[np.int64],
+        slot: NDArray[np.int64],
+        log_mass: NDArray[np.float64],
+        log_probabilities: NDArray[np.float64],
     ) -> NDArray[np.int64]:
-        """Add nodes as children of parent[i] by slot[i]; if parent[i] is -1, as the root of entry slot[i].
+        """Add N nodes, and return their numbers, int64 [N].
 
         Args:
-            parent: int64 [N].
-            slot: int64 [N].
-            mass: float64 [N], the remaining log probability of each.
-            given: float64 [N, K], the log probabilities of their actions.
-
-        Returns:
-            The numbers of the nodes, int64 [N].
+            parent: int64 [N], the parents; -1 adds a root.
+            slot: int64 [N], the slots of the parents, or the entry of a root.
+            log_mass: float64 [N], the log of the remaining probability of each node.
+            log_probabilities: float64 [N, K], the policy's log probabilities of the next actions.
         """
         new = np.arange(self.count, self.count + len(parent))
         self._reserve(self.count + len(parent))
-        self.left[new], self.given[new], self.child[new] = mass[:, None] + given, given, -1
+        self.log_remaining[new], self.log_probability[new], self.child[new] = (
+            log_mass[:, None] + log_probabilities,
+            log_probabilities,
+            -1,
+        )
         self.parent[new], self.slot[new] = parent, slot
         first = parent < 0
         self.roots[slot[first]] = new[first]
@@ -58,31 +67,31 @@ class SequenceTrees:
         return new
 
     def spend(self, node: NDArray[np.int64], slot: NDArray[np.int64]) -> None:
-        """Remove the probability of the sequences that end with slot[i] from node[i], which were sampled."""
-        self.left[node, slot] = -np.inf
+        """Remove the probability of sampled sequences, which end with slot[i] of node[i]."""
+        self.log_remaining[node, slot] = -np.inf
         depth, pending = int(self.depth[node].max(initial=0)), np.unique(node)
         while depth > 0:
             due = self.depth[pending] == depth
-            at = pending[due]
-            parents = self.parent[at]
-            self.left[parents, self.slot[at]] = np.logaddexp.reduce(self.left[at], axis=1)
+            due_nodes = pending[due]
+            parents = self.parent[due_nodes]
+            self.log_remaining[parents, self.slot[due_nodes]] = np.logaddexp.reduce(self.log_remaining[due_nodes], axis=1)
             pending = np.union1d(pending[~due], parents)
             depth -= 1
 
     def remaining(self, entry: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the remaining log probability of each entry, float64; 0 (everything) before its root is visited."""
-        roots, left = self.roots[entry], np.zeros(len(entry))
+        """Return the log of the remaining probability of each entry, float64 [entries]; 0 if the entry has no root yet."""
+        roots, remaining = self.roots[entry], np.zeros(len(entry))
         has_root = roots >= 0
-        left[has_root] = np.logaddexp.reduce(self.left[roots[has_root]], axis=1)
-        return left
+        remaining[has_root] = np.logaddexp.reduce(self.log_remaining[roots[has_root]], axis=1)
+        return remaining
 
     def _reserve(self, count: int) -> None:
         """Enlarge the arrays for at least `count` nodes."""
         if count <= len(self.parent):
             return
-        most = max(count, 2 * len(self.parent))
-        for name in ("left", "given", "child", "parent", "slot", "depth"):
-            old = getattr(self, name)
-            new = np.empty((most, *old.shape[1:]), old.dtype)
-            new[: self.count] = old[: self.count]
-            setattr(self, name, new)
+        capacity = max(count, 2 * len(self.parent))
+        for name in ("log_remaining", "log_probability", "child", "parent", "slot", "depth"):
+            array = getattr(self, name)
+            larger = np.empty((capacity, *array.shape[1:]), array.dtype)
+            larger[: self.count] = array[: self.count]
+            setattr(self, name, larger)

@@ -146,7 +146,7 @@ class LearnedModel(Model):
 
     def __init__(self, network: LatentNetwork) -> None:
         self.network, self.width = network, network.slots
-        self._latent: Any = None
+        self._latent: Any = None  # tensor [slots, ...], the latent state of each node
 
     def root(self, roots: tuple[Mapping[str, Any], NDArray[np.int32]], nodes: int, keys: NDArray[np.uint64]) -> Expansion:
         """See Model.root; `roots` is (observation, actions). The keys are not used."""
@@ -163,8 +163,8 @@ class LearnedModel(Model):
         self._latent = self._latent.flatten(0, 1)
         actions = np.full((len(keys), self.width), -1, np.int32)
         actions[:, : listed.shape[1]] = listed
-        chosen = np.take_along_axis(_float32(logits), np.maximum(actions, 0), axis=1)
-        return _checked(Expansion(np.zeros(len(keys)), actions[:, 0] < 0, actions, chosen, _float64(value)))
+        listed_logits = np.take_along_axis(_float32(logits), np.maximum(actions, 0), axis=1)
+        return _checked(Expansion(np.zeros(len(keys)), actions[:, 0] < 0, actions, listed_logits, _float64(value)))
 
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
         """See Model.expand. Raises SolverError if the network returns NaN."""
@@ -172,8 +172,8 @@ class LearnedModel(Model):
 
         with torch.no_grad():
             parent_latent = self._latent[torch.from_numpy(parents).to(self._latent.device)]
-            chosen = torch.from_numpy(actions.astype(np.int64)).to(self._latent.device)
-            latent, reward, logits, value = self.network.recurrent(parent_latent, chosen)
+            chosen_actions = torch.from_numpy(actions.astype(np.int64)).to(self._latent.device)
+            latent, reward, logits, value = self.network.recurrent(parent_latent, chosen_actions)
             self._latent[torch.from_numpy(children).to(self._latent.device)] = latent
         all_actions = np.tile(np.arange(self.width, dtype=np.int32), (len(parents), 1))
         done = np.zeros(len(parents), np.bool_)
@@ -185,12 +185,12 @@ class _Pool:
 
     def __init__(self, environment: Environment, first: int) -> None:
         self.environment, self.first = environment, first
-        self._rows = np.empty(0, np.int64)
-        self._keys = np.empty(0, np.uint64)
-        self._nodes = 1
+        self._rows = np.empty(0, np.int64)  # [slots] the row of each node
+        self._keys = np.empty(0, np.uint64)  # [trees] the keys of random events
+        self._nodes = 1  # the number of nodes of a tree
 
     def checked(self, roots: ArrayLike, room: int) -> NDArray[np.int64]:
-        """Return `roots` as int64 [B]. Raises UsageError unless they are below `first`, from which there are `room` rows."""
+        """Return `roots` as int64 [B]. Raises UsageError unless they are below `first` and `room` rows follow."""
         rows = np.atleast_1d(np.asarray(roots))
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < self.first):
             raise UsageError(f"roots are rows from 0 to {self.first - 1}, in one dimension")
@@ -219,8 +219,8 @@ class _Pool:
         rows, count = self._rows[children], len(children)
         if not self.environment.compiled:
             rewards = self.environment.step(self._rows[parents], rows, actions)
-            now = self.environment.actions(rows)
-            return rows, rewards, now[:, 0] < 0, now
+            next_actions = self.environment.actions(rows)
+            return rows, rewards, next_actions[:, 0] < 0, next_actions
         reward, done = np.empty(count), np.empty(count, np.bool_)
         listed = np.empty((count, self.width), np.int32)
         tree, node = np.divmod(children, self._nodes)

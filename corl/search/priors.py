@@ -32,42 +32,45 @@ def keep_unmasked(actions: Any, logits: Any, count: Any, edges: Any, kept_logits
         edges: int32 [K], written: the actions kept.
         kept_logits: float32 [K], written: their logits.
     """
-    capacity, kept = len(edges), 0
+    capacity, kept_count = len(edges), 0
     if count <= capacity:
         for k in range(count):
             if logits[k] > FAR:
-                edges[kept], kept_logits[kept] = actions[k], logits[k]
-                kept += 1
+                edges[kept_count], kept_logits[kept_count] = actions[k], logits[k]
+                kept_count += 1
     else:
         for k in range(count):
-            if not logits[k] > FAR or (kept == capacity and logits[k] <= kept_logits[capacity - 1]):
+            if not logits[k] > FAR or (kept_count == capacity and logits[k] <= kept_logits[capacity - 1]):
                 continue
-            kept = min(kept + 1, capacity)
-            i = kept - 1
+            kept_count = min(kept_count + 1, capacity)
+            i = kept_count - 1
             while i > 0 and kept_logits[i - 1] < logits[k]:
                 edges[i], kept_logits[i] = edges[i - 1], kept_logits[i - 1]
                 i -= 1
             edges[i], kept_logits[i] = actions[k], logits[k]
-    if kept == 0 and count > 0:  # every action masked: the mask is ignored, all have equal logits
-        kept = min(count, capacity)
-        for k in range(kept):
+    if kept_count == 0 and count > 0:  # every action masked: the mask is ignored, all have equal logits
+        kept_count = min(count, capacity)
+        for k in range(kept_count):
             edges[k], kept_logits[k] = actions[k], 0.0
-    return kept
+    return kept_count
 
 
 @kernel(borrow=True)
-def promote(edges: Any, weights: Any, at: Any, count: Any) -> None:
-    """Move the largest of weights[at:count] (the first of equals) and its edge to `at`, in place; the others keep their order."""
-    if at >= count:
+def promote(edges: Any, weights: Any, first: Any, count: Any) -> None:
+    """Move the largest of weights[first:count] and its edge to `first`, in place; the others keep their order.
+
+    Of equal weights, the first one is moved.
+    """
+    if first >= count:
         return
-    top = _largest(weights, at, count)
-    best = at
+    top = _largest(weights, first, count)
+    best = first
     while weights[best] != top:
         best += 1
     edge = edges[best]
-    for k in range(best, at, -1):
+    for k in range(best, first, -1):
         edges[k], weights[k] = edges[k - 1], weights[k - 1]
-    edges[at], weights[at] = edge, top
+    edges[first], weights[first] = edge, top
 
 
 @kernel(fastmath=True, borrow=True)

@@ -169,23 +169,23 @@ def expand_root(rule: Any, trees: Trees, t: Any, actions: Any, logits: Any, valu
     _list_root(trees, t, actions, logits, weights)
     max_edges = score_root(rule, trees, t, key, weights, scores)
     trees.mass[t, 0] = weights.sum()
-    kept = 0
-    while kept < min(max_edges, trees.edge.shape[2]):
+    edge_count = 0
+    while edge_count < min(max_edges, trees.edge.shape[2]):
         best_slot = -1
         for k in range(slots):
             if weights[k] > 0.0 and (best_slot < 0 or scores[k] > scores[best_slot]):
                 best_slot = k
         if best_slot < 0:
             break
-        trees.edge[t, 0, kept], trees.weight[t, 0, kept] = actions[best_slot], weights[best_slot]
-        trees.root_slot[t, kept], trees.root_score[t, kept] = best_slot, scores[best_slot]
+        trees.edge[t, 0, edge_count], trees.weight[t, 0, edge_count] = actions[best_slot], weights[best_slot]
+        trees.root_slot[t, edge_count], trees.root_score[t, edge_count] = best_slot, scores[best_slot]
         weights[best_slot] = 0.0
-        kept += 1
+        edge_count += 1
     trees.size[t] = 1
     trees.parent[t, 0], trees.action[t, 0], trees.reward[t, 0] = -1, -1, 0.0
-    trees.raw[t, 0] = trees.value[t, 0] = value if kept > 0 else 0.0
+    trees.raw[t, 0] = trees.value[t, 0] = value if edge_count > 0 else 0.0
     trees.visits[t, 0] = trees.finished[t, 0] = 1
-    trees.branches[t, 0], trees.children[t, 0] = kept, 0
+    trees.branches[t, 0], trees.children[t, 0] = edge_count, 0
 
 
 @kernel(borrow=True)
@@ -265,12 +265,12 @@ def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logi
     """
     trees.reward[t, leaf] = reward
     edges, weights = trees.edge[t, leaf], trees.weight[t, leaf]
-    kept = keep_unmasked(actions, logits, count, edges, weights)
-    if kept > 0:
-        trees.mass[t, leaf] = prior_weights(weights, kept)
-        promote(edges, weights, 0, kept)
-    leaf_value = value if kept > 0 else 0.0
-    trees.branches[t, leaf] = kept
+    edge_count = keep_unmasked(actions, logits, count, edges, weights)
+    if edge_count > 0:
+        trees.mass[t, leaf] = prior_weights(weights, edge_count)
+        promote(edges, weights, 0, edge_count)
+    leaf_value = value if edge_count > 0 else 0.0
+    trees.branches[t, leaf] = edge_count
     trees.raw[t, leaf] = trees.value[t, leaf] = leaf_value
     trees.finished[t, leaf] = 1
     backup(trees, t, leaf, leaf_value)

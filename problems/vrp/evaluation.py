@@ -155,14 +155,14 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     last = closes.copy()  # the latest times at which the rest of the route is still in time
     for i in range(len(path) - 2, -1, -1):
         last[i] = min(closes[i], last[i + 1] - travel[i] - service[i])
-    busy = float(travel.sum() + service.sum())
-    # A vehicle that leaves at t is back at max(back, t + busy): the later it leaves (up to last[0]), the shorter the duration.
+    driving_and_service = float(travel.sum() + service.sum())
+    # A vehicle that leaves at t is back at max(back, t + driving_and_service), so a later departure (up to last[0]) is better.
     back = float(begin[-1])
-    leave = max(float(begin[0]), min(float(last[0]), back - busy))
+    leave = max(float(begin[0]), min(float(last[0]), back - driving_and_service))
     begin[0] = leave
     for i in range(1, len(path) - 1):
         begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
-    return Schedule(float(legs.sum()), load, begin[1:-1], leave, back, max(busy, back - leave))
+    return Schedule(float(legs.sum()), load, begin[1:-1], leave, back, max(driving_and_service, back - leave))
 
 
 def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
@@ -179,11 +179,9 @@ def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray
     legs = edge_lengths(instance.edge_weight_type, instance.points, instance.matrix, path[:-1], path[1:])
     ends = np.cumsum([0, *(len(route.visits) + 2 for route in routes)]).tolist()
     paths = [(path[begin:end], legs[begin : end - 1]) for begin, end in pairwise(ends)]
-    return (
-        paths
-        if rules is None
-        else [(nodes, leg_distances(rules, r.vehicle, nodes, leg)) for r, (nodes, leg) in zip(routes, paths)]
-    )
+    if rules is None:
+        return paths
+    return [(nodes, leg_distances(rules, route.vehicle, nodes, legs)) for route, (nodes, legs) in zip(routes, paths)]
 
 
 def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
@@ -193,8 +191,8 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
     counts = np.bincount(visits, minlength=instance.n)
     if (counts > 1).any():
         node = int((counts > 1).argmax())
-        at = [number for number, route in enumerate(routes, 1) for _ in range(int((route.visits == node).sum()))]
-        raise Infeasible(f"client {instance.labels[node]} is visited twice, in routes {at[0]} and {at[1]}")
+        route_numbers = [number for number, route in enumerate(routes, 1) for _ in range(int((route.visits == node).sum()))]
+        raise Infeasible(f"client {instance.labels[node]} is visited twice, in routes {route_numbers[0]} and {route_numbers[1]}")
     if (missing := instance.required & (counts == 0)).any():
         node = int(missing.argmax())
         raise Infeasible(f"client {instance.labels[node]} must be visited and is not ({int(missing.sum())} such)")
@@ -204,12 +202,12 @@ def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[f
     """Check the limits of each route, and return the lengths of all routes. Raises Infeasible, naming the violated limit."""
     vehicles, paths = instance.vehicles, _paths(instance, routes)
     kinds = np.array([route.vehicle for route in routes], np.int64)
-    plain = instance.rules is None  # with side constraints, the loads have been checked trip by trip
-    loads = np.array([instance.demand[path].sum() if plain else 0.0 for path, _ in paths])
+    without_rules = instance.rules is None  # with side constraints, the loads have been checked trip by trip
+    loads = np.array([instance.demand[path].sum() if without_rules else 0.0 for path, _ in paths])
     lengths = np.array([legs.sum() for _, legs in paths])
     within_limits = keeps(loads, vehicles.capacity[kinds]) & keeps(lengths, vehicles.max_distance[kinds])
     # If time does not matter, only routes that violate a limit are examined one by one, which is slow.
-    for k in range(len(routes)) if instance.timed or not plain else np.flatnonzero(~within_limits).tolist():
+    for k in range(len(routes)) if instance.timed or not without_rules else np.flatnonzero(~within_limits).tolist():
         _check_limits(instance, k + 1, routes[k], float(loads[k]), float(lengths[k]))
     return [float(length) for length in lengths]
 
@@ -229,15 +227,15 @@ def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
     times = schedule(instance, route)
     if instance.latest is not None:
         depot = int(vehicles.start[kind])
-        at = f"route {number} leaves depot {instance.labels[depot]} at"
-        _within(times.leave, float(instance.latest[depot]), at, "which closes at", scale)
+        event = f"route {number} leaves depot {instance.labels[depot]} at"
+        _within(times.leave, float(instance.latest[depot]), event, "which closes at", scale)
         for node, begin in zip(route.visits, times.begin):
-            at = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.labels[node]} at"
-            _within(float(begin), float(instance.latest[node]), at, "its window ends at", scale)
+            event = f"route {number} comes to {'client' if node >= instance.depots else 'depot'} {instance.labels[node]} at"
+            _within(float(begin), float(instance.latest[node]), event, "its window ends at", scale)
     if instance.latest is not None and not (instance.rules is not None and stays_out(instance.rules, kind)):
         depot = int(vehicles.end[kind])
-        at = f"route {number} is back at depot {instance.labels[depot]} at"
-        _within(times.back, float(instance.latest[depot]), at, "which closes at", scale)
+        event = f"route {number} is back at depot {instance.labels[depot]} at"
+        _within(times.back, float(instance.latest[depot]), event, "which closes at", scale)
     if instance.rules is not None and instance.rules.shift is not None:
         ends = float(instance.rules.shift[kind, 1])
         _within(times.back, ends, f"route {number} is back at", "the vehicle's shift ends at", scale)

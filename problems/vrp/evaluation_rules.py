@@ -121,8 +121,8 @@ def check_loads(instance: VrpInstance, rules: SideConstraints, route: str, kind:
     if not (fits := keeps(aboard, capacity[None, :])).all():
         visits_done, dimension = np.unravel_index(int((~fits).argmax()), fits.shape)
         where = f"after client {instance.labels[trip[visits_done - 1]]}" if visits_done else "when it leaves"
-        which = "" if rules.dimensions == 1 else f" in dimension {dimension + 1}"
-        message = f"{route} has load {aboard[visits_done, dimension]:.10g}{which} {where}"
+        dimension_words = "" if rules.dimensions == 1 else f" in dimension {dimension + 1}"
+        message = f"{route} has load {aboard[visits_done, dimension]:.10g}{dimension_words} {where}"
         raise Infeasible(f"{message}; the capacity is {capacity[dimension]:.10g}")
 
 
@@ -261,7 +261,7 @@ def times_with_breaks(
         breaks = rules.breaks[rules.breaks[:, 0] == kind, 1:]
         breaks = breaks[np.lexsort((breaks[:, 0], breaks[:, 1]))]
     max_driving = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
-    rest = np.inf if rules.rest is None else float(rules.rest[kind])
+    rest_duration = np.inf if rules.rest is None else float(rules.rest[kind])
     labels: list[tuple[float, int, float, tuple[float, ...]]] = [(float(opens[0]), len(breaks), 0.0, (float(opens[0]),))]
     for i in range(1, len(path)):
         travel_time = float(travel[i - 1])
@@ -285,11 +285,11 @@ def times_with_breaks(
             time, begins = min(returns)
             return np.array([*begins, time])
         served = []
-        for time, breaks_left, driven, begins in _add_breaks(arrived, breaks, rest):
+        for time, breaks_left, driven, begins in _add_breaks(arrived, breaks, rest_duration):
             begin = next_open(instance, int(path[i]), max(time, float(opens[i])))
             if keeps(begin, float(closes[i])):
                 served.append((begin + float(service[i]), breaks_left, driven, (*begins, begin)))
-        labels = _add_breaks(served, breaks, rest)
+        labels = _add_breaks(served, breaks, rest_duration)
         if not labels:
             node = instance.labels[path[i]]
             route_of = f"a route of vehicle type {instance.vehicle_label(kind)}"
@@ -308,7 +308,7 @@ def next_open(instance: VrpInstance, node: int, time: float) -> float:
 
 
 def _add_breaks(
-    labels: list[tuple[float, int, float, tuple[float, ...]]], breaks: _Floats, rest: float
+    labels: list[tuple[float, int, float, tuple[float, ...]]], breaks: _Floats, rest_duration: float
 ) -> list[tuple[float, int, float, tuple[float, ...]]]:
     """Return these labels and the labels after any breaks and rests taken here, without dominated labels."""
     reached, index = list(labels), 0
@@ -318,9 +318,11 @@ def _add_breaks(
         if breaks_left:
             earliest, latest, duration = breaks[len(breaks) - breaks_left].tolist()
             if keeps(time, latest):
-                reached.append((max(time, earliest) + duration, breaks_left - 1, 0.0 if duration >= rest else driven, begins))
-        if rest < np.inf and driven > 0.0:
-            reached.append((time + rest, breaks_left, 0.0, begins))
+                reached.append(
+                    (max(time, earliest) + duration, breaks_left - 1, 0.0 if duration >= rest_duration else driven, begins)
+                )
+        if rest_duration < np.inf and driven > 0.0:
+            reached.append((time + rest_duration, breaks_left, 0.0, begins))
     undominated: list[tuple[float, int, float, tuple[float, ...]]] = []
     for label in sorted(reached, key=lambda each: each[:3]):
         if not any(all(a <= b for a, b in zip(other[:3], label[:3])) for other in undominated):

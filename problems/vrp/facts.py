@@ -16,55 +16,55 @@ __all__ = ["facts", "first_clients"]
 def facts(instance: VrpInstance) -> dict[str, Any]:
     """Return name -> value of the facts: sizes, distances, vehicles, windows, prizes."""
     vehicles, clients = instance.vehicles, slice(instance.depots, None)
-    found: dict[str, Any] = {"clients": instance.clients, "depots": instance.depots}
-    found["edge_weight_type"] = "EUC_2D in whole tenths (DIMACS)" if instance.scale == 10 else instance.edge_weight_type
+    named_facts: dict[str, Any] = {"clients": instance.clients, "depots": instance.depots}
+    named_facts["edge_weight_type"] = "EUC_2D in whole tenths (DIMACS)" if instance.scale == 10 else instance.edge_weight_type
     has_latitudes = length_unit(instance)[0] == "metres"
     if has_latitudes:
-        found["edge_weight_type"] = "straight on the globe"
+        named_facts["edge_weight_type"] = "straight on the globe"
     if any(instance.units) or instance.speed != 1.0:
         named = zip(("distance", "time", "load"), instance.units)
-        words = [f"{key} in {unit}" for key, unit in named if unit]
-        found["units"] = ", ".join([*words, f"speed {instance.speed:.10g}"] if instance.speed != 1.0 else words)
-    found["vehicles"] = "; ".join(_vehicle(instance, k) for k in range(vehicles.types))
+        named_units = [f"{key} in {unit}" for key, unit in named if unit]
+        named_facts["units"] = ", ".join([*named_units, f"speed {instance.speed:.10g}"] if instance.speed != 1.0 else named_units)
+    named_facts["vehicles"] = "; ".join(_vehicle(instance, k) for k in range(vehicles.types))
     demand, capacity = float(instance.demand[instance.required].sum()), float(vehicles.capacity.max())
-    found["demand"] = f"{float(instance.demand[clients].sum()):.10g}"
+    named_facts["demand"] = f"{float(instance.demand[clients].sum()):.10g}"
     if 0 < capacity < np.inf:
-        found["least_vehicles_by_demand"] = int(np.ceil(demand / capacity))
+        named_facts["least_vehicles_by_demand"] = int(np.ceil(demand / capacity))
     if instance.earliest is not None and instance.latest is not None and instance.clients:
         widths = (instance.latest - instance.earliest)[clients] / (instance.scale * instance.speed)
-        found["windows"] = f"{np.median(widths):.10g}{_unit(instance, 1)} wide (median), the day is {_day(instance)}"
+        named_facts["windows"] = f"{np.median(widths):.10g}{_unit(instance, 1)} wide (median), the day is {_day(instance)}"
     if not instance.required[clients].all():
         optional = ~instance.required[clients]
         demand_of_optional, prizes = float(instance.demand[clients][optional].sum()), float(instance.prize.sum()) / instance.scale
-        found["optional_clients"] = f"{int(optional.sum())}, demand {demand_of_optional:.10g}, prizes {prizes:.10g} in all"
+        named_facts["optional_clients"] = f"{int(optional.sum())}, demand {demand_of_optional:.10g}, prizes {prizes:.10g} in all"
     if instance.rules is not None and instance.rules.names:
-        found["rules"] = ", ".join(instance.rules.names)
+        named_facts["rules"] = ", ".join(instance.rules.names)
     if instance.fleet == "fewest":
-        found["fleet"] = f"fewest routes: each counts {instance.route_weight / instance.scale:.10g}"
+        named_facts["fleet"] = f"fewest routes: each counts {instance.route_weight / instance.scale:.10g}"
     if has_latitudes and instance.display is not None:
         (west, south), (east, north) = instance.display.min(axis=0), instance.display.max(axis=0)
-        found["bounding_box"] = f"latitude [{south:.10g}, {north:.10g}], longitude [{west:.10g}, {east:.10g}]"
+        named_facts["bounding_box"] = f"latitude [{south:.10g}, {north:.10g}], longitude [{west:.10g}, {east:.10g}]"
     elif instance.points is not None:
         low, high = instance.points.min(axis=0), instance.points.max(axis=0)
-        found["bounding_box"] = " x ".join(f"[{a:.10g}, {b:.10g}]" for a, b in zip(low, high))
+        named_facts["bounding_box"] = " x ".join(f"[{a:.10g}, {b:.10g}]" for a, b in zip(low, high))
     if instance.comment:
-        found["comment"] = " / ".join(instance.comment.splitlines())
-    return found
+        named_facts["comment"] = " / ".join(instance.comment.splitlines())
+    return named_facts
 
 
 def _vehicle(instance: VrpInstance, k: int) -> str:
     """Return a description of vehicle type k in words."""
     vehicles, scale = instance.vehicles, instance.scale
-    words = [f"{vehicles.count[k]} of" if vehicles.count[k] >= 0 else "any number of"]
-    words += [instance.vehicle_label(k)] if instance.vehicle_names else []
-    words += [f"capacity {vehicles.capacity[k]:.10g}{_unit(instance, 2)}"]
-    words += [f"at {instance.labels[vehicles.start[k]]}"] if instance.depots > 1 else []
+    parts = [f"{vehicles.count[k]} of" if vehicles.count[k] >= 0 else "any number of"]
+    parts += [instance.vehicle_label(k)] if instance.vehicle_names else []
+    parts += [f"capacity {vehicles.capacity[k]:.10g}{_unit(instance, 2)}"]
+    parts += [f"at {instance.labels[vehicles.start[k]]}"] if instance.depots > 1 else []
     for name in ("fixed_cost", "max_distance", "max_duration"):
         value, is_time = float(getattr(vehicles, name)[k]), name == "max_duration"
         unit = "" if name == "fixed_cost" else _unit(instance, int(is_time))
-        words += [f"{name} {value / (scale * (instance.speed if is_time else 1.0)):.10g}{unit}"] if 0 < value < np.inf else []
-    words += [f"unit_cost {vehicles.unit_cost[k]:.10g}"] if vehicles.unit_cost[k] != 1.0 else []
-    return " ".join(words)
+        parts += [f"{name} {value / (scale * (instance.speed if is_time else 1.0)):.10g}{unit}"] if 0 < value < np.inf else []
+    parts += [f"unit_cost {vehicles.unit_cost[k]:.10g}"] if vehicles.unit_cost[k] != 1.0 else []
+    return " ".join(parts)
 
 
 def _day(instance: VrpInstance) -> str:

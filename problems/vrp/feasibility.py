@@ -93,9 +93,8 @@ def _servable(instance: VrpInstance, kinds: list[VehicleTravel], requests: Reque
     for number, travel in enumerate(kinds):
         servable[number] |= servable_nodes(travel, False, set(LIMITS), by_paths & ~servable[number])
         servable[number] |= examined & ~by_paths & travel.stops
-        if (
-            rules.backhauls_last and not (servable[number] & has_delivery).any()
-        ):  # with backhauls last, a vehicle that delivers nothing collects nothing
+        # With backhauls last, a vehicle that delivers nothing collects nothing.
+        if rules.backhauls_last and not (servable[number] & has_delivery).any():
             servable[number] &= ~rules.of("pickups", np.zeros((instance.n, 1))).any(axis=1)
     return servable
 

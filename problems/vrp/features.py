@@ -49,7 +49,7 @@ class Observation(NamedTuple):
     fresh: NDArray[np.bool_]
     """[R, K] whether the action uses a new vehicle, so that the current one returns to the depot first."""
     distances: NDArray[np.float64]
-    """[R, K + 2, K + 2] the distance from each slot's node to each other one's."""
+    """[R, K + 2, K + 2] the distance from the node of the first slot to the node of the second."""
     cost: NDArray[np.float64]
     """[R, K] the cost of the action, without prizes."""
     demand: NDArray[np.float64]
@@ -69,7 +69,7 @@ class Observation(NamedTuple):
     service: NDArray[np.float64]
     """[R, K + 2] the duration of service at the node."""
     left: NDArray[np.float64]
-    """[R, 2] the distance and the time that the current vehicle has left before it must return; inf without limits."""
+    """[R, 2] the distance and the time that the current vehicle may still spend before it returns; inf without limits."""
     remaining: NDArray[np.int32]
     """[R] the number of unvisited clients."""
     timed: NDArray[np.bool_]
@@ -96,9 +96,9 @@ def routes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     unit = _unit(mask, distances)
     columns = np.stack(np.broadcast_arrays(*_columns(observation, unit)), axis=-1)
     x = np.where(mask[:, :, None], columns, 0.0).astype(np.float32)
-    near = np.log1p(distances / unit[:, None, None])
+    log_distances = np.log1p(distances / unit[:, None, None])
     same = observation["clients"][:, :, None] == observation["clients"][:, None, :]
-    pairs = np.stack([near, near.transpose(0, 2, 1), same], axis=-1)
+    pairs = np.stack([log_distances, log_distances.transpose(0, 2, 1), same], axis=-1)
     pairs = np.where((mask[:, :, None] & mask[:, None, :])[..., None], pairs, 0.0).astype(np.float32)
     return Tokens(x, mask, pairs, unit * (observation["remaining"] + 1.0))
 
@@ -115,34 +115,34 @@ def _columns(obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list
     """Return one array per feature, each of shape [R, T], or broadcastable to it; T = K + 2 tokens."""
     rows, tokens = obs["mask"].shape
     width = tokens - 2
-    lengths = unit[:, None]
+    unit_length = unit[:, None]
 
-    def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_units(values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return log(1 + values in units); negative values count as 0, unlimited ones as a million units."""
-        return np.log1p(np.clip(values / lengths, 0.0, 1e6))
+        return np.log1p(np.clip(values / unit_length, 0.0, 1e6))
 
-    def slots(values: NDArray[Any]) -> NDArray[np.float64]:
+    def by_slot(values: NDArray[Any]) -> NDArray[np.float64]:
         """Return float64 [R, K + 2]: the values of the K action slots, then 0 for origin and depot."""
         return np.concatenate([values, np.zeros((rows, 2))], axis=1)
 
-    fresh, room = slots(obs["fresh"]), obs["room"][:, None]
-    away, home = obs["distances"][:, width], obs["distances"][:, :, tokens - 1]
-    kind = np.concatenate([np.zeros(width), [1.0, 2.0]])
-    skips_unvisited = slots(obs["clients"][:, :width] == 0)
+    fresh, room = by_slot(obs["fresh"]), obs["room"][:, None]
+    from_origin, to_depot = obs["distances"][:, width], obs["distances"][:, :, tokens - 1]
+    token_kind = np.concatenate([np.zeros(width), [1.0, 2.0]])
+    skips_unvisited = by_slot(obs["clients"][:, :width] == 0)
     room_after = np.where(fresh > 0, 1.0, room) - obs["demand"]
-    prize, cost = np.log1p(np.minimum(obs["prize"] / lengths, 1e6)), slots(obs["cost"])
+    prize, cost = np.log1p(np.minimum(obs["prize"] / unit_length, 1e6)), by_slot(obs["cost"])
     timed = np.broadcast_to(obs["timed"][:, None], (rows, tokens)).astype(float)
-    left = np.clip(obs["left"] / lengths, 0.0, 1e6)
-    savings = np.clip((home[:, width, None] + home - away) / lengths, -1e6, 1e6)
+    resources_left = np.clip(obs["left"] / unit_length, 0.0, 1e6)
+    savings = np.clip((to_depot[:, width, None] + to_depot - from_origin) / unit_length, -1e6, 1e6)
     rank = np.cumsum(1 - fresh, axis=1) * (1 - fresh) + np.cumsum(fresh, axis=1) * fresh
     return [
-        (kind == 0) * 1.0, (kind == 1) * 1.0, (kind == 2) * 1.0, fresh, skips_unvisited,
-        log(cost), log(away), log(home), np.arcsinh(savings), rank / 16.0,
+        (token_kind == 0) * 1.0, (token_kind == 1) * 1.0, (token_kind == 2) * 1.0, fresh, skips_unvisited,
+        log_units(cost), log_units(from_origin), log_units(to_depot), np.arcsinh(savings), rank / 16.0,
         obs["demand"], room, np.clip(room_after, -1.0, 1.0), np.log1p(obs["rest"])[:, None], np.log1p(obs["remaining"])[:, None],
-        obs["required"] * 1.0, prize, np.arcsinh((obs["prize"] - cost) / lengths),
-        timed, timed * log(slots(obs["wait"])), timed * log(slots(obs["slack"])), log(obs["service"]),
-        np.isfinite(obs["left"][:, :1]) * 1.0, np.log1p(left[:, :1]),
-        np.isfinite(obs["left"][:, 1:]) * 1.0, np.log1p(left[:, 1:]), (obs["room"] < obs["rest"])[:, None] * 1.0,
+        obs["required"] * 1.0, prize, np.arcsinh((obs["prize"] - cost) / unit_length),
+        timed, timed * log_units(by_slot(obs["wait"])), timed * log_units(by_slot(obs["slack"])), log_units(obs["service"]),
+        np.isfinite(obs["left"][:, :1]) * 1.0, np.log1p(resources_left[:, :1]),
+        np.isfinite(obs["left"][:, 1:]) * 1.0, np.log1p(resources_left[:, 1:]), (obs["room"] < obs["rest"])[:, None] * 1.0,
     ]  # fmt: skip
 
 

@@ -126,10 +126,7 @@ def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float
     places[:clustered] = np.clip(np.rint(centres[cluster_of] + random.standard_normal((clustered, 2)) * 4.0), 0, side)
     points = np.concatenate([np.full((1, 2), np.rint(0.4 * side)), places])
     from_depot = np.floor(10.0 * np.hypot(*(points - points[0]).T)) / 10.0
-    first, last = (
-        np.ceil(from_depot),
-        np.floor(horizon - from_depot - service),
-    )  # earliest and latest begin of service by a separate vehicle
+    first, last = np.ceil(from_depot), np.floor(horizon - from_depot - service)  # begin of service by a separate vehicle
     middle = first + random.random(size + 1) * (last - first)
     if kind == "C":
         middle[1:] = _tour_times(random, places, cluster_of, first[1:], last[1:], service)
@@ -154,9 +151,9 @@ def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float
     )
 
 
-def _positions(random: np.random.Generator, size: int, spread: str) -> list[tuple[int, int]]:
-    """Return `size` different places of clients, as in section 4.2 of the X scheme."""
-    scattered = {"random": size, "clustered": 0, "mixed": size // 2}[spread]
+def _positions(random: np.random.Generator, size: int, clients_kind: str) -> list[tuple[int, int]]:
+    """Return the places of `size` clients as in section 4.2 of the X scheme: random, clustered or mixed; all are different."""
+    scattered = {"random": size, "clustered": 0, "mixed": size // 2}[clients_kind]
     seeds = random.integers(0, 1001, (int(random.integers(3, 9)), 2))[: size - scattered]
     clients = dict.fromkeys(map(tuple, seeds.tolist()))
     _fill(random, clients, len(clients) + scattered, None)
@@ -169,8 +166,8 @@ def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wan
     while len(clients) < wanted:
         block = random.integers(0, 1001, (4096, 2))
         if seeds is not None:
-            apart = np.hypot(*(block[:, None, :] - seeds[None]).transpose(2, 0, 1))
-            block = block[random.random(len(block)) < np.exp(-apart / 40.0).sum(axis=1)]
+            distances = np.hypot(*(block[:, None, :] - seeds[None]).transpose(2, 0, 1))
+            block = block[random.random(len(block)) < np.exp(-distances / 40.0).sum(axis=1)]
         for place in map(tuple, block.tolist()):
             if len(clients) == wanted:
                 break
@@ -213,11 +210,11 @@ def _tour_times(
             times[client] = time
             unserved = unserved[unserved != client]
             if len(unserved):
-                apart = np.hypot(*(points[unserved] - points[client]).T)
-                time += service + float(apart.min())
-                if time > last[unserved[apart.argmin()]]:
-                    time = float(first[unserved[apart.argmin()]])
-                client = unserved[apart.argmin()]
+                distances = np.hypot(*(points[unserved] - points[client]).T)
+                time += service + float(distances.min())
+                if time > last[unserved[distances.argmin()]]:
+                    time = float(first[unserved[distances.argmin()]])
+                client = unserved[distances.argmin()]
     return times
 
 

@@ -1,7 +1,7 @@
 """Random instances with side constraints of real instances.
 
-Each function `_NAME(made, random)` adds the side constraint NAME: it returns fields of SideConstraints, and may change `made`,
-the arguments of VrpInstance, in place.
+Each function `_NAME(arguments, random)` adds the side constraint NAME: it returns fields of SideConstraints, and may change the
+arguments of VrpInstance in place.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
     n = size + 1
     opening = np.floor(random.uniform(60.0, _DAY - 360.0, n))
     has_window = (random.random(n) < windows) & (np.arange(n) > 0)
-    made: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "demand": np.append([0.0], random.integers(1, 10, size)),
         "earliest": np.where(has_window, opening, 0.0),
         "latest": np.where(has_window, opening + random.integers(60, 240, n), np.where(np.arange(n) > 0, _DAY - 100.0, _DAY)),
@@ -55,9 +55,9 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
     }
     rules: dict[str, Any] = {}
     for word in sorted(set(wanted)):  # in this order skills, which double the vehicle type, follow all changes of vehicles
-        rules |= _RULES[word](made, random)
+        rules |= _RULES[word](arguments, random)
     for name in _VEHICLE_FIELDS & rules.keys():
-        rules[name] = np.repeat(rules[name], made["vehicles"].types, axis=0)
+        rules[name] = np.repeat(rules[name], arguments["vehicles"].types, axis=0)
     options = (f" --option ask={','.join(wanted)}" if wanted else "") + (f" --option windows={windows}" if windows != 0.3 else "")
     return VrpInstance(
         name=f"day-{size}",
@@ -65,102 +65,104 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
         points=points.astype(np.float64),
         rules=SideConstraints(**rules) if rules else None,
         comment=f"corl generate vrp day --option size={size}{options} --seed {seed}",
-        **made,
+        **arguments,
     )
 
 
-def _clients(made: dict[str, Any], random: np.random.Generator, share: float) -> NDArray[np.bool_]:
+def _clients(arguments: dict[str, Any], random: np.random.Generator, share: float) -> NDArray[np.bool_]:
     """Return bool [n]: a random choice of about this share of the clients."""
-    chosen = random.random(len(made["demand"])) < share
+    chosen = random.random(len(arguments["demand"])) < share
     chosen[0] = False
     return chosen
 
 
-def _aboard(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _aboard(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     return {"aboard": np.array([[10.0]])}
 
 
-def _backhauls(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    back = _clients(made, random, 0.4)
-    pickups = np.where(back, made["demand"], 0.0)[:, None]
-    made["demand"] = np.where(back, 0.0, made["demand"])
+def _backhauls(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    back = _clients(arguments, random, 0.4)
+    pickups = np.where(back, arguments["demand"], 0.0)[:, None]
+    arguments["demand"] = np.where(back, 0.0, arguments["demand"])
     return {"pickups": pickups, "backhauls_last": True}
 
 
-def _breaks(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _breaks(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     return {"breaks": np.array([[0.0, 240.0, 300.0, 45.0]])}
 
 
-def _dimensions(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    volume = np.where(made["demand"] > 0.0, random.integers(0, 7, len(made["demand"])), 0)
-    return {"demands": np.column_stack([made["demand"], volume]), "capacities": np.array([[_CAPACITY, 30.0]])}
+def _dimensions(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    volume = np.where(arguments["demand"] > 0.0, random.integers(0, 7, len(arguments["demand"])), 0)
+    return {"demands": np.column_stack([arguments["demand"], volume]), "capacities": np.array([[_CAPACITY, 30.0]])}
 
 
-def _groups(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _groups(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     """Return groups of two clients with consecutive numbers; one of the two must be served."""
-    n = len(made["demand"])
-    first = _clients(made, random, 0.2)[1:-1]
+    n = len(arguments["demand"])
+    first = _clients(arguments, random, 0.2)[1:-1]
     first[1:] &= ~first[:-1]
     groups = np.full(n, -1)
     number = np.cumsum(first) - 1
     groups[1:-1][first] = groups[2:][first] = number[first]
-    made["required"] = made["required"] & (groups < 0)
+    arguments["required"] = arguments["required"] & (groups < 0)
     return {"groups": groups, "group_required": np.ones(int(first.sum()), bool)}
 
 
-def _open(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _open(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     return {"stays_out": np.array([True])}
 
 
-def _overtime(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _overtime(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     return {"overtime_from": np.array([360.0]), "overtime_cost": np.array([2.0]), "duration_cost": np.array([0.2])}
 
 
-def _pickups(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    return {"pickups": np.append([0.0], random.integers(0, 8, len(made["demand"]) - 1)).astype(float)[:, None]}
+def _pickups(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    return {"pickups": np.append([0.0], random.integers(0, 8, len(arguments["demand"]) - 1)).astype(float)[:, None]}
 
 
-def _releases(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    late = _clients(made, random, 0.4)
+def _releases(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    late = _clients(arguments, random, 0.4)
     release = np.where(late, np.floor(random.uniform(0.0, 120.0, len(late))), 0.0)
-    made["latest"] = np.where(late, np.maximum(made["latest"], release + 200.0), made["latest"])
+    arguments["latest"] = np.where(late, np.maximum(arguments["latest"], release + 200.0), arguments["latest"])
     return {"release": release}
 
 
-def _reloads(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    count = max(2, len(made["demand"]) // 8)
-    made["vehicles"] = Vehicles(np.array([25.0]), np.array([count]))
+def _reloads(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    count = max(2, len(arguments["demand"]) // 8)
+    arguments["vehicles"] = Vehicles(np.array([25.0]), np.array([count]))
     return {"reloads": np.array([4])}
 
 
-def _rests(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _rests(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     return {"max_driving": np.array([180.0]), "rest": np.array([30.0])}
 
 
-def _shipments(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _shipments(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     """Return shipments between half of the clients; the demand of the client that ships becomes the amount."""
-    order = 1 + random.permutation(len(made["demand"]) - 1)
+    order = 1 + random.permutation(len(arguments["demand"]) - 1)
     pairs = order[: len(order) // 4 * 2].reshape(-1, 2)
-    ends = np.zeros(len(made["demand"]), bool)
+    ends = np.zeros(len(arguments["demand"]), bool)
     ends[pairs] = True
-    amounts = made["demand"][pairs[:, :1]]
-    made["demand"] = np.where(ends, 0.0, made["demand"])
-    made["earliest"] = np.where(ends, 0.0, made["earliest"])
-    made["latest"] = np.where(ends, _DAY - 100.0, made["latest"])
+    amounts = arguments["demand"][pairs[:, :1]]
+    arguments["demand"] = np.where(ends, 0.0, arguments["demand"])
+    arguments["earliest"] = np.where(ends, 0.0, arguments["earliest"])
+    arguments["latest"] = np.where(ends, _DAY - 100.0, arguments["latest"])
     return {"shipments": pairs, "amounts": amounts}
 
 
-def _skills(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _skills(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     """Make a second, more expensive vehicle type, which may serve all clients; the first may serve only about 70 %."""
-    vehicles = made["vehicles"]
-    made["vehicles"] = Vehicles(np.repeat(vehicles.capacity, 2), np.repeat(vehicles.count, 2), unit_cost=np.array([1.0, 1.3]))
-    return {"allowed": np.stack([~_clients(made, random, 0.3), np.ones(len(made["demand"]), bool)])}
+    vehicles = arguments["vehicles"]
+    arguments["vehicles"] = Vehicles(
+        np.repeat(vehicles.capacity, 2), np.repeat(vehicles.count, 2), unit_cost=np.array([1.0, 1.3])
+    )
+    return {"allowed": np.stack([~_clients(arguments, random, 0.3), np.ones(len(arguments["demand"]), bool)])}
 
 
-def _spells(made: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+def _spells(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     """Return closed intervals: about a third of the clients cannot be served for half an hour within their windows."""
-    nodes = np.flatnonzero(_clients(made, random, 0.35))
-    begin = made["earliest"][nodes] + np.floor((made["latest"] - made["earliest"])[nodes] / 4)
+    nodes = np.flatnonzero(_clients(arguments, random, 0.35))
+    begin = arguments["earliest"][nodes] + np.floor((arguments["latest"] - arguments["earliest"])[nodes] / 4)
     return {"closed": np.column_stack([nodes, begin, begin + 30.0]).astype(np.float64)}
 
 

@@ -95,7 +95,7 @@ class VrpInstance:
     matrix: _Floats | None = None
     """float64 [n, n], the distances from row to column for EXPLICIT, not negative, zero on the diagonal; otherwise None."""
     depots: int = 1
-    """D."""
+    """D, the number of depots."""
     earliest: _Floats | None = None
     """float64 [n]: when service may begin (an early vehicle waits); for a depot, when vehicles may leave. None: no windows."""
     latest: _Floats | None = None
@@ -189,7 +189,7 @@ class VrpInstance:
         if self.service is not None:
             self._floats("service", self.service, depots_zero=True)
         if (self.earliest is None) != (self.latest is None):
-            raise InputError("earliest and latest come together", field="earliest")
+            raise InputError("earliest and latest must be given together", field="earliest")
         if self.earliest is not None and self.latest is not None:
             self._floats("earliest", self.earliest)
             self._floats("latest", self.latest, infinite=True)

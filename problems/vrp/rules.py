@@ -129,21 +129,23 @@ class SideConstraints:
 
     def first(self, n: int) -> SideConstraints:
         """Return the side constraints of the first n nodes. A shipment is included if both of its nodes are."""
-        cut: dict[str, Any] = {}
+        of_first_nodes: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
             if value is not None and each.name in ("demands", "pickups", "release", "groups"):
-                cut[each.name] = value[:n]
+                of_first_nodes[each.name] = value[:n]
             elif value is not None and each.name in ("allowed", "distances", "durations"):
-                cut[each.name] = value[:, :n] if value.ndim == 2 else value[:, :n, :n]
+                of_first_nodes[each.name] = value[:, :n] if value.ndim == 2 else value[:, :n, :n]
         if self.group_required is not None:
-            cut["group_required"] = self.group_required & np.isin(np.arange(len(self.group_required)), cut["groups"])
+            of_first_nodes["group_required"] = self.group_required & np.isin(
+                np.arange(len(self.group_required)), of_first_nodes["groups"]
+            )
         if self.shipments is not None and self.amounts is not None:
             both_ends_included = (self.shipments < n).all(axis=1)
-            cut |= {"shipments": self.shipments[both_ends_included], "amounts": self.amounts[both_ends_included]}
-        cut |= {} if self.closed is None else {"closed": self.closed[self.closed[:, 0] < n]}
-        cut |= {} if self.begun is None else {"begun": tuple(nodes[nodes < n] for nodes in self.begun)}
-        return replace(self, **cut)
+            of_first_nodes |= {"shipments": self.shipments[both_ends_included], "amounts": self.amounts[both_ends_included]}
+        of_first_nodes |= {} if self.closed is None else {"closed": self.closed[self.closed[:, 0] < n]}
+        of_first_nodes |= {} if self.begun is None else {"begun": tuple(nodes[nodes < n] for nodes in self.begun)}
+        return replace(self, **of_first_nodes)
 
     def check(self, instance: VrpInstance) -> None:
         """Raise InputError if shapes, values or combinations are not accepted for this instance."""
@@ -162,7 +164,7 @@ class SideConstraints:
         for one, other in (("overtime_from", "overtime_cost"), ("max_driving", "rest"), ("shipments", "amounts"),
                            ("groups", "group_required")):  # fmt: skip
             if (getattr(self, one) is None) != (getattr(self, other) is None):
-                raise InputError(f"{one} and {other} come together", field=other)
+                raise InputError(f"{one} and {other} must be given together", field=other)
         self._check_loads(instance)
         self._check_clients(instance)
         self._check_vehicles(instance)
@@ -263,10 +265,12 @@ _WORDS = {
 
 
 def _is_given(value: Any) -> bool:
+    """Return whether a side constraint is given; the default is None or False."""
     return value is not None and value is not False
 
 
 def _check_array(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
+    """Raise InputError unless a field has this shape (None: any length), its dtype and accepted values."""
     kind = {"allowed": "b", "stays_out": "b", "reload_depots": "b", "group_required": "b"}.get(name)
     kind = kind or ("i" if name in ("shipments", "groups", "reloads", "profile") else "f")
     fits = value.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, value.shape))

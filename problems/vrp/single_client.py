@@ -1,8 +1,8 @@
-"""Tests whether a vehicle type can serve a client if there is no other client.
+"""Tests whether a vehicle type can serve a client, regardless of all other clients.
 
-A direct route to the client and back proves that the client can be served. If even shortest paths over other nodes do not keep
-the limits, no solution serves the client. Times with breaks and rests are computed by labels, as in shortest paths with resource
-constraints: a label is (time, remaining breaks, driving time since the last rest), a state that the vehicle may be in.
+If a direct route to the client and back keeps all limits, the client can be served. If not even shortest paths over other nodes
+keep them, no solution serves the client. Breaks and rests are followed by labels, as in shortest paths with resource
+constraints: a label is a possible state of the vehicle, (time, number of remaining breaks, driving time since the last rest).
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class VehicleTravel:
         """bool [n]: the nodes where the vehicle may stop: clients that fit and are allowed, and depots to reload at."""
         self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
         self.cached: dict[tuple[bool, int, bool], _Floats] = {}
+        """(time, node, towards) -> the lengths of shortest paths that were computed before."""
 
     @cached_property
     def without_breaks(self) -> VehicleTravel:
@@ -172,10 +173,10 @@ def _in_time(travel: VehicleTravel, direct: bool, limits: set[str]) -> NDArray[n
     ready = np.maximum(begin + service + back, return_from)
     in_time = keeps(begin, closes) & keeps(ready, return_by) & (ready < np.inf)
     if "duration" in limits:
-        longest, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_return(travel, limits))
-        in_time &= keeps(to + service + back, longest, size)
+        max_duration, size = instance.vehicles.max_duration[kind], np.maximum(ready, 2.0 * latest_return(travel, limits))
+        in_time &= keeps(to + service + back, max_duration, size)
         with np.errstate(invalid="ignore"):  # of infinities, which are refused above
-            in_time &= keeps(ready - np.minimum(last_departure, closes - to), longest, size)  # with the latest departure
+            in_time &= keeps(ready - np.minimum(last_departure, closes - to), max_duration, size)  # with the latest departure
     return np.asarray(in_time)
 
 
@@ -214,11 +215,15 @@ def _check_breaks(travel: VehicleTravel, direct: bool, limits: set[str], servabl
         for number, (departure, travel_time) in enumerate(departures):
             if departure[node] < np.inf:
                 fewest_left = 0 if number else len(travel.breaks)  # before a reload, any number of breaks may have been taken
-                before = [
+                departing = [
                     (float(departure[node]), breaks_left, 0.0) for breaks_left in range(fewest_left, len(travel.breaks) + 1)
                 ]
                 labels += after_driving(
-                    travel, before, float(travel_time[node]), 0.0 if number else min(float(travel_time[node]), to_first_stop), 0.0
+                    travel,
+                    departing,
+                    float(travel_time[node]),
+                    0.0 if number else min(float(travel_time[node]), to_first_stop),
+                    0.0,
                 )
         labels = after_service(travel, labels, node, float(closes[node]), limits)
         labels = after_driving(travel, labels, float(back[node]), 0.0, min(float(back[node]), from_last_stop))
@@ -237,12 +242,12 @@ def _nearest_stop(travel: VehicleTravel, direct: bool, towards: bool) -> float:
 
 def after_service(travel: VehicleTravel, labels: list[_Label], node: int, closes: float, limits: set[str]) -> list[_Label]:
     """Return the labels after service at `node`, given the labels on arrival; labels that miss its window are dropped."""
-    after = []
+    served = []
     for time, breaks_left, driven in labels:
         begin = float(_begin(travel, limits, np.full(1, time), node)[0])
         if keeps(begin, closes):
-            after.append((begin + float(_service(travel.instance)[node]), breaks_left, driven))
-    return after
+            served.append((begin + float(_service(travel.instance)[node]), breaks_left, driven))
+    return served
 
 
 def after_driving(
@@ -253,19 +258,19 @@ def after_driving(
     Breaks may be taken anywhere on the leg, except in its first `unbroken_start` and its last `unbroken_end` units of time. The
     labels are lower bounds of time and driving time. Dominated labels are dropped.
     """
-    after: list[_Label] = []
+    reached: list[_Label] = []
     if travel_time == np.inf:
-        return after
+        return reached
     for time, breaks_left, driven in labels:
         pause_from, arrival = time + unbroken_start, time + travel_time
-        after += _after_rests(travel, arrival, breaks_left, 0, driven + travel_time)
+        reached += _after_rests(travel, arrival, breaks_left, 0, driven + travel_time)
         for count, (earliest, latest, duration) in enumerate(travel.breaks[len(travel.breaks) - breaks_left :].tolist(), 1):
             begin = max(pause_from, earliest)
             if not keeps(begin, latest):
                 break
             pause_from, arrival = begin + duration, max(arrival + duration, begin + duration + unbroken_end)
-            after += _after_rests(travel, arrival, breaks_left, count, driven + travel_time)
-    return _drop_dominated(after)
+            reached += _after_rests(travel, arrival, breaks_left, count, driven + travel_time)
+    return _drop_dominated(reached)
 
 
 def _after_rests(travel: VehicleTravel, arrival: float, breaks_left: int, breaks_taken: int, driven: float) -> list[_Label]:
@@ -329,8 +334,8 @@ def latest_return(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> floa
     instance, rules = travel.instance, travel.rules
     openings = [_opens(instance, LIMITS), np.zeros(0) if rules.release is None else rules.release]
     openings.append(np.zeros(0) if rules.shift is None else rules.shift[travel.kind, :1])
-    longest = float(instance.vehicles.max_duration[travel.kind])
-    return min(operating_hours(travel, limits)[3], float(np.concatenate(openings).max()) + longest)
+    max_duration = float(instance.vehicles.max_duration[travel.kind])
+    return min(operating_hours(travel, limits)[3], float(np.concatenate(openings).max()) + max_duration)
 
 
 def _opens(instance: VrpInstance, limits: Iterable[str]) -> _Floats:

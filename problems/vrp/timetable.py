@@ -87,12 +87,12 @@ def _loads_after(instance: VrpInstance, route: Route) -> _Floats:
         for (start, end), amount in zip(rules.shipments, rules.amounts):
             change[route.visits == start] += amount
             change[route.visits == end] -= amount
-    cuts = [0, *np.flatnonzero(route.visits < instance.depots).tolist(), len(route.visits)]
+    trip_starts = [0, *np.flatnonzero(route.visits < instance.depots).tolist(), len(route.visits)]
     aboard: _Floats = np.empty_like(change)
     demands = rules.of("demands", instance.demand[:, None])[route.visits]
-    held = np.zeros(change.shape[1]) if rules.aboard is None else rules.aboard[route.vehicle]
-    for begin, end in pairwise(cuts):
-        aboard[begin:end] = held + demands[begin:end].sum(axis=0) + np.cumsum(change[begin:end], axis=0)
+    initial_load = np.zeros(change.shape[1]) if rules.aboard is None else rules.aboard[route.vehicle]
+    for begin, end in pairwise(trip_starts):
+        aboard[begin:end] = initial_load + demands[begin:end].sum(axis=0) + np.cumsum(change[begin:end], axis=0)
     return aboard
 
 
@@ -113,7 +113,7 @@ def _assign_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], s
     breaks = np.zeros((0, 3)) if rules.breaks is None else rules.breaks[rules.breaks[:, 0] == kind, 1:]
     breaks = breaks[np.lexsort((breaks[:, 0], breaks[:, 1]))]
     max_driving = np.inf if rules.max_driving is None else float(rules.max_driving[kind])
-    rest = np.inf if rules.rest is None else float(rules.rest[kind])
+    rest_duration = np.inf if rules.rest is None else float(rules.rest[kind])
     pauses = np.zeros((len(travel) + 1, 3))
 
     def pauses_from(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
@@ -123,9 +123,9 @@ def _assign_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], s
             if count < len(breaks) and time_now <= breaks[count, 1] * (1 + _TOLERANCE):
                 length = float(breaks[count, 2])
                 time_after = max(time_now, float(breaks[count, 0])) + length
-                options.append((time_after, paused + length, count + 1, 0.0 if length >= rest else driven_now))
-            if rest < np.inf and driven_now > 0.0:
-                options.append((time_now + rest, paused + rest, count, 0.0))
+                options.append((time_after, paused + length, count + 1, 0.0 if length >= rest_duration else driven_now))
+            if rest_duration < np.inf and driven_now > 0.0:
+                options.append((time_now + rest_duration, paused + rest_duration, count, 0.0))
         return options
 
     def follow(stop: int, time: float, used: int, driven: float) -> bool:
@@ -144,8 +144,8 @@ def _assign_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], s
             for ready_at, pause_before, count_after, driven_after in pauses_from(
                 departure + travel_time, count, driven_now + travel_time
             ):
-                late = ready_at > begin + _TOLERANCE * max(1.0, begin)
-                if not late and follow(stop + 1, begin + float(service[stop + 1]), count_after, driven_after):
+                too_late = ready_at > begin + _TOLERANCE * max(1.0, begin)
+                if not too_late and follow(stop + 1, begin + float(service[stop + 1]), count_after, driven_after):
                     pauses[stop, 1:], pauses[stop + 1, 0] = (pause_after, departure - time), pause_before
                     return True
         return False

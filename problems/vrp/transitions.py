@@ -82,14 +82,14 @@ class State(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The state of a route under way."""
+    """The state of a vehicle on its route, after service at the last client visited."""
 
     load: float
     """The sum of the demands so far."""
     distance: float
     """The distance so far."""
     ready: float
-    """The earliest time at which service ends."""
+    """The earliest end of service at the last client."""
     busy: float
     """The time of travel and service so far, without waiting."""
     leave: float
@@ -117,25 +117,31 @@ def vehicle_position(state: Any, row: Any) -> Any:
 
 
 @kernel
-def serve(state: Any, instance: Any, metric: Any, origin: Any, at: Any, client: Any) -> Any:
-    """Return whether a vehicle at node `origin`, with Position `at`, can serve `client` next and return; and its new Position."""
+def serve(state: Any, instance: Any, metric: Any, origin: Any, position: Any, client: Any) -> Any:
+    """Return whether a vehicle at node `origin`, in `position`, can serve `client` next and return; and its new Position."""
     first, limits = state.graphs.nodes_start[instance], state.limits[instance]
     distance_out, distance_home = distance(metric, origin, client), distance(metric, client, 0)
     node = first + client
-    begin = max(state.earliest[node], at.ready + distance_out)
-    load, length, busy = at.load + state.demand[node], at.distance + distance_out, at.busy + distance_out + state.service[node]
-    leave = min(at.leave, state.latest[node] - at.busy - distance_out)
+    begin = max(state.earliest[node], position.ready + distance_out)
+    load, length, driving_and_service = (
+        position.load + state.demand[node],
+        position.distance + distance_out,
+        position.busy + distance_out + state.service[node],
+    )
+    leave = min(position.leave, state.latest[node] - position.busy - distance_out)
     ready = begin + state.service[node]
-    new_position = Position(load, length, ready, busy, leave)
+    new_position = Position(load, length, ready, driving_and_service, leave)
     if not (_within(load, limits[CAPACITY], 0.0) and _within(length + distance_home, limits[DISTANCE], 0.0)):
         return False, new_position
     if not (_within(begin, state.latest[node], 0.0) and _within(ready + distance_home, state.latest[first], 0.0)):
         return False, new_position
     latest_departure = min(
-        leave, state.latest[first] - busy - distance_home
-    )  # the latest departure with which all windows are kept
+        leave, state.latest[first] - driving_and_service - distance_home
+    )  # so that windows are kept, the depot's included
     return _within(
-        max(busy + distance_home, ready + distance_home - latest_departure), limits[DURATION], ready + distance_home
+        max(driving_and_service + distance_home, ready + distance_home - latest_departure),
+        limits[DURATION],
+        ready + distance_home,
     ), new_position
 
 
@@ -165,10 +171,10 @@ def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
 
 
 @kernel
-def _set_position(state: Any, row: Any, at: Any) -> None:
+def _set_position(state: Any, row: Any, position: Any) -> None:
     """Store the Position of a row's current vehicle."""
     v = state.vehicle[row]
-    v[0], v[1], v[2], v[3], v[4] = at.load, at.distance, at.ready, at.busy, at.leave
+    v[0], v[1], v[2], v[3], v[4] = position.load, position.distance, position.ready, position.busy, position.leave
 
 
 @kernel
@@ -275,7 +281,7 @@ def _nearest(state: Any, row: Any, new_vehicle: Any, out: Any) -> Any:
     graphs, metric = state.graphs, graph_metric(state.graphs, instance)
     n, listed, first = graphs.size[instance], graphs.listed[instance], graphs.nodes_start[instance]
     origin = state.order[row, t - 1] if t > 0 and not (new_vehicle and state.from_depot[0]) else 0
-    at = vehicle_position(state, row) if t > 0 else at_depot(state, instance)
+    position = vehicle_position(state, row) if t > 0 else at_depot(state, instance)
     wanted, count = min(len(out), n - 1 - t), 0
     begin = graphs.lists_start[instance] + origin * listed
     for i in range(begin, begin + listed):
@@ -284,7 +290,7 @@ def _nearest(state: Any, row: Any, new_vehicle: Any, out: Any) -> Any:
         client = graphs.lists[i]
         if client == 0 or state.place[row, client] < t or not state.servable[first + client]:
             continue
-        if new_vehicle or serve(state, instance, metric, origin, at, client)[0]:
+        if new_vehicle or serve(state, instance, metric, origin, position, client)[0]:
             out[count] = client
             count += 1
     if count == wanted or listed == n - 1:
@@ -296,6 +302,6 @@ def _nearest(state: Any, row: Any, new_vehicle: Any, out: Any) -> Any:
         length = distance(metric, origin, client)
         if too_far(lengths, out, count, length, client):
             continue
-        if new_vehicle or serve(state, instance, metric, origin, at, client)[0]:
+        if new_vehicle or serve(state, instance, metric, origin, position, client)[0]:
             count = insert_nearest(lengths, out, count, length, client)
     return count

@@ -1,4 +1,7 @@
-"""Shared parts of the generic solvers: loading a policy, a budget in states evaluated by it, a pool of states to decode on."""
+"""Shared parts of the generic solvers: loading a policy, and decoding an instance repeatedly within the budget of a run.
+
+An entry is an episode to decode: a symmetric copy of the instance and a start (of a tour: a first city).
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "no_environment", "policy_for", "policy_name", "warm_up"]
 
-_WARM_UP = 400  # states: enough for a round of any decoder, or an episode by search, on a miniature
-_WORK = 2.5e9  # floating-point operations of one network call, about 60 ms of one core; a time limit is noticed between two calls
-_BATCH = 32  # most rows of a network call; larger batches are not faster on a CPU
-_POOL = 64  # rows that are decoded together if a decoder needs no more
-_MEMORY = 1e9  # bytes that the rows of a pool may take
-_LISTED = 500  # steps without network calls between two readings of the clock
-_GRACE = 0.1  # seconds in which the first solution may be completed when the time is over
-_RESERVE = 0.9  # share of the time left that a round is planned to take
+_WARM_UP_STATES = 400  # states to evaluate on a miniature: enough for a round of any decoder, or an episode by search
+_MAX_OPERATIONS = 2.5e9  # floating-point operations of a network call, 60 ms of a core: the clock is read between calls
+_MAX_BATCH = 32  # rows of a network call; larger batches are not faster on a CPU
+_POOL_ROWS = 64  # rows of the pool unless a decoder needs more
+_MAX_BYTES = 1e9  # memory of the rows of a pool
+_STEPS_PER_CLOCK = 500  # steps by first listed actions between two readings of the clock
+_GRACE = 0.1  # seconds after the time limit in which the first solution may still be completed
+_PLANNED_SHARE = 0.9  # share of the remaining time that a round is planned to take
 
 
 def no_environment(instance: Any) -> str:
@@ -43,8 +46,8 @@ def no_environment(instance: Any) -> str:
 def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
     """Solve a miniature of `instance`, which compiles every kernel that solving `instance` needs.
 
-    This includes the code for a budget that ends before the first solution. If no state of the miniature leaves a choice, the
-    network and the noise of a decoder are called once on their own.
+    This includes the code for a budget that ends before the first solution. The network and the noise of decoders are also called
+    separately, in case no state of the miniature has two legal actions.
     """
     import numpy as np
 
@@ -53,13 +56,13 @@ def warm_up(solver: Solver, instance: Any, policy: Policy) -> None:
 
     problem = registry.problem_of(instance)
     assert problem is not None
-    tiny = problem.warm_up_instance(instance)
-    for iterations in (_WARM_UP, 1):
-        solver.solve(tiny, Run(problem, tiny, iterations=iterations))
-    ended = Run(problem, tiny)
-    ended.stop("time_limit")
-    solver.solve(tiny, ended)
-    pool = problem.environment([tiny], 1, name=policy.environment)
+    miniature = problem.warm_up_instance(instance)
+    for iterations in (_WARM_UP_STATES, 1):
+        solver.solve(miniature, Run(problem, miniature, iterations=iterations))
+    stopped_run = Run(problem, miniature)
+    stopped_run.stop("time_limit")
+    solver.solve(miniature, stopped_run)
+    pool = problem.environment([miniature], 1, name=policy.environment)
     pool.reset([0], [0])
     if pool.actions([0])[0, 0] >= 0:
         policy.on(pool).evaluate(pool.view([0]))
@@ -71,7 +74,7 @@ def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> An
 
     Args:
         instance: The instance.
-        given: A name or a path; "" for the policy shipped for instances of this kind; or a policy, which is returned itself.
+        given: A policy, which is returned; or the name or file of one; "" is the policy shipped for instances of this kind.
         architecture: The required architecture; "" accepts every policy.
 
     Raises UsageError as `policy_name` does, and for a policy of another problem or architecture, or in training mode.
@@ -95,7 +98,10 @@ def policy_for(instance: Any, given: str | Policy, architecture: str = "") -> An
 
 
 def policy_name(instance: Any, name: str, architecture: str = "") -> str:
-    """Return `name`, or for "" the name of the shipped policy. Raises UsageError with the command that trains one if none is."""
+    """Return `name`; if it is "", the name of the shipped policy.
+
+    If no policy is shipped, raises UsageError with the command that trains one.
+    """
     from corl.networks.checkpoints import shipped
 
     problem = registry.problem_of(instance)
@@ -109,17 +115,17 @@ def policy_name(instance: Any, name: str, architecture: str = "") -> str:
 def _untrained(problem: Problem, wanted: str, architecture: str) -> str:
     """Return the message for a policy that is not shipped, with the command that trains one."""
     recipes = recipe_names(problem.name)
-    own = [recipe for recipe in (wanted, wanted.removeprefix(f"{problem.name}-"), architecture) if recipe in recipes]
-    recipe = own[0] if own else "NAME"
-    there = "" if own else f" (recipes: {', '.join(recipes) or 'none'})"
+    own_recipes = [recipe for recipe in (wanted, wanted.removeprefix(f"{problem.name}-"), architecture) if recipe in recipes]
+    recipe = own_recipes[0] if own_recipes else "NAME"
+    choices = "" if own_recipes else f" (recipes: {', '.join(recipes) or 'none'})"
     return (
         f"no {architecture or 'policy'} network is shipped for such instances of {problem.name}; train one with "
-        f"corl train {problem.name} --recipe {recipe} --output FILE.safetensors{there} and give it as policy=FILE.safetensors"
+        f"corl train {problem.name} --recipe {recipe} --output FILE.safetensors{choices} and give it as policy=FILE.safetensors"
     )
 
 
 class Session:
-    """Repeated decoding of one instance, its symmetric copies and its starts by a policy, until the run must stop.
+    """Repeated decoding of an instance by a policy, from all symmetric copies and starts, until the run must stop.
 
     The unit of the run's budget is a state evaluated by the network. Every better solution is reported at once.
     """
@@ -129,41 +135,42 @@ class Session:
 
         Args:
             instance: The instance.
-            run: Its budget, and the receiver of solutions.
+            run: The run, with its budget, which receives the solutions.
             policy: The policy, in evaluation mode.
             augment: The greatest number of symmetric copies to decode, the instance itself included.
-            starts: The greatest number of keys to begin with; 0: all.
+            starts: The greatest number of starts to decode from; 0: all.
         """
         self.run, self.policy = run, policy
         self.instance, self.copies = instance, run.problem.symmetries(instance)[:augment]
         self.starts = min(starts or math.inf, run.problem.start_count(instance))
         self.rows = 0
-        """States evaluated by the network so far."""
+        """The number of states evaluated by the network so far."""
         self.steps = 0
-        """States evaluated by the network in the greedy episode."""
-        self._seconds = 0.0  # per state, as last measured
-        self._mark = (0.0, 0)  # when the current decoding began, and the states evaluated before it
+        """The number of states evaluated by the network in the greedy episode."""
+        self._seconds = 0.0  # seconds per evaluated state, by the last measurement
+        self._decoding_began = (0.0, 0)  # when the current decoding began, and `rows` at that time
         self.plays = False
-        """Whether the policy plays whole episodes by itself, a few at a time, so that a time limit may come at any moment."""
+        """Whether the policy plays whole episodes by itself, a few at a time, and can stop at any moment."""
         self.most_rows = 1
+        """The greatest number of rows of a pool."""
         self._pool: Environment | None = None
 
     @property
     def entries(self) -> int:
-        """The number of episodes that are decoded side by side: copies x starts."""
+        """The number of entries: symmetric copies x starts."""
         return len(self.copies) * int(self.starts)
 
     def first(self) -> bool:
-        """Report the greedy solution, and return whether another solution exists and budget is left to search for it.
+        """Report the greedy solution; return whether there are other solutions and budget is left.
 
-        With a time limit, the solution of the first listed actions is reported before the greedy one. If a budget of iterations
-        ends within the greedy episode, the first listed actions complete the episode.
+        With a time limit, the solution of the first listed actions is reported before. If a budget of iterations ends within the
+        greedy episode, the first listed actions complete the episode.
         """
         from corl.decoding import Greedy
 
         pool = self.run.problem.environment([self.instance], 1, name=self.policy.environment)
         per_row = sum(array.nbytes // len(array) for array in pool.state if len(array) == 1)
-        self.most_rows = max(_POOL, int(_MEMORY / max(1, per_row))) if pool.compiled else _POOL
+        self.most_rows = max(_POOL_ROWS, int(_MAX_BYTES / max(1, per_row))) if pool.compiled else _POOL_ROWS
         if self.run.iterations is None:
             pool.reset([0], [0])
             if not self._complete(pool):
@@ -174,12 +181,12 @@ class Session:
             if self.run.iterations is not None:
                 self._complete(pool)
             return False
-        if not self.steps or not self._chose(pool, found.actions[0]):  # there is no other solution
+        if not self.steps or not self._had_a_choice(pool, found.actions[0]):  # there is no other solution
             return False
         return not self.run.should_stop
 
-    def _chose(self, pool: Environment, actions: NDArray[np.int32]) -> bool:
-        """Return whether any state of an episode has more than one action. Row 0 replays the episode up to that state."""
+    def _had_a_choice(self, pool: Environment, actions: NDArray[np.int32]) -> bool:
+        """Return whether any state of an episode had more than one legal action; row 0 replays its `actions`."""
         pool.reset([0], [0])
         for action in actions:
             if (pool.actions([0])[0] >= 0).sum() > 1:
@@ -188,39 +195,43 @@ class Session:
         return False
 
     def _complete(self, pool: Environment) -> bool:
-        """Complete row 0 by first listed actions and report it; return False if the run ended more than _GRACE seconds ago."""
+        """Complete the episode of row 0 by the first listed actions, and report its solution.
+
+        Returns False, without a solution, if the run ended more than _GRACE seconds before the episode is complete.
+        """
         import numpy as np
 
         from corl.decoding.rollouts import play_listed
 
-        ends = math.inf
+        grace_ends = math.inf
 
-        def late() -> bool:
-            nonlocal ends
+        def is_too_late() -> bool:
+            """Return whether the run ended more than _GRACE seconds before."""
+            nonlocal grace_ends
             if self.run.iterations is not None or not self.run.should_stop:
                 return False
-            ends = min(ends, self.run.elapsed + _GRACE)
-            return self.run.elapsed > ends
+            grace_ends = min(grace_ends, self.run.elapsed + _GRACE)
+            return self.run.elapsed > grace_ends
 
         scratch = np.empty(pool.width, np.int32)
         while not pool.compiled and (first := int(pool.actions([0])[0, 0])) >= 0:
-            if late():
+            if is_too_late():
                 return False
             pool.step([0], [0], [first])
-        while pool.compiled and not play_listed(pool.state, 0, scratch, _LISTED):
-            if late():
+        while pool.compiled and not play_listed(pool.state, 0, scratch, _STEPS_PER_CLOCK):
+            if is_too_late():
                 return False
         self.run.report(pool.solution(0))
         return True
 
-    def decode(self, decoder: Decoder, rows: int, number: int, together: int = _POOL) -> Decoded:
-        """Decode all entries, and return what was found.
+    def decode(self, decoder: Decoder, rows: int, number: int, together: int = _POOL_ROWS) -> Decoded:
+        """Decode all entries, and return the solutions.
 
         Args:
             decoder: The decoder.
-            rows: Rows of the pool for each entry.
-            number: The number of the round; each has different noise.
-            together: Rows of the pool in which entries are decoded side by side; always at least one entry.
+            rows: The rows of the pool that each entry needs.
+            number: The number of the round, which determines its noise.
+            together: The rows of the pool in all; it has at least enough for one entry.
         """
         import numpy as np
 
@@ -231,21 +242,21 @@ class Session:
         return self._decode(decoder, self._pool, which, key, number)
 
     def fits(self, states: int, entries: int = 0) -> int:
-        """Return how many times the rest of the budget allows `states` states for each of `entries` entries (0: all)."""
+        """Return how often the remaining budget suffices for evaluating `states` states of each of `entries` entries (0: all)."""
         states *= entries or self.entries
         if self.run.iterations is not None:
             return (self.run.iterations - self.rows) // states
         self._measure()
         if self.run.time_limit is None or not self._seconds:
             return 2**31
-        return int(_RESERVE * self.run.remaining / self._seconds) // states
+        return int(_PLANNED_SHARE * self.run.remaining / self._seconds) // states
 
     def out_of_budget(self) -> None:
-        """End the run, because the rest of its budget is too small for another round."""
+        """End the run, because its remaining budget is too small for another round."""
         self.run.stop("iterations" if self.run.iterations is not None else "time_limit")
 
     def _decode(self, decoder: Decoder, pool: Environment, which: Any, keys: Any, number: int) -> Decoded:
-        """Decode entries of a pool, given by their instances `which` and keys, and report better solutions as they are found."""
+        """Decode entries, given by instance indices (`which`) and keys, and report every better solution at once."""
         from corl.decoding import CountedEvaluator, Decoded, decode
         from corl.decoding.noise import stream_keys
 
@@ -258,7 +269,7 @@ class Session:
             stop=lambda: self.run.should_stop,
         )
         self.plays = evaluator.player is not None
-        self._mark = self.run.elapsed, self.rows
+        self._decoding_began = self.run.elapsed, self.rows
         seed = int(stream_keys(self.run.seed % 2**64, number)[0])
         found = decode(decoder, evaluator, which, keys=keys, seed=seed, found=Decoded(on_solution=self._offer))
         self._measure()
@@ -266,16 +277,16 @@ class Session:
 
     def _measure(self) -> None:
         """Update the measured seconds per state."""
-        began, before = self._mark
-        if self.rows > before:
-            self._seconds = (self.run.elapsed - began) / (self.rows - before)
+        began_at, rows_before = self._decoding_began
+        if self.rows > rows_before:
+            self._seconds = (self.run.elapsed - began_at) / (self.rows - rows_before)
 
     def _left(self) -> int:
-        """Return the states that a budget of iterations has left; 2^31 without such a budget."""
+        """Return how many states may still be evaluated within `iterations`; 2^31 without that limit."""
         return 2**31 if self.run.iterations is None else max(0, self.run.iterations - self.rows)
 
     def _ask(self, rows: int) -> bool:
-        """Draw `rows` units from the run's budget; return False if it has too few."""
+        """Take `rows` units from the run's budget; return False if it has fewer."""
         self.rows += rows
         while rows:
             granted = self.run.budget(rows)
@@ -285,15 +296,15 @@ class Session:
         return True
 
     def _offer(self, entry: int, total: float, solution: Any) -> None:
-        """Report a solution whose total reward promises a better objective value than the incumbent's."""
+        """Report a solution if its total reward implies a better objective value than that of the incumbent."""
         value = -total if self.run.problem.sense == "min" else total
         if self.run.objective is None or self.run.problem.better(value, self.run.objective):
             self.run.report(solution)
 
     def _batch(self, slots: int) -> int:
-        """Return the rows of a network call; it does not depend on the machine's speed, so that results are reproducible."""
+        """Return the greatest number of rows of a network call, which must not depend on the machine for reproducible results."""
         parameters = getattr(self.policy, "parameters", None)
         if parameters is None:
-            return _BATCH
-        work = 2.0 * sum(weights.numel() for weights in parameters()) * (slots + 2)
-        return max(1, min(_BATCH, int(_WORK / work)))
+            return _MAX_BATCH
+        operations_per_row = 2.0 * sum(weights.numel() for weights in parameters()) * (slots + 2)
+        return max(1, min(_MAX_BATCH, int(_MAX_OPERATIONS / operations_per_row)))

@@ -1,4 +1,4 @@
-"""`MuZero`: every action is chosen by a tree search in a learned model of the environment."""
+"""`MuZero`: a tree search in a learned model of the environment chooses every action."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ __all__ = ["MuZero"]
 
 @dataclass(frozen=True)
 class MuZero(Solver):
-    """Tree search in a learned model: only the chosen actions are carried out in the environment.
+    """Tree search in a learned model: only the chosen actions are taken in the environment.
 
-    The greedy solution is reported first. Rounds of one episode per entry follow, each with twice the simulations of the last.
+    The greedy solution is reported first. Rounds follow, in which a search chooses every action of one episode from each start
+    and copy of the instance. Each round has twice as many simulations per search as the previous one.
     """
 
     policy: str | AnyPolicy = option(
@@ -31,8 +32,8 @@ class MuZero(Solver):
     method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
     simulations: int = option(
         0,
-        "Leaves of each search tree in the first round. 0: automatic: with a time limit few; with `iterations` as many as the "
-        "budget allows for one round; 16 for problems whose solutions are policies.",
+        "Leaves of each search tree in the first round. 0: with a time limit few; with `iterations` as many as the budget allows "
+        "for one round; 16 for problems whose solutions are policies.",
         low=0,
         scale="log",
     )

@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy"]
 
+# The automatic width of a decoder in the first round under a time limit.
 _FIRST_WIDTH = {"greedy": 16, "sample": 32, "beam": 4, "stochastic-beam": 16, "without-replacement": 16}
 _DOUBLING = ("beam", "stochastic-beam")  # decoders whose width doubles from round to round
-_PARTS = 4  # rounds of sampling without replacement that share a budget of iterations
-_NODES = 500_000  # most prefixes remembered by sampling without replacement, of about a kilobyte each
+_ROUNDS_PER_BUDGET = 4  # rounds of sampling without replacement among which a budget of iterations is divided
+_MAX_PREFIXES = 500_000  # prefixes stored by sampling without replacement, about a kilobyte each
 
 
 @dataclass(frozen=True)
 class Policy(Solver):
     """Decoding of a learned policy: the greedy solution first, then rounds of a decoder until the budget ends.
 
-    The last round is as narrow as the rest of the budget requires. If the rest is too small for a beam wider than the last one,
-    it is spent on samples.
+    The width of the last round is reduced to fit the remaining budget. If that is too small for a beam wider than the previous
+    one, it is spent on samples.
 
     At an equal number of network calls, beams and greedy decoding from many starts are equally good, and better than the other
-    decoders and tree search (see the results of tsp/decoders). The default is a beam, since not every problem has many starts.
+    decoders and tree search (see the results of tsp/decoders). The default is a beam, because not every problem has many starts.
     """
 
     policy: str | AnyPolicy = option(
@@ -46,19 +47,19 @@ class Policy(Solver):
     )
     width: int = option(
         0,
-        "Samples of a round or states of a beam, for each start and copy; greedy decoding: episodes decoded side by side. "
-        "0: automatic: with `iterations` as many as the budget allows for one round, with a time limit few at first. Beams "
-        "double it from round to round.",
+        "Samples of a round or states of a beam, for each start and copy; for greedy decoding, episodes decoded side by side. "
+        "0: with `iterations` as many as the budget allows for one round; with a time limit few at first. The width of beams "
+        "doubles from round to round.",
         low=0,
         scale="log",
     )
     nat: float = option(
         0.0,
-        "Beams, for policies with a value: rank states by return so far + value + this share of that x log(probability of the "
-        "last action); 0: by probability alone.",
+        "Beams, for policies with a value: states are ranked by an estimate, return so far + value, plus this share of the "
+        "estimate at the start times log(probability of the last action); 0: by probability alone.",
         low=0,
     )
-    temperature: float = option(1.0, "Sampling: logits are divided by this.", above=0, scale="log")
+    temperature: float = option(1.0, "Sampling: the divisor of the logits.", above=0, scale="log")
     spread: float = option(
         1.0,
         "Independent samples: the temperatures of a round lie between `temperature` and `spread` times that, evenly on a "
@@ -117,27 +118,27 @@ class Policy(Solver):
                 self._fill(session, number)
 
     def _widths(self, session: Session) -> Iterator[int]:
-        """Yield the width of each round, as long as the budget suffices for a useful one."""
-        counted, width, before, done = session.run.iterations is not None, self.width, 0, 0
+        """Yield the width of each round, as long as the remaining budget suffices for a useful round."""
+        has_iterations, width, previous_width, rounds_done = session.run.iterations is not None, self.width, 0, 0
         states = session.steps
-        while not self.rounds or done < self.rounds:
+        while not self.rounds or rounds_done < self.rounds:
             fits = session.fits(states)
-            if session.plays and self.decoder == "sample" and not counted:  # all samples that are drawn in time count
+            if session.plays and self.decoder == "sample" and not has_iterations:  # samples finished before the time limit count
                 fits = max(fits, session.most_rows)
             if not width:
-                width = fits if counted else _FIRST_WIDTH[self.decoder]
-                if counted and self.decoder == "without-replacement":
-                    width = -(-fits // _PARTS)
-            most = min(fits, session.most_rows // self._rows(1, session))
-            now = min(width, most)
-            if now <= (before if self.decoder == "beam" else 0):
+                width = fits if has_iterations else _FIRST_WIDTH[self.decoder]
+                if has_iterations and self.decoder == "without-replacement":
+                    width = -(-fits // _ROUNDS_PER_BUDGET)
+            max_width = min(fits, session.most_rows // self._rows(1, session))
+            round_width = min(width, max_width)
+            if round_width <= (previous_width if self.decoder == "beam" else 0):
                 return
-            yield now
-            done, before = done + 1, now
+            yield round_width
+            rounds_done, previous_width = rounds_done + 1, round_width
             width = 2 * width if self.decoder in _DOUBLING else width
 
     def _fill(self, session: Session, number: int) -> None:
-        """Spend the rest of the budget on samples, if it is too small for a wider beam, and end the run."""
+        """Spend the remaining budget, which is too small for a wider beam, on samples, and end the run."""
         from corl.decoding import Sampling
 
         while not session.run.should_stop and (width := min(_FIRST_WIDTH["sample"], session.fits(session.steps))) > 0:
@@ -146,11 +147,11 @@ class Policy(Solver):
         session.out_of_budget()
 
     def _rows(self, width: int, session: Session) -> int:
-        """Return the rows of a pool that an entry needs; sampling without replacement keeps all entries in the pool at once."""
+        """Return the rows of the pool that an entry needs; sampling without replacement decodes all entries at once."""
         return width * session.entries if self.decoder == "without-replacement" else width
 
     def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
-        """Return the decoder of a round of `width`; sampling without replacement does the rounds of the `further` widths, too."""
+        """Return the decoder of a round; that of sampling without replacement also does the rounds of the `further` widths."""
         from corl.decoding import Beam, Greedy, Sampling, WithoutReplacement
 
         if self.decoder == "without-replacement":
@@ -166,19 +167,19 @@ class Policy(Solver):
 
 @dataclass(frozen=True)
 class _Rounds:
-    """Sampling without replacement, all entries together: a round of `width` samples, then rounds as `further` says."""
+    """Sampling without replacement of all entries: a round of `width` samples, then one for each of the `further` widths."""
 
     width: int
     further: Iterator[int]
     temperature: float
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
-        """Sample until every sequence has been sampled, or until too many prefixes are remembered."""
+        """Sample until all widths are used, every sequence was sampled, or too many prefixes are stored."""
         from corl.decoding.without_replacement import Sampler
 
         sampler = Sampler(evaluator, entries, self.temperature)
         for width in itertools.chain([self.width], self.further):
             sampler.round(width, found)
             found.exhausted = sampler.exhausted
-            if found.exhausted or sampler.trees.count > _NODES:
+            if found.exhausted or sampler.trees.count > _MAX_PREFIXES:
                 return

@@ -1,4 +1,4 @@
-"""`TreeSearch`: every action is chosen by a tree search in the environment, guided by a learned policy."""
+"""`TreeSearch`: a tree search in the environment, guided by a learned policy, chooses every action."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["VALUE_SCALE", "TreeSearch", "round_search", "search_rounds"]
 VALUE_SCALE = 0.1
 """The default weight of values in a Gumbel search."""
 _FIRST_SIMULATIONS = 4  # simulations of the first round under a time limit
-_MOST = 1 << 14  # simulations beyond which rounds do not double them
+_MAX_SIMULATIONS = 1 << 14  # up to which the simulations double from round to round
 
 
 @dataclass(frozen=True)
 class TreeSearch(Solver):
     """AlphaZero's search in the environment, with a policy trained by any method.
 
-    The greedy solution is reported first. Rounds of one episode per entry follow, in which a search chooses every action; each
-    round has twice the simulations of the last.
+    The greedy solution is reported first. Rounds follow, in which a search chooses every action of one episode from each start
+    and copy of the instance. Each round has twice as many simulations per search as the previous one.
     """
 
     policy: str | AnyPolicy = option(
@@ -36,8 +36,8 @@ class TreeSearch(Solver):
     method: Literal["gumbel", "puct"] = option("gumbel", "Gumbel search (sequential halving at the root) or PUCT.")
     simulations: int = option(
         0,
-        "Leaves of each search tree in the first round. 0: automatic: with a time limit few; with `iterations` as many as the "
-        "budget allows for one round; 16 for problems whose solutions are policies.",
+        "Leaves of each search tree in the first round. 0: with a time limit few; with `iterations` as many as the budget allows "
+        "for one round; 16 for problems whose solutions are policies.",
         low=0,
         scale="log",
     )
@@ -76,11 +76,11 @@ class TreeSearch(Solver):
         self._search_once(instance, policy)
 
     def _rollouts(self, policy: Any) -> bool:
-        """Return whether a leaf's value is the return of greedy decoding from it, not the network's estimate."""
+        """Return whether a leaf's value is the return of greedy decoding from the leaf, not the network's estimate."""
         return self.value == "rollout" or (self.value == "auto" and not getattr(policy, "has_value", False))
 
     def _search_once(self, instance: Any, policy: Any) -> None:
-        """Search from the first state of a miniature, which `solve` skips if every state has one action."""
+        """Search once from the first state of a miniature: `solve` does not search if no state has two legal actions."""
         import numpy as np
 
         from corl import registry
@@ -120,29 +120,29 @@ def search_rounds(options: Any, session: Session, states: int, decoder: Any, scr
 
     Args:
         options: The solver, with its fields simulations, rounds, leaves, method and value_scale.
-        session: What to decode.
-        states: States evaluated by the network in an episode with one simulation per step.
-        decoder: Function from a search to a decoder.
-        scratch: Whether the pool has one more row for each leaf in a call.
+        session: The session that decodes.
+        states: The states that the network evaluates in an episode if each search has one simulation.
+        decoder: Function that returns the decoder of a search.
+        scratch: Whether the decoder needs one more row per leaf of a network call, for greedy decoding from it.
     """
-    simulations, done = options.simulations, 0
-    while not options.rounds or done < options.rounds:
+    simulations, rounds_done = options.simulations, 0
+    while not options.rounds or rounds_done < options.rounds:
         fits = session.fits(states)
         if not simulations:
-            simulations = max(1, fits - 1) if session.run.iterations is not None else _FIRST_SIMULATIONS  # - 1: the root
-        most = min(fits, _MOST, session.most_rows - 1 - options.leaves)
-        now = min(simulations, most)
-        if now < 1:
+            simulations = max(1, fits - 1) if session.run.iterations is not None else _FIRST_SIMULATIONS  # the root takes one
+        max_simulations = min(fits, _MAX_SIMULATIONS, session.most_rows - 1 - options.leaves)
+        round_simulations = min(simulations, max_simulations)
+        if round_simulations < 1:
             return session.out_of_budget()
-        rows = 1 + now + (options.leaves if scratch else 0)
-        session.decode(decoder(round_search(options, now, done)), rows, done)
+        rows = 1 + round_simulations + (options.leaves if scratch else 0)
+        session.decode(decoder(round_search(options, round_simulations, rounds_done)), rows, rounds_done)
         if session.run.should_stop:
             return
-        done, simulations = done + 1, min(2 * simulations, _MOST)
+        rounds_done, simulations = rounds_done + 1, min(2 * simulations, _MAX_SIMULATIONS)
 
 
 def round_search(options: Any, simulations: int, number: int) -> Any:
-    """Return the search of round `number`: round 0 is without noise, the following ones have noise."""
+    """Return the search of a round: without noise in round 0, with noise in all later rounds."""
     from corl.search.gumbel import Gumbel
     from corl.search.puct import Puct
 

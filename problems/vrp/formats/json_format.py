@@ -78,25 +78,25 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
 
 def from_json_value(field: Field, name: str = "") -> VrpInstance:
     """Return the instance that a JSON object describes. Raises InputError, naming the field and what is accepted."""
-    given = field.record(_INSTANCE)
-    name, comment = heading(given, "vrp", name)
-    named_units = given.get("units", {}).record()
+    instance_record = field.record(_INSTANCE)
+    name, comment = heading(instance_record, "vrp", name)
+    named_units = instance_record.get("units", {}).record()
     units = (named_units.get("distance", "").text(), named_units.get("time", "").text(), named_units.get("load", "").text())
-    depots = [each.record() for each in given["depots"].entries()]
-    clients = [each.record() for each in given["clients"].entries()]
-    vehicles = [each.record() for each in given["vehicles"].entries()]
-    nodes, q = [*depots, *clients], json_rules.dimensions(given, clients, vehicles)
+    depots = [each.record() for each in instance_record["depots"].entries()]
+    clients = [each.record() for each in instance_record["clients"].entries()]
+    vehicles = [each.record() for each in instance_record["vehicles"].entries()]
+    nodes, q = [*depots, *clients], json_rules.dimensions(instance_record, clients, vehicles)
     ids = [node.get("id", i).integer() for i, node in enumerate(nodes)]
-    kind, points, matrix, display = _distances(given, nodes, units[0])
-    kind, scale = rounded(kind, given.get("rounding", "nint").choice().upper(), False, "")
-    speed = given.get("speed", 1.0)
+    kind, points, matrix, display = _distances(instance_record, nodes, units[0])
+    kind, scale = rounded(kind, instance_record.get("rounding", "nint").choice().upper(), False, "")
+    speed = instance_record.get("speed", 1.0)
     if not speed.number() > 0:
         raise speed.error("accepted: a number above 0")
     clock = Clock(speed.number(), scale, units[1])
     windows = np.array([clock.window(node) for node in nodes])
     service = np.array([clock.in_instance_units(node.get("service", 0.0).number()) for node in nodes])
     timed = any("window" in node or "windows" in node for node in nodes)
-    rules = json_rules.rules_of(given, nodes, vehicles, ids, len(depots), clock)
+    rules = json_rules.rules_of(instance_record, nodes, vehicles, ids, len(depots), clock)
     groups = np.full(len(nodes), -1) if rules is None or rules.groups is None else rules.groups
     required = np.array([False] * len(depots) + [_required(client) for client in clients])
     return VrpInstance(
@@ -112,7 +112,7 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         service=service if timed or service.any() else None,
         prize=_column(nodes, "prize") * scale,
         required=required & (groups < 0),
-        fleet=given.get("fleet", "distance").choice(),
+        fleet=instance_record.get("fleet", "distance").choice(),
         ids=np.array(ids, np.int64),
         scale=scale,
         display=display,
@@ -137,27 +137,29 @@ def _names(records: list[Record]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _distances(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array | None, _Array | None, _Array | None]:
+def _distances(
+    instance_record: Record, nodes: list[Record], unit: str
+) -> tuple[str, _Array | None, _Array | None, _Array | None]:
     """Return edge weight type, points, matrix and display coordinates; arrays that the instance does not have are None."""
-    if "matrix" in given:
+    if "matrix" in instance_record:
         has_positions = all("x" in node and "y" in node for node in nodes)
         return (
             "EXPLICIT",
             None,
-            given["matrix"].numbers(len(nodes), len(nodes)),
+            instance_record["matrix"].numbers(len(nodes), len(nodes)),
             _coordinates(nodes, "xy") if has_positions else None,
         )
-    if given.get("coordinates", "plane").choice() == "latlon":
-        return _on_the_globe(given, nodes, unit)
-    kind = given.get("edge_weight_type", "EXACT_2D").choice()
+    if instance_record.get("coordinates", "plane").choice() == "latlon":
+        return _on_the_globe(instance_record, nodes, unit)
+    kind = instance_record.get("edge_weight_type", "EXACT_2D").choice()
     display = np.array([node["at"].numbers(2) for node in nodes]) if all("at" in node for node in nodes) else None
     return kind, _coordinates(nodes, "xyz"[: COORDINATE_TYPES[kind]]), None, display
 
 
-def _on_the_globe(given: Record, nodes: list[Record], unit: str) -> tuple[str, _Array, None, _Array]:
+def _on_the_globe(instance_record: Record, nodes: list[Record], unit: str) -> tuple[str, _Array, None, _Array]:
     """Return points on the sphere of the Earth; distances through it are 0.001 % too short at 100 km, 0.1 % at 1000 km."""
     if unit not in _EARTH_RADIUS:
-        units = given.get("units", {}).record()
+        units = instance_record.get("units", {}).record()
         raise units["distance"].error('accepted with latlon coordinates: "km", "m" or "mi"')
     degrees = np.array([[node["lat"].number(), node["lon"].number()] for node in nodes])
     latitude, longitude = np.radians(degrees).T

@@ -42,9 +42,9 @@ _Floats = NDArray[np.float64]
 
 
 # -------------------------------------------------------------------- loads
-def dimensions(given: Record, clients: list[Record], vehicles: list[Record]) -> int:
+def dimensions(instance_record: Record, clients: list[Record], vehicles: list[Record]) -> int:
     """Return the number of dimensions of loads: the length of the first load that is a list; 1 if all loads are numbers."""
-    shipments = [each.record() for each in given.get("shipments", []).entries()]
+    shipments = [each.record() for each in instance_record.get("shipments", []).entries()]
     loads = [record[key] for records, keys in ((clients, ("demand", "pickup")), (vehicles, ("capacity", "aboard")),
              (shipments, ("amount",))) for record in records for key in keys if key in record]  # fmt: skip
     return next((len(each.entries(least=1)) for each in loads if isinstance(each.value, list)), 1)
@@ -68,45 +68,49 @@ def _loads(records: list[Record], key: str, q: int, default: float) -> _Floats:
 
 # -------------------------------------------------------------------- the reader
 def rules_of(
-    given: Record, nodes: list[Record], vehicles: list[Record], ids: list[int], depots: int, clock: Clock
+    instance_record: Record, nodes: list[Record], vehicles: list[Record], ids: list[int], depots: int, clock: Clock
 ) -> SideConstraints | None:
     """Return the side constraints in an instance's JSON; None if there are none. Raises InputError.
 
     Args:
-        given: The instance's record.
-        nodes: Records of the depots, then of the clients.
-        vehicles: Records of the vehicle types.
+        instance_record: The JSON object of the instance.
+        nodes: The JSON objects of the depots, then of the clients.
+        vehicles: The JSON objects of the vehicle types.
         ids: The ids of the nodes.
         depots: The number of depots.
         clock: The conversion of times.
     """
-    clients, q, n = nodes[depots:], dimensions(given, nodes[depots:], vehicles), len(nodes)
+    clients, q, n = nodes[depots:], dimensions(instance_record, nodes[depots:], vehicles), len(nodes)
     node_of = {node: i for i, node in enumerate(ids)}
     rules: dict[str, Any] = {}
     if q > 1:
         rules |= {"demands": _loads(nodes, "demand", q, 0.0), "capacities": _loads(vehicles, "capacity", q, math.inf)}
     if any("pickup" in each for each in clients):
         rules["pickups"] = _loads(nodes, "pickup", q, 0.0)
-    if given.get("backhauls_last", False).flag():
+    if instance_record.get("backhauls_last", False).flag():
         rules["backhauls_last"] = True
     if any("aboard" in each for each in vehicles):
         rules["aboard"] = _loads(vehicles, "aboard", q, 0.0)
-    if "shipments" in given:
-        shipments = [each.record() for each in given["shipments"].entries()]
+    if "shipments" in instance_record:
+        shipments = [each.record() for each in instance_record["shipments"].entries()]
         ends = [[_client(each[key], node_of, depots) for key in ("from", "to")] for each in shipments]
         rules["shipments"] = np.array(ends, np.int64).reshape(-1, 2)
         rules["amounts"] = _loads(shipments, "amount", q, 0.0)
     if any("release" in each for each in clients):
         rules["release"] = np.array([clock.in_instance_units(each.get("release", 0.0).number()) for each in nodes])
-    if "groups" in given:
-        groups = [each.record() for each in given["groups"].entries()]
+    if "groups" in instance_record:
+        groups = [each.record() for each in instance_record["groups"].entries()]
         rules["groups"] = np.full(n, -1)
         for g, each in enumerate(groups):
             rules["groups"][[_client(client, node_of, depots) for client in each["clients"].entries()]] = g
         rules["group_required"] = np.array([each.get("required", True).flag() for each in groups], bool)
     if any("windows" in each for each in clients):
         rules["closed"] = np.array(_closed(clients, depots, clock), np.float64).reshape(-1, 3)
-    return SideConstraints(**rules) if (rules := rules | _vehicle_rules(given, vehicles, node_of, depots, n, clock)) else None
+    return (
+        SideConstraints(**rules)
+        if (rules := rules | _vehicle_rules(instance_record, vehicles, node_of, depots, n, clock))
+        else None
+    )
 
 
 def _client(field: Field, node_of: dict[int, int], depots: int) -> int:
@@ -131,7 +135,7 @@ def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[floa
 
 
 def _vehicle_rules(
-    given: Record, vehicles: list[Record], node_of: dict[int, int], depots: int, n: int, clock: Clock
+    instance_record: Record, vehicles: list[Record], node_of: dict[int, int], depots: int, n: int, clock: Clock
 ) -> dict[str, Any]:
     """Return field of SideConstraints -> value, for the fields of vehicle types. Raises InputError."""
     rules: dict[str, Any] = {}
@@ -182,7 +186,7 @@ def _vehicle_rules(
     if has("begun"):
         begun = [[_client(client, node_of, depots) for client in each.get("begun", []).entries()] for each in vehicles]
         rules["begun"] = tuple(np.array(each, np.int64) for each in begun)
-    return rules | _profiles(given, vehicles, n, clock)
+    return rules | _profiles(instance_record, vehicles, n, clock)
 
 
 def _numbers(records: list[Record], key: str, default: float) -> _Floats:
@@ -190,10 +194,10 @@ def _numbers(records: list[Record], key: str, default: float) -> _Floats:
     return np.array([each.get(key, default).number() for each in records])
 
 
-def _profiles(given: Record, vehicles: list[Record], n: int, clock: Clock) -> dict[str, Any]:
+def _profiles(instance_record: Record, vehicles: list[Record], n: int, clock: Clock) -> dict[str, Any]:
     """Return the matrices of profiles, and the profile of each vehicle type, by field of SideConstraints."""
     rules: dict[str, Any] = {}
-    profiles = [each.record() for each in given.get("profiles", []).entries()]
+    profiles = [each.record() for each in instance_record.get("profiles", []).entries()]
     for key in ("distances", "durations"):
         if any(key in each for each in profiles):
             rules[key] = np.array([each[key].numbers(n, n) for each in profiles])

@@ -64,12 +64,12 @@ def _columns(obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list
     room_after = np.where(fresh, 1.0, room) - demand
     neighbour = obs["following"][:, -2, :-2] & ~fresh
     saved = (origin + home - away) / unit
-    near = obs["near"] / unit[..., None]
+    nearest_two = obs["near"] / unit[..., None]
     return [
         np.log1p(excess), np.exp(-excess), np.exp(-5.0 * excess), excess <= _TIE, np.minimum(rank, 16) / 8.0,
         np.clip((plans - obs["plan"][:, None]) / unit, -2.0, 4.0), fresh, neighbour, obs["ends"], obs["joined"],
         obs["loads"], np.log1p(away / unit), np.log1p(home / unit), np.clip(saved, -8.0, 32.0) / 4.0,
-        np.log1p(near[..., 0]), np.log1p(near[..., 1]),
+        np.log1p(nearest_two[..., 0]), np.log1p(nearest_two[..., 1]),
         demand, room_after, room, np.where(fresh, room, 0.0), np.log1p(obs["cost"] / unit),
         0.2 * np.log(obs["remaining"][:, None] + 1.0),
         np.minimum(obs["routes"], 4.0)[:, None], (obs["remaining"] > 0)[:, None] & (origin == 0.0) & mask,

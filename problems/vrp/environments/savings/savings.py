@@ -24,8 +24,8 @@ from corl.routing.neighbours import nearest_cities
 __all__ = ["Savings", "SavingsLookahead", "observe", "sorted_savings"]
 
 SHAPES = (0.8, 1.0, 1.2, 1.4)
-"""Weights of the distance between two clients in the order of their savings (tuned on fresh instances of 100 clients)."""
-_LESS = 1.0 - 1e-9  # a cost is less than another one if it is below this multiple of it: otherwise they differ by rounding
+"""Weights of the distance between two clients in the order of their savings (tuned on instances of 100 clients)."""
+_LESS = 1.0 - 1e-9  # a cost counts as lower if it is below this multiple of another cost; smaller differences are rounding
 _MAX_NEIGHBOURS = 100  # nearest nodes of a client with which its route may be merged
 
 
@@ -65,10 +65,10 @@ class SavingsLookahead(NamedTuple):
     @classmethod
     def empty(cls, rows: int, width: int) -> SavingsLookahead:
         """Return arrays of zeros for `rows` rows and `width` (K) action slots."""
-        each, slots = (rows, width), width + 2
+        by_action, slots = (rows, width), width + 2
         return cls(
-            np.zeros(each), np.zeros(rows), np.zeros(each), np.zeros(each), np.zeros(each, bool),
-            np.zeros((rows, slots, slots), bool), np.zeros(rows), np.zeros((*each, 2)),
+            np.zeros(by_action), np.zeros(rows), np.zeros(by_action), np.zeros(by_action), np.zeros(by_action, bool),
+            np.zeros((rows, slots, slots), bool), np.zeros(rows), np.zeros((*by_action, 2)),
         )  # fmt: skip
 
 
@@ -77,8 +77,8 @@ def sorted_savings(metrics: Sequence[Metric]) -> Savings:
     parts: list[list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]] = [[] for _ in SHAPES]
     for metric in metrics:
         n = len(metric.points) or len(metric.matrix)
-        near = nearest_cities(metric, min(n - 1, _MAX_NEIGHBOURS))
-        tails, heads = np.repeat(np.arange(n, dtype=np.int32), near.shape[1]), near.ravel().astype(np.int32)
+        neighbours = nearest_cities(metric, min(n - 1, _MAX_NEIGHBOURS))
+        tails, heads = np.repeat(np.arange(n, dtype=np.int32), neighbours.shape[1]), neighbours.ravel().astype(np.int32)
         between_clients = (tails > 0) & (heads > 0)
         pairs = np.unique(np.sort(np.stack([tails[between_clients], heads[between_clients]], axis=1), axis=1), axis=0)
         lengths = np.empty((len(pairs), 3))
