@@ -120,9 +120,9 @@ def sequoia_bases() -> str:
     """How far rewards of `sequoia` are above those of each other policy, by kind and in the mean of the kinds."""
     kinds, lines = _KINDS[:4], []
     labels = {
-        "null": "no action", "random": "random", "sampling": "the best of 100 random actions", "myopic": "one step ahead, exact (`myopic`)",
-        "iterative-myopic": "one step ahead, pick by pick", "iterative-dqn": "deep Q-learning, pick by pick", "two-step": "`two-step`",
-        "fluid": "`fluid`",
+        "null": "no action", "random": "random", "sampling": "the best of 100 random actions",
+        "myopic": "one step ahead, exact (`myopic`)", "iterative-myopic": "one step ahead, pick by pick",
+        "iterative-dqn": "deep Q-learning, pick by pick", "two-step": "`two-step`", "fluid": "`fluid`",
     }  # fmt: skip
     for base, label in labels.items():
         leads = [_leads(kind, base) for kind in kinds]
