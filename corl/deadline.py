@@ -40,11 +40,11 @@ class _Deadline(ExitStack):
     def process(self) -> Workers:
         """The process, which is started at the first use and ends with the block."""
         if self._process is None:
-            self._process = self.enter_context(Workers(1, _solving))
+            self._process = self.enter_context(Workers(1, _task_function))
         return self._process
 
 
-_deadline: ContextVar[_Deadline | None] = ContextVar("present", default=None)
+_deadline: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
@@ -103,25 +103,25 @@ def program_solved(entries: int, program: Callable[..., Any], *arguments: Any, *
     deadline = _deadline.get()
     if deadline is None:
         return program(*arguments, **keywords)
-    found = None if entries > _LARGE else _within(min(seconds_left(), _IN_PROCESS), program, arguments, keywords)
-    if found is None:
+    result = None if entries > _LARGE else _within(min(seconds_left(), _IN_PROCESS), program, arguments, keywords)
+    if result is None:
         deadline.process.submit((seconds_left(), program, arguments, keywords))
-        found = deadline.process.next(seconds_left)
-    if found is None:
+        result = deadline.process.next(seconds_left)
+    if result is None:
         raise OutOfTime
-    return found
+    return result
 
 
-def _solving() -> Callable[[tuple[Any, ...]], Any]:
+def _task_function() -> Callable[[tuple[Any, ...]], Any]:
     """Return the function that the other process runs on each task."""
     return lambda task: _within(*task)
 
 
 def _within(seconds: float, program: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Return the result of a program that is limited to this many seconds; None if it did not finish."""
-    begun = time.monotonic()
+    started = time.monotonic()
     options = {**keywords.get("options", {}), "time_limit": seconds}
-    found = program(*arguments, **keywords | {"options": options})
-    if found.status == 1 or (found.x is None and time.monotonic() - begun > 0.5 * seconds):
-        return None  # if the limit ends presolve, the status does not say so: hence the test of the time taken
-    return found
+    result = program(*arguments, **keywords | {"options": options})
+    if result.status == 1 or (result.x is None and time.monotonic() - started > 0.5 * seconds):
+        return None  # status 1: the time limit was reached; during presolve it does not show, hence the test of the time taken
+    return result

@@ -68,7 +68,7 @@ class Gym(gymnasium.Env[_Observation, np.int64]):
     agents without support for masks can play.
 
     The last step returns info["solution"]. Its objective value (the negative when minimising) is the sum of the rewards and
-    info["base"] of the reset. If the problem has random events, the objective value is that for
+    info["base"] of the reset. If the problem has random events, this is the objective value for the instance with these events,
     `problem.realised_instance(instance, info["key"])`.
     """
 
@@ -77,12 +77,12 @@ class Gym(gymnasium.Env[_Observation, np.int64]):
 
     def __init__(self, environment: Environment, features: Any) -> None:
         self._environment, self._features = environment, features
-        self._slots = np.zeros(0, np.int32)
-        self._numbers = [which for which in range(len(environment.instances)) if self._begin(which)]
-        if not self._numbers:
+        self._listed_actions = np.zeros(0, np.int32)
+        self._playable = [which for which in range(len(environment.instances)) if self._begin(which)]
+        if not self._playable:
             raise UsageError("no instance leaves a choice: there is nothing to play")
-        self.instances = [environment.instances[which] for which in self._numbers]
-        self._begin(self._numbers[0])
+        self.instances = [environment.instances[which] for which in self._playable]
+        self._begin(self._playable[0])
         tokens = features(environment.observe([0])).arrays()
         self.action_space = spaces.Discrete(environment.width)
         self._spaces = {name: _space(tokens[name]) for name in ("x", "mask", "pairs") if name in tokens}
@@ -95,16 +95,16 @@ class Gym(gymnasium.Env[_Observation, np.int64]):
         which = (options or {}).get("instance", drawn)
         if which not in range(len(self.instances)):
             raise UsageError(f"instance: {which!r} is not accepted; it takes a number below {len(self.instances)}")
-        base = self._environment.reset([0], [self._numbers[which]], [key])[0]
+        base = self._environment.reset([0], [self._playable[which]], [key])[0]
         return self._observe(), self._info() | {"base": float(base), "key": int(key)}
 
     def step(self, action: np.int64 | int) -> tuple[_Observation, float, bool, bool, dict[str, Any]]:
         """Take the action with an index, see the class. Raises UsageError after the end of the episode."""
-        if not self._slots.size:
+        if not self._listed_actions.size:
             raise UsageError("the episode is over; call reset")
-        reward = self._environment.step([0], [0], [self._slots[int(action) % self._slots.size]])[0]
+        reward = self._environment.step([0], [0], [self._listed_actions[int(action) % self._listed_actions.size]])[0]
         observation = self._observe()
-        over = not self._slots.size
+        over = not self._listed_actions.size
         outcome = {"solution": self._environment.solution(0)} if over else {}
         return observation, float(reward), over, False, self._info() | outcome
 
@@ -116,12 +116,12 @@ class Gym(gymnasium.Env[_Observation, np.int64]):
     def _observe(self) -> _Observation:
         """Return the current observation, and store the listed actions."""
         listed = self._environment.actions([0])[0]
-        self._slots = listed[listed >= 0]
+        self._listed_actions = listed[listed >= 0]
         arrays = self._features(self._environment.observe([0])).arrays()
         return {name: arrays[name][0].astype(space.dtype) for name, space in self._spaces.items()}
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": (np.arange(self._environment.width) < self._slots.size).astype(np.int8)}
+        return {"action_mask": (np.arange(self._environment.width) < self._listed_actions.size).astype(np.int8)}
 
 
 def _space(array: NDArray[Any]) -> spaces.Space[NDArray[Any]]:

@@ -77,6 +77,7 @@ class Progress:
         print(self._line(), file=sys.stderr, flush=True)
 
     def _drawn(self) -> Text | Table:
+        """Return the updated line, with a bar if there is a `fraction`, for rich."""
         from rich.text import Text
 
         line = Text(self._line(), no_wrap=True, overflow="ellipsis")  # in a str, rich would take a name such as "[b]" as markup

@@ -95,6 +95,7 @@ def working_problems() -> Iterator[Problem]:
 
 @cache
 def _installed(name: str) -> Problem:
+    """Return the problem that an entry point declares. Raises UsageError."""
     entry = declared("corl.problems").get(name)
     if entry is None:
         raise UsageError(unknown("no problem is called", name, problems()))

@@ -224,6 +224,7 @@ class Run:
         return better
 
     def _offer(self, solution: Any, objective: float | None) -> bool:
+        """Implement `report`."""
         try:
             value = judged(self.problem, self.instance, solution) if self.objective is None else self._value(solution)
         except Infeasible as error:

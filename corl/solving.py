@@ -229,6 +229,7 @@ def _warn_of_faults(run: Run, name: str) -> None:
 
 
 def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str, str]) -> Result:
+    """Return the Result of a run that has ended, after a last evaluation of its solution."""
     adapter, data, verified = run.problem, run.instance, run.objective is not None
     if run.objective is not None:
         value = judged(adapter, data, run.solution)

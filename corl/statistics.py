@@ -57,10 +57,10 @@ class Resampling:
     a resample.
     """
 
-    def __init__(self, slots: NDArray[np.bool_], seed: int = 0) -> None:
-        """Draw the resamples. `slots`: bool [instances, runs], True for each requested run."""
-        self.slots = slots
-        runs = slots.sum(axis=1)
+    def __init__(self, requested: NDArray[np.bool_], seed: int = 0) -> None:
+        """Draw the resamples. `requested`: bool [instances, runs], True for each requested run."""
+        self.requested = requested
+        runs = requested.sum(axis=1)
         present = runs > 0
         self.instances, self.runs = int(present.sum()), int(runs.sum())
         self.varies = bool((runs > 1).any())
@@ -70,6 +70,7 @@ class Resampling:
         self.weights = _weights(runs[present], self.resampled_instances, count, np.random.default_rng(seed))
 
     def _over(self) -> str:
+        """Return what is resampled, in words (see Estimate)."""
         if self.resampled_instances:
             return "instances and seeds" if self.varies else "instances"
         return "seeds" if self.varies else ""
@@ -80,42 +81,42 @@ class Resampling:
 
     def means(self, values: NDArray[np.float64]) -> list[Estimate]:
         """Return `mean` of each of many tables of values, float64 [tables, instances, runs]."""
-        flat = values[:, self.slots]
+        flat = values[:, self.requested]
         known = ~np.isnan(flat)
         total, count = np.where(known, flat, 0.0), known.astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
-            centre = total.sum(axis=1) / count.sum(axis=1)
-            drawn = (self.weights @ total.T) / (self.weights @ count.T)
-        return [self._estimate(*each) for each in zip(centre, drawn.T, known)]
+            means = total.sum(axis=1) / count.sum(axis=1)
+            resampled = (self.weights @ total.T) / (self.weights @ count.T)
+        return [self._estimate(*each) for each in zip(means, resampled.T, known)]
 
     def interquartile_mean(self, values: NDArray[np.float64], excluded: NDArray[np.bool_] | None = None) -> Estimate:
         """Return the interquartile mean, with its interval. NaN counts as +inf, the worst.
 
         Runs marked in `excluded`, bool [instances, runs], are not counted.
         """
-        flat = np.where(np.isnan(values), np.inf, values)[self.slots]
-        counted = np.ones(len(flat), bool) if excluded is None else ~excluded[self.slots]
+        flat = np.where(np.isnan(values), np.inf, values)[self.requested]
+        counted = np.ones(len(flat), bool) if excluded is None else ~excluded[self.requested]
         if not counted.any():
             return Estimate(None)
         order = np.argsort(flat, kind="stable")
         order = order[counted[order]]
-        drawn = _middle_mean(flat[order], self.weights[:, order])
-        return self._estimate(interquartile_mean(flat[order]), drawn, np.isfinite(flat) & counted)
+        resampled = _middle_mean(flat[order], self.weights[:, order])
+        return self._estimate(interquartile_mean(flat[order]), resampled, np.isfinite(flat) & counted)
 
-    def _estimate(self, centre: float, drawn: NDArray[np.float64], known: NDArray[np.bool_]) -> Estimate:
+    def _estimate(self, from_runs: float, resampled: NDArray[np.float64], known: NDArray[np.bool_]) -> Estimate:
         """Return a value with the percentile interval of its resamples, expanded as in `_tail`.
 
         Args:
-            centre: The value from the runs themselves.
-            drawn: float64 [resamples], the values from the resamples.
+            from_runs: The value computed from the runs themselves; NaN if there is none.
+            resampled: float64 [resamples], the values computed from the resamples.
             known: bool [requested runs], the runs that count.
         """
-        value = None if math.isnan(centre) else float(centre)
+        value = None if math.isnan(from_runs) else float(from_runs)
         tail = self._tail(known)
         if value is None or tail is None:
             return Estimate(value)
-        drawn = np.sort(drawn[~np.isnan(drawn)])
-        low, high = (float(_quantile(drawn, q)) for q in (tail, 1 - tail))
+        ordered = np.sort(resampled[~np.isnan(resampled)])
+        low, high = (float(_quantile(ordered, q)) for q in (tail, 1 - tail))
         return Estimate(value, low, high, self.over)
 
     def _tail(self, known: NDArray[np.bool_]) -> float | None:
@@ -125,18 +126,18 @@ class Resampling:
         to Student's. The percentiles are moved outwards accordingly (T. Hesterberg, What teachers should know about the
         bootstrap, 2015, section 4.3).
         """
-        rows = np.flatnonzero(self.slots.any(axis=1)).repeat(self.slots.sum(axis=1)[self.slots.any(axis=1)])
+        rows = np.flatnonzero(self.requested.any(axis=1)).repeat(self.requested.sum(axis=1)[self.requested.any(axis=1)])
         per_instance = np.bincount(rows[known], minlength=1)
         per_instance = per_instance[per_instance > 0]
         if self.resampled_instances:
             units = len(per_instance)
-            freedom, share = units - 1, (units - 1) / max(1, units)
+            freedom, variance_ratio = units - 1, (units - 1) / max(1, units)
         else:
             freedom = int((per_instance - 1).sum())
-            share = freedom / max(1, int(per_instance.sum()))
+            variance_ratio = freedom / max(1, int(per_instance.sum()))
         if freedom < FEWEST - 1:
             return None
-        return NormalDist().cdf(-_student(freedom) / math.sqrt(share))
+        return NormalDist().cdf(-_student(freedom) / math.sqrt(variance_ratio))
 
 
 def sample_mean(values: ArrayLike) -> Estimate:
@@ -170,7 +171,7 @@ def _middle_mean(ordered: NDArray[np.float64], weights: NDArray[np.float64]) -> 
     cumulative = np.cumsum(weights, axis=1)
     total = cumulative[:, -1:].copy()
     np.clip(cumulative, total / 4, 3 * total / 4, out=cumulative)
-    middle = np.diff(cumulative, axis=1, prepend=total / 4)
+    middle = np.diff(cumulative, axis=1, prepend=total / 4)  # the part of each value's weight that lies in the middle half
     finite = np.isfinite(ordered)
     infinite = middle[:, ~finite].sum(axis=1) > 0
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -188,18 +189,18 @@ def _weights(runs: NDArray[np.integer], instances_too: bool, count: int, random:
     weights = np.empty((count, total))
     if not total:
         return weights
-    start, most = np.cumsum(runs) - runs, int(runs.max())
-    step = max(1, 2_000_000 // (instances * most))  # resamples at a time, to limit memory
+    start, max_runs = np.cumsum(runs) - runs, int(runs.max())
+    step = max(1, 2_000_000 // (instances * max_runs))  # resamples at a time, to limit memory
     for low in range(0, count, step):
         size = min(step, count - low)
         if instances_too:
             which = random.integers(0, instances, (size, instances))
         else:
             which = np.broadcast_to(np.arange(instances), (size, instances))
-        drawn = start[which][..., None] + (random.random((size, instances, most)) * runs[which][..., None]).astype(np.int64)
+        drawn = start[which][..., None] + (random.random((size, instances, max_runs)) * runs[which][..., None]).astype(np.int64)
         drawn += np.arange(size)[:, None, None] * total
-        within = np.arange(most) < runs[which][..., None]
-        weights[low : low + size] = np.bincount(drawn[within], minlength=size * total).reshape(size, total)
+        is_used = np.arange(max_runs) < runs[which][..., None]  # an instance with fewer runs has fewer draws
+        weights[low : low + size] = np.bincount(drawn[is_used], minlength=size * total).reshape(size, total)
     return weights
 
 

@@ -291,6 +291,7 @@ def _packed(trace: Iterable[tuple[float, float | None, float | None]]) -> bytes:
 
 
 def _unpacked(trace: bytes) -> tuple[tuple[float, float | None, float | None], ...]:
+    """Return the trace that `_packed` was given. Raises ValueError for invalid numbers."""
     numbers = struct.unpack(f"<{len(trace) // 8}d", trace)
     times = numbers[::3]
     if times and not (math.isfinite(sum(times)) and min(times) >= 0.0):

@@ -1,4 +1,4 @@
-"""OR-Tools' CP-SAT under a Run: a problem needs only a `CpModel` and a function from its variables to a solution."""
+"""OR-Tools' CP-SAT with the limits of a Run. A problem provides a `CpModel`, and a function from its variables to a solution."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["load_engine", "solve_model"]
 
-_LARGEST_SEED = 2**31
-_ROUNDING = 1e-6  # of the engine's bounds, which are floating-point numbers
+_SEEDS = 2**31  # the number of different seeds that CP-SAT accepts
+_ROUNDING = 1e-6  # assumed error of the engine's bounds, which are floating-point numbers
 
 
 def load_engine() -> None:
@@ -41,21 +41,22 @@ def solve_model(
 ) -> None:
     """Solve `model` until the engine finishes or the run must end; report solutions, bounds, and proven infeasibility.
 
-    The engine's own handling of Ctrl-C is off: the Run ends it. Raises SolverError for a model that the engine refuses.
+    The engine's own handling of Ctrl-C is off, as the Run handles it. Raises SolverError for a model that the engine refuses.
 
     Args:
         model: The model.
-        run: Its limits, seed and workers; the receiver of solutions and bounds.
-        solution: Function from a function that returns the value of a variable or literal to the problem's own solution.
+        run: The run, whose limits, seed and workers are used, and which receives solutions and bounds.
+        solution: Returns the solution in the problem's own form. Its argument is a function from a variable or literal of the
+            model to its value.
         search_workers: Threads of the engine; 0: the run's workers.
-        interleave: Whether these workers take turns in one thread, deterministically.
-        bound: Function from the engine's bound on the model's objective to a bound on the problem's. None rounds to the next
-            integer, which is valid if both objectives are the same and integral.
-        settings: Called with the engine's parameters, to set others.
+        interleave: Whether the engine's workers take turns in one thread, so that the result is deterministic.
+        bound: Function from the engine's bound on the model's objective to a bound on the problem's objective. None: the bound is
+            rounded to the next integer, which is valid if both objectives are equal and integral.
+        settings: Called with the engine's parameters, to change further ones.
     """
     from ortools.sat.python import cp_model
 
-    found: deque[Any] = deque(maxlen=1)
+    found: deque[Any] = deque(maxlen=1)  # the latest solution and the latest bound that are not reported yet
     bounds: deque[float] = deque(maxlen=1)
     mapped = bound or (_up if run.problem.sense == "min" else _down)
 
@@ -87,17 +88,17 @@ def solve_model(
         if model.has_objective():
             run.report_bound(mapped(solver.best_objective_bound))
     if status != cp_model.OPTIMAL and run.time_limit is not None:
-        run.stop("time_limit")  # the engine's own clock ended a moment before ours; the first reason stays
+        run.stop("time_limit")  # without effect if the run has ended already; the engine's clock may end a moment earlier
 
 
 def _engine(run: Run, search_workers: int, interleave: bool) -> CpSolver:
-    """Return CP-SAT with a run's limits and seed, its own handling of Ctrl-C off."""
+    """Return a CP-SAT solver with a run's limits and seed, whose own handling of Ctrl-C is off."""
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = search_workers or run.workers
     solver.parameters.interleave_search = interleave
-    solver.parameters.random_seed = run.seed % _LARGEST_SEED
+    solver.parameters.random_seed = run.seed % _SEEDS
     solver.parameters.catch_sigint_signal = False
     if run.time_limit is not None:
         solver.parameters.max_time_in_seconds = max(0.01, run.remaining)

@@ -1,4 +1,4 @@
-"""OR-Tools' routing search under a Run: a problem needs only a `RoutingModel` and a function from it to a solution."""
+"""OR-Tools' routing search with the limits of a Run. A problem provides a `RoutingModel` and a function from it to a solution."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def solve_model(
 
     Args:
         routing: The engine's RoutingModel.
-        run: Its time limit; the receiver of solutions.
+        run: The run, whose time limit is used, and which receives solutions.
         solution: Function from the model to the engine's current solution in the problem's own form. It must not hold a
-            reference to the model: the engine holds the function, and a reference cycle across the two languages is never freed.
-        first_solution: The engine's name of the construction.
+            reference to the model: the engine holds the function, and a reference cycle across Python and C++ is never freed.
+        first_solution: The engine's name of the construction heuristic.
         metaheuristic: The engine's name of the metaheuristic.
-        routes: An initial solution that replaces the construction: for each vehicle its nodes without start and end.
+        routes: An initial solution that replaces the construction: for each vehicle the list of its nodes without start and end.
     """
-    found: deque[Any] = deque(maxlen=1)
+    found: deque[Any] = deque(maxlen=1)  # the latest solution that is not reported yet
     stop, model = [False], weakref.proxy(routing)
     routing.AddAtSolutionCallback(lambda: found.append(solution(model)))
-    # The engine holds the interpreter's lock except inside callbacks; this one lets the other thread read the clock.
+    # While the engine runs, other Python threads run only during its callbacks. This one lets `run` read its clock.
     routing.AddSearchMonitor(routing.solver().CustomLimit(lambda: stop[0]))
     parameters = _parameters(run, first_solution, metaheuristic)
 

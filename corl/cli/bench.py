@@ -1,4 +1,4 @@
-"""`corl bench SUITE`"""
+"""`corl bench SUITE`: run a benchmark, and store each run in a file when it ends."""
 
 from __future__ import annotations
 
@@ -21,31 +21,36 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("suite", metavar="SUITE", help="a TOML file, or a shipped suite such as tsp/smoke")
-    add("--solvers", metavar="A,B", help="labels of the suite, or further solvers by name; default: the suite's")
+    add("--solvers", metavar="A,B", help="labels of solvers in the suite, or names of other solvers; default: the suite's")
     add("--time-limits", metavar="S,S", help="time limits in seconds; default: the suite's")
     add("--seeds", metavar="N", type=int, help="number of seeds; default: the suite's")
     add(
         "--jobs",
         metavar="N",
         type=int,
-        help="runs at a time, each on its own processors; default 1, or as many as the Ray cluster runs",
+        help="runs at a time, each on its own processors; default 1, or one per processor of the Ray cluster",
     )
     add(
         "--store",
         metavar="FILE",
         type=Path,
-        help="file that keeps finished runs; default, in this folder: tsp-smoke.db for tsp/smoke, mine.db for mine.toml",
+        help="file for finished runs; default, in the current folder: tsp-smoke.db for tsp/smoke, mine.db for mine.toml",
     )
-    add("--resume", action="store_true", help="do the missing runs of a store that has runs of the suite")
+    add("--resume", action="store_true", help="continue: do only the runs that the store does not have yet")
     add(
         "--export",
         metavar="FILE",
         nargs="?",
         const="",
-        help="write the main results as CSV; default: in results/ beside the suite",
+        help="write the main results as CSV; without FILE, into the folder results beside the suite",
     )
-    add("--executor", choices=["local", "ray"], default="local", help="where runs start; ray needs the package ray")
-    add("--address", metavar="HOST:PORT", help="address of the Ray cluster; default: the one that Ray finds")
+    add(
+        "--executor",
+        choices=["local", "ray"],
+        default="local",
+        help="where runs are executed: on this machine or on a Ray cluster (needs the package ray)",
+    )
+    add("--address", metavar="HOST:PORT", help="address of the Ray cluster; default: the cluster that Ray finds")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -77,12 +82,12 @@ def execute(args: argparse.Namespace) -> int:
         try:
             run_suite(suite, todo, store, _supervisor(args), board.listener, _command())
         except KeyboardInterrupt:
-            progress.say(f"interrupted; {_runs(board.outcomes)} kept in {path}; --resume continues from there")
+            progress.say(f"interrupted; {_runs(board.outcomes)} stored in {path}; continue with --resume")
             return 130
         if target is not None:
             export(store, suite.name, target)
-        doubts = disturbed(store.records(suite.name))
-    print(_summary(board.outcomes, path, target, doubts))
+        warnings = disturbed(store.records(suite.name))
+    print(_summary(board.outcomes, path, target, warnings))
     return 0
 
 
@@ -119,9 +124,10 @@ def _runs(outcomes: Counter[str]) -> str:
     return f"{count} run{'s' * (count != 1)}"
 
 
-def _summary(outcomes: Counter[str], path: Path, target: Path | None, doubts: Sequence[str]) -> str:
-    counted = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
-    lines = [f"{_runs(outcomes)}{': ' + counted if counted else ''}", f"  stored     {path}"]
+def _summary(outcomes: Counter[str], path: Path, target: Path | None, warnings: Sequence[str]) -> str:
+    """Return the text printed at the end: the outcomes of the runs, the files written, warnings, and the next command."""
+    counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    lines = [f"{_runs(outcomes)}{': ' + counts if counts else ''}", f"  stored     {path}"]
     lines += [f"  exported   {target}"] if target is not None else []
-    lines += [f"  warning    {doubt}" for doubt in doubts]
+    lines += [f"  warning    {warning}" for warning in warnings]
     return "\n".join([*lines, f"  next       corl report {shlex.quote(str(path))}"])

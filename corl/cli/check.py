@@ -1,4 +1,4 @@
-"""`corl check FILE SOLUTION`"""
+"""`corl check FILE SOLUTION`: evaluate a solution file, independently of any solver."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def execute(args: argparse.Namespace) -> int:
 
     problem, instance = load(args.file, args.problem)
     claimed = None
-    try:  # a reader may already find it infeasible, such as a buffer without an offset
+    try:  # reading may already raise Infeasible, for example if a buffer has no offset
         solution, claimed = read_solution(problem, instance, Path(args.solution))
         objective = judge(problem, instance, solution, Path(args.solution))
     except Infeasible as error:
         _say(args, {"feasible": False, "objective": None, "claimed": claimed, "reason": str(error)}, f"infeasible: {error}")
         return 4
-    fits = claimed is None or bool(agrees(claimed, objective))
+    claim_agrees = claimed is None or bool(agrees(claimed, objective))
     text = f"feasible, objective {value(objective)}"
-    if not fits:
+    if not claim_agrees:
         text += f"; the file claims {value(claimed)}"
     if tolerated := problem.tolerance_note(instance, solution):
         text += f"; {tolerated}"
-    found = {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if fits else "wrong claim"}
+    found = {"feasible": True, "objective": objective, "claimed": claimed, "reason": None if claim_agrees else "wrong claim"}
     _say(args, found | {"tolerated": tolerated}, text)
-    return 0 if fits else 4
+    return 0 if claim_agrees else 4
 
 
 def _say(args: argparse.Namespace, values: dict[str, Any], text: str) -> None:

@@ -1,4 +1,4 @@
-"""`corl compare STORE A B`"""
+"""`corl compare STORE A B`: compare two solvers of a benchmark on the same instances and seeds."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("store", metavar="STORE", help="a file made by corl bench")
-    parser.add_argument("a", metavar="A", help="a solver's name in the benchmark")
-    parser.add_argument("b", metavar="B", help="another solver's name")
-    parser.add_argument("--suite", metavar="NAME", help="the suite; default: the only one with runs of both")
+    parser.add_argument("a", metavar="A", help="a solver's label in the benchmark")
+    parser.add_argument("b", metavar="B", help="another solver's label")
+    parser.add_argument("--suite", metavar="NAME", help="the suite; default: the only suite with runs of both solvers")
     parser.add_argument(
-        "--time-limit", metavar="SECONDS", type=float, help="the time limit to compare at; default: the longest with runs of both"
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        help="the time limit to compare at; default: the longest with runs of both solvers",
     )
     parser.add_argument(
         "--tolerance",
         metavar="SHARE",
         type=float,
         default=TIE,
-        help="relative difference up to which two values are a tie; default %(default)g",
+        help="relative difference up to which two objective values are a tie; default %(default)g",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

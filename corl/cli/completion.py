@@ -1,4 +1,4 @@
-"""`corl completion SHELL`: print a static completion script, so that no completion has to start Python."""
+"""`corl completion SHELL`: print a completion script with all names in it, so that completing a word does not start Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 __all__ = ["arguments", "execute"]
 
 _HINT = """bash: corl completion bash > ~/.local/share/bash-completion/completions/corl
-zsh:  corl completion zsh > a file _corl in a folder of $fpath
+zsh:  corl completion zsh > FOLDER/_corl    (FOLDER is one of the folders in $fpath)
 fish: corl completion fish > ~/.config/fish/completions/corl.fish"""
 
 
@@ -24,7 +24,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _commands() -> dict[str, tuple[str, list[_Word]]]:
-    """Return for each command its purpose and the words that may follow it."""
+    """Return command -> (its purpose, the words that may follow the command)."""
     from corl.cli.main import COMMANDS, parser_of
 
     whole = parser_of(list(COMMANDS))
@@ -36,13 +36,17 @@ class _Word(NamedTuple):
     """An option, or a word that a command accepts as an argument."""
 
     text: str
+    """The option or the word itself."""
     about: str = ""
+    """The explanation that zsh and fish show."""
     after: Sequence[str] = ()
-    """Words that may follow it; if there are none and it `takes` a value, a file name follows."""
+    """The values that an option accepts; if there are none although the option `takes` a value, the value is a file name."""
     takes: bool = False
+    """Whether an option takes a value."""
 
 
 def _words(command: argparse.ArgumentParser) -> list[_Word]:
+    """Return the options and arguments of a command; an argument with fixed values is one word for each value."""
     found = []
     for action in command._actions:
         choices = [str(choice) for choice in action.choices or []] or _names(action)
@@ -55,7 +59,7 @@ def _words(command: argparse.ArgumentParser) -> list[_Word]:
 
 
 def _names(action: Any) -> list[str]:
-    """Return the registered names for an option or an argument called problem, solver or recipe."""
+    """Return the names that an option or argument called problem, solver or recipe accepts; [] for any other."""
     from corl import registry
     from corl.learning.recipe import recipe_names
 
@@ -82,8 +86,8 @@ def _bash(commands: dict[str, tuple[str, list[_Word]]]) -> str:
                 lines.append(f'    "{name} {word.text}") COMPREPLY=({reply}); return ;;')
     lines += ["  esac", '  case "${COMP_WORDS[1]}" in']
     for name, (_, words) in commands.items():
-        known = " ".join(word.text for word in words)
-        lines.append(f'    {name}) COMPREPLY=($(compgen -W "{known}" -- "$word") $(compgen -f -- "$word")) ;;')
+        texts = " ".join(word.text for word in words)
+        lines.append(f'    {name}) COMPREPLY=($(compgen -W "{texts}" -- "$word") $(compgen -f -- "$word")) ;;')
     return "\n".join([*lines, "  esac", "}", "complete -o filenames -F _corl corl"]) + "\n"
 
 

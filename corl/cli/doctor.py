@@ -1,4 +1,4 @@
-"""`corl doctor`: the facts of this installation, and what it lacks."""
+"""`corl doctor`: report the versions, packages, plug-ins and compiled kernels of this installation, and what is missing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from corl.version import DISTRIBUTION, __version__
 
 __all__ = ["arguments", "examine", "execute"]
 
-_REQUIREMENT = re.compile(r"^([\w.-]+).*?(?:extra == [\"'](\w+)[\"'])?$")
-_DEVELOPERS = ("test", "docs")  # extras for work on corl itself
+_REQUIREMENT = re.compile(r"^([\w.-]+).*?(?:extra == [\"'](\w+)[\"'])?$")  # a line of the metadata: (package, its extra)
+_DEVELOPER_EXTRAS = ("test", "docs")  # only for work on corl itself, not reported
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Return 0, or 1 if something that corl needs is missing."""
+    """Print the report; return 0, or 1 if a required package is missing."""
     from corl.cli.main import one_line
     from corl.files.json_values import to_json
 
@@ -39,7 +39,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """Return the whole report of doctor, for JSON."""
+    """Return the report: heading -> a text, a list of texts, or a dict of texts."""
     missing, required, extras = _packages()
     found: dict[str, Any] = {
         "corl": f"{__version__} in {Path(__file__).resolve().parents[1]}",
@@ -56,12 +56,12 @@ def examine() -> dict[str, Any]:
 
 
 def _packages() -> tuple[list[str], dict[str, str], dict[str, str]]:
-    """Return the missing required packages, the versions of all required ones, and the state of each extra."""
+    """Return the missing required packages, package -> version of the required packages, and extra -> its packages as text."""
     required: dict[str, str] = {}
     extras: dict[str, dict[str, str]] = {}
     for line in metadata.requires(DISTRIBUTION) or []:
         name, extra = _REQUIREMENT.match(line).groups()  # type: ignore[union-attr]
-        if name != DISTRIBUTION and extra not in _DEVELOPERS:
+        if name != DISTRIBUTION and extra not in _DEVELOPER_EXTRAS:
             (extras.setdefault(extra, {}) if extra else required)[name] = _version(name)
     missing = [name for name, version in required.items() if not version]
     described = {}
@@ -86,7 +86,7 @@ def _processors() -> str:
 
 
 def _plugins() -> list[str]:
-    """Return the entry points of other packages that cannot be loaded, one line each."""
+    """Return one line, with the error, for each plug-in (an entry point of another package) that cannot be loaded."""
     failed = []
     for group in ("corl.problems", "corl.solvers", "corl.recipes", "corl.defaults", "corl.networks"):
         for entry in metadata.entry_points(group=group):
@@ -99,7 +99,7 @@ def _plugins() -> list[str]:
 
 
 def _cache() -> str:
-    """Return the folder of cached kernels, and their size."""
+    """Return the folder of cached kernels and its size, as text."""
     from corl.compilation.cache import cache_folder, package_folder
 
     folder = cache_folder()
@@ -110,7 +110,7 @@ def _cache() -> str:
 
 
 def _compiled() -> dict[str, str]:
-    """Return for each problem whether the kernels of its solvers are cached, or how long the first call compiles."""
+    """Return problem -> "all" if the kernels of its solvers are cached, otherwise the time that their compilation takes."""
     from corl import registry
     from corl.compilation import precompile
 
@@ -126,6 +126,7 @@ def _compiled() -> dict[str, str]:
 
 
 def _lines(fact: Any) -> list[str]:
+    """Return the lines that show a value of the report."""
     if isinstance(fact, dict):
         width = max(map(len, fact), default=0) + 2
         return [f"{key:<{width}}{value}" for key, value in fact.items()] or ["none"]

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM while LLVM compiles a large kernel: they end the command, though Python's handlers wait for minutes."""
+"""Ctrl-C and SIGTERM while LLVM compiles a large kernel: they end the command at once.
+
+Python calls its signal handlers only after the compilation, which may take minutes. A thread receives the signals before that.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from corl.interruption import has_results
 
 __all__ = ["watched"]
 
-_PATIENCE = 1.0  # seconds in which a compilation must reach a point at which handlers are called
-_ENDING = {signal.SIGINT, signal.SIGTERM}
+_STUCK_SECONDS = 1.0  # a compilation that delays signals for longer is not waited for
+_ENDING_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[None]:
-    """Run the block with a thread that receives signals at once, and ends the process if no results have to be kept."""
+    """Run the block; if a signal arrives while a compilation delays signals, end the process, unless results must be kept."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -38,14 +41,14 @@ def watched() -> Iterator[None]:
 def _watch(receiver: socket.socket) -> None:
     with receiver:
         while numbers := receiver.recv(64):
-            if _ENDING.intersection(numbers) and _is_stuck() and not has_results():
-                shown = "\x1b[?25h" if sys.stderr is not None and sys.stderr.isatty() else ""  # a bar has hidden the cursor
+            if _ENDING_SIGNALS.intersection(numbers) and _is_stuck() and not has_results():
+                show_cursor = "\x1b[?25h" if sys.stderr is not None and sys.stderr.isatty() else ""  # a progress bar hides it
                 with contextlib.suppress(OSError):
-                    os.write(2, f"{shown}corl: interrupted\n".encode())
+                    os.write(2, f"{show_cursor}corl: interrupted\n".encode())
                 os._exit(130)
 
 
 def _is_stuck() -> bool:
-    """Return whether the compilation of a kernel delays signals for longer than _PATIENCE; imports nothing."""
+    """Wait up to _STUCK_SECONDS; return whether the compilation of a kernel still delays signals. Imports nothing."""
     signals = sys.modules.get("corl.compilation.signals")
-    return signals is not None and bool(signals.stuck(_PATIENCE))
+    return signals is not None and bool(signals.stuck(_STUCK_SECONDS))

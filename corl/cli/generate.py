@@ -1,4 +1,4 @@
-"""`corl generate PROBLEM [KIND]`"""
+"""`corl generate PROBLEM [KIND]`: generate a random instance."""
 
 from __future__ import annotations
 
@@ -17,11 +17,22 @@ __all__ = ["arguments", "execute", "write"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("problem", metavar="PROBLEM", help="a name (corl list problems)")
-    add("kind", metavar="KIND", nargs="?", help="the generator (corl list problems); default: the first")
-    add("--size", metavar="N", type=int, help="the generator's size (for bandits: the number of arms); short for --option size=N")
+    add("problem", metavar="PROBLEM", help="a problem's name (corl list problems)")
+    add("kind", metavar="KIND", nargs="?", help="the generator (corl list problems); default: the problem's first")
+    add(
+        "--size",
+        metavar="N",
+        type=int,
+        help="the size of the instance (for bandits: the number of arms); short for --option size=N",
+    )
     add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help="option of the generator; an unknown KEY lists them")
+    add(
+        "--option",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="option of the generator; an unknown KEY lists the options",
+    )
     add("--output", metavar="FILE", type=Path, help="the file to write; default: standard output")
 
 

@@ -1,4 +1,4 @@
-"""`corl info FILE [SOLUTION]`"""
+"""`corl info FILE [SOLUTION]`: print facts about an instance, and about a solution of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
     parser.add_argument(
-        "solution", metavar="SOLUTION", nargs="?", help="a solution file; prints its objective, what is left unserved and why"
+        "solution",
+        metavar="SOLUTION",
+        nargs="?",
+        help="a solution file; also prints its objective value, and which parts are unserved and why",
     )
     parser.add_argument("--problem", metavar="NAME", help="the problem, if the content does not determine it")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -1,4 +1,4 @@
-"""`corl list problems|solvers|recipes|instances|suites`"""
+"""`corl list problems|solvers|recipes|instances|suites`: list what is installed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ _log = logging.getLogger(__name__)
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=list(_ROWS), help="what to list")
-    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="list those of this problem only")
-    parser.add_argument("--verbose", action="store_true", help="explain each option of a solver or a recipe, and what it accepts")
-    parser.add_argument("--json", action="store_true", help="print a list as JSON")
+    parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="list only what belongs to this problem")
+    parser.add_argument(
+        "--verbose", action="store_true", help="explain each option of a solver or recipe, and its accepted values"
+    )
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -92,11 +94,12 @@ def _suites(names: list[str]) -> list[dict[str, Any]]:
 
 
 def _text(what: str, row: dict[str, Any], *, verbose: bool) -> str:
+    """Return the line, or lines, that show one entry of the list `what`."""
     if what == "problems":
         return f"{row['name']:<16}{row['title']}  ({row['sense']}; generators: {', '.join(row['generators']) or 'none'})"
     if what == "instances":
-        known = f"{value(row['value']):>14}  {row['status'] or '':<12}"
-        return f"{row['problem']:<16}{row['name']:<26}{known}{row['path']}"
+        reference = f"{value(row['value']):>14}  {row['status'] or '':<12}"
+        return f"{row['problem']:<16}{row['name']:<26}{reference}{row['path']}"
     if what == "suites":
         return f"{row['name']:<28}{row['title']}"
     lines = [f"{row['problem']}  {row['name']:<20}{row['title']}"]

@@ -1,4 +1,4 @@
-"""`corl`: parse, dispatch, and turn every error into one line and an exit code."""
+"""`corl`: parse the arguments, call the sub-command, and report every error as one line with an exit code."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ COMMANDS = {
     "solve": "solve instance files",
     "check": "evaluate a solution file, independently of any solver",
     "generate": "generate a random instance",
-    "trace": "turn a PyTorch model into an instance of memory mapping",
+    "trace": "make an instance of memory mapping from a PyTorch model",
     "list": "list problems, solvers, recipes, shipped instances or suites",
     "plot": "draw an instance or a solution",
-    "view": "write a web page of an instance or a solution: an interactive picture, tables, the run",
+    "view": "write a web page about an instance or a solution: an interactive picture, tables, the run",
     "doctor": "examine this installation: versions, processors, compiled kernels, missing packages",
-    "completion": "print a script with which a shell completes corl's commands and options",
+    "completion": "print a script for a shell, which then completes corl's commands and options",
     "warm-up": "compile the kernels of the solvers in advance, once for this machine",
     "info": "print facts about an instance file",
     "schema": "print the JSON schema of a problem's instances or solutions, or of results",
-    "train": "train a network by a recipe",
+    "train": "train a network by a recipe, which is a training algorithm with its options",
     "bench": "compare solvers over instances, seeds and time limits",
-    "report": "show the results in a benchmark's store, as a page, tables or JSON",
+    "report": "show the results of a benchmark as a web page, tables or JSON",
     "compare": "compare two solvers of a benchmark",
 }
 
-_EPILOG = """exit codes: 0 feasible or optimal, 1 internal error, 2 usage, 3 bad input, 4 infeasible, unbounded or nothing
-found, 130 interrupted (the incumbent is written). Set CORL_DEBUG=1 to see the traceback of an error."""
+_EPILOG = """exit codes: 0 feasible or optimal, 1 internal error, 2 wrong arguments, 3 invalid input, 4 infeasible, unbounded or
+no solution found, 130 interrupted (the incumbent is written). Set CORL_DEBUG=1 to see the traceback of an error."""
 
-_FULL = (errno.ENOSPC, errno.EFBIG, errno.EIO)
+_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO)  # disk full, file too large, input/output error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt:
         return fail("interrupted", 130)
-    except BrokenPipeError:  # the reader of our output went away (`corl ... | head`)
+    except BrokenPipeError:  # the reader of standard output has ended (`corl ... | head`)
         _drop_output()
         return 1
     except Exception as error:
@@ -75,13 +75,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.filename is not None:
             return fail(f"{os.fsdecode(error.filename)}: {error.strerror}", 2)
         _drop_output()
-        if isinstance(error, OSError) and error.errno in _FULL:  # the disk that standard output is written to
+        if isinstance(error, OSError) and error.errno in _DISK_ERRORS:  # standard output is a file on this disk
             return fail(f"standard output cannot be written: {error.strerror}", 1)
         return fail(f"internal error: {described(error)} (CORL_DEBUG=1 shows where)", 1)
 
 
 def one_line(text: object) -> str:
-    """Return `text` on one line: line ends, control characters and undecodable bytes of file names are escaped."""
+    """Return the text on one line: line ends, control characters and undecodable bytes of file names are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in str(text))
 
 
@@ -92,7 +92,7 @@ def fail(message: object, code: int) -> int:
 
 
 def _open_streams() -> None:
-    """Replace closed standard streams by empty ones, and escape characters that the terminal lacks."""
+    """Replace closed standard streams by the null device; characters that standard output cannot encode are escaped."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -100,13 +100,13 @@ def _open_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Discard the buffered standard output, which cannot be written: the interpreter would try again at its end."""
+    """Discard the buffered standard output, which cannot be written; otherwise the interpreter would write it again on exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser that reports each error on one line."""
 
     def error(self, message: str) -> NoReturn:
         name = self.prog.partition(" ")[2]
@@ -114,7 +114,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.Action):
-    """--help: the usual text, followed by the result of the command's `more_help` for the arguments before it."""
+    """--help: prints the usual text and then the text of the command's `more_help`, given the arguments before --help."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *given: object) -> None:
         more = self.const(namespace) if self.const else ""
@@ -123,7 +123,7 @@ class _Help(argparse.Action):
 
 
 def parser_of(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser; only the module of the requested sub-command is imported."""
+    """Return the parser; only the modules of sub-commands that occur in `arguments` are imported, to start quickly."""
     parser = _Parser(
         prog="corl",
         description="Good solutions to hard combinatorial problems.",
@@ -145,11 +145,11 @@ def parser_of(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """Treat SIGTERM, which batch systems send, as Ctrl-C: the incumbent is kept and written."""
+    """Treat SIGTERM, which batch systems send, as Ctrl-C: the incumbent is written before the command ends."""
 
     def handle(number: int, frame: Any) -> None:
         interrupt = signal.getsignal(signal.SIGINT)
-        if not callable(interrupt):  # a shell's background job ignores Ctrl-C, but not SIGTERM
+        if not callable(interrupt):  # in the background of a shell, Ctrl-C is ignored, but SIGTERM is not
             raise KeyboardInterrupt
         interrupt(number, frame)
 
@@ -165,7 +165,7 @@ def _terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _log_shown() -> Iterator[None]:
-    """Print the package's log on stderr, one line per record: warnings (of a worker that died, say), and compilations."""
+    """Print the log of the package on stderr, one line per record: warnings, and announcements of compilations."""
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -1,4 +1,4 @@
-"""`corl plot FILE [SOLUTION]`"""
+"""`corl plot FILE [SOLUTION]`: draw an instance or a solution into an image file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
-    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="a solution file; default: draw the instance alone")
+    parser.add_argument("solution", metavar="SOLUTION", nargs="?", help="a solution file; default: draw only the instance")
     parser.add_argument("--problem", metavar="NAME", help="the problem, if the content does not determine it")
     parser.add_argument(
-        "--output", metavar="IMAGE", type=Path, help="a .png, .svg or .pdf file; default: FILE's name with .png, in this folder"
+        "--output",
+        metavar="IMAGE",
+        type=Path,
+        help="a .png, .svg or .pdf file; default: FILE's name with .png, in the current folder",
     )
 
 

@@ -1,4 +1,4 @@
-"""`corl report STORE`"""
+"""`corl report STORE`: show the results of a benchmark."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--html", metavar="FILE", type=Path, help="write an HTML page: one file that needs no network")
     kind.add_argument("--markdown", action="store_true", help="print Markdown (default)")
     kind.add_argument("--json", action="store_true", help="print the numbers as JSON")
-    parser.add_argument("--figures", metavar="FOLDER", type=Path, help="also write the figures there, as PNG and SVG")
-    parser.add_argument("--suite", metavar="NAME", help="report this suite only")
+    parser.add_argument("--figures", metavar="FOLDER", type=Path, help="also write the charts into this folder, as PNG and SVG")
+    parser.add_argument("--suite", metavar="NAME", help="report only this suite")
 
 
 def execute(args: argparse.Namespace) -> int:

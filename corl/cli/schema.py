@@ -1,4 +1,4 @@
-"""`corl schema NAME [instance|solution]`"""
+"""`corl schema NAME [instance|solution]`: print a JSON schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KINDS = ("instance", "solution")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a problem; or result, the output of corl solve --json")
+    parser.add_argument("name", metavar="NAME", help="a problem's name; or result, for the output of corl solve --json")
     parser.add_argument("kind", choices=_KINDS, nargs="?", default="instance", help="which schema; default: instance")
 
 

@@ -1,4 +1,4 @@
-"""`corl solve FILE...`"""
+"""`corl solve FILE...`: solve instance files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from corl.adapter import Problem
 from corl.cli.main import fail, one_line
-from corl.cli.option_help import described
+from corl.cli.option_help import options_text
 from corl.errors import CorlError, UsageError
 from corl.files.drawing import check_name
 from corl.files.opening import plain_name, replacing
@@ -26,31 +26,38 @@ from corl.termination import LIMITS, STATUSES
 
 __all__ = ["arguments", "execute", "more_help"]
 
-_WORDS: dict[str, Mapping[Any, str]] = {
-    "status, the knowledge of the solution": STATUSES,
+_RESULT_WORDS: dict[str, Mapping[Any, str]] = {
+    "status, what is known about the solution": STATUSES,
     "limit, the reason that ended the run": LIMITS,
 }
-_LINE_EVERY = 1.0  # seconds between two lines of progress if stderr is no terminal
-_KEEP_EVERY = 2.0  # seconds between two copies of the incumbent into --output during the search
+_LINE_EVERY = 1.0  # seconds between two lines of progress if stderr is not a terminal
+_SAVE_EVERY = 2.0  # seconds between two copies of the incumbent into --output during the search
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    words = [f"{key}:\n" + "\n".join(f"  {word:<12} {text}" for word, text in values.items()) for key, values in _WORDS.items()]
+    words = [
+        f"{key}:\n" + "\n".join(f"  {word:<12} {text}" for word, text in values.items()) for key, values in _RESULT_WORDS.items()
+    ]
     parser.epilog, parser.formatter_class = "\n".join(words), argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="instance files, read by content, or shipped ones by name: tsp/uniform-500")
+    add(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="instance files, whose format is recognised by content, or names of shipped instances: tsp/uniform-500",
+    )
     add("--problem", metavar="NAME", help="the problem, if the content does not determine it (corl list problems)")
     add(
         "--solver",
         metavar="NAME",
         default="auto",
-        help="a solver (corl list solvers); default: auto, the best for the instance's size",
+        help="a solver (corl list solvers); default: auto, which chooses one by the instance and the limit",
     )
-    option_help = "option of the solver; FILE --solver NAME --help lists them; repeatable"
+    option_help = "option of the solver; repeatable; FILE --solver NAME --help lists the options"
     add("--option", metavar="KEY=VALUE", action="append", default=[], help=option_help)
-    add("--time-limit", metavar="S", type=float, help="seconds of wall clock; default 10, or none with --iterations")
-    add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; a seed then always gives the same result")
-    add("--target", metavar="X", type=float, help="stop at an objective this good or better")
+    add("--time-limit", metavar="S", type=float, help="seconds of wall-clock time; default 10, or none with --iterations")
+    add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same result")
+    add("--target", metavar="X", type=float, help="stop at an objective value this good or better")
     add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
     add("--warm-start", metavar="FILE", type=Path, help="a solution to start from: JSON or the problem's own format")
     add(
@@ -58,12 +65,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=1,
-        help="processes, each with its own seed; at most four per processor; default 1",
+        help="parallel processes, each with its own seed; at most four per processor; default 1",
     )
-    add("--output", metavar="FILE", type=Path, help="solution file (.json, or the problem's own); a folder for several FILEs")
-    add("--plot", metavar="FILE", type=Path, help="picture of the solution (.png, .svg, .pdf); a folder for several FILEs")
+    add(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="solution file to write (.json, or the problem's own format); a folder for several FILEs",
+    )
+    add(
+        "--plot",
+        metavar="FILE",
+        type=Path,
+        help="picture of the solution to write (.png, .svg, .pdf); a folder for several FILEs",
+    )
     add("--json", action="store_true", help="print each result as one line of JSON on stdout")
-    add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
+    add("--progress", action="store_true", help="show progress on stderr even if stderr is not a terminal")
 
 
 def more_help(args: argparse.Namespace) -> str:
@@ -71,7 +88,7 @@ def more_help(args: argparse.Namespace) -> str:
     if args.solver == "auto":
         return ""
     problem = args.problem or (load(Path(args.files[0]), None)[0].name if args.files else None)
-    return described("solver", problem, args.solver)
+    return options_text("solver", problem, args.solver)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -91,7 +108,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _check_targets(args: argparse.Namespace) -> None:
-    """Check before a long run that the results can be written to their targets."""
+    """Raise UsageError, before a long run, if the results could not be written to --output or --plot."""
     if args.warm_start is not None and len(args.files) > 1:
         raise UsageError("--warm-start: a solution is for one instance; with several FILEs, call corl once for each")
     for target in (args.output, args.plot):
@@ -105,8 +122,8 @@ def _check_targets(args: argparse.Namespace) -> None:
         if not os.access(folder, os.W_OK):
             raise UsageError(f"{target}: the folder {folder} cannot be written to")
         stems = [plain_name(file).stem for file in args.files]
-        if twice := [stem for k, stem in enumerate(stems) if stem in stems[:k]]:
-            raise UsageError(f"{target}: several FILEs are called {twice[0]!r} and would overwrite each other's results")
+        if repeated := [stem for k, stem in enumerate(stems) if stem in stems[:k]]:
+            raise UsageError(f"{target}: several FILEs are called {repeated[0]!r} and would overwrite each other's results")
     if args.plot is not None and not args.plot.is_dir():
         check_name(args.plot)
 
@@ -115,7 +132,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
     from corl.solving import solve
 
     problem, instance = load(file, args.problem)
-    chosen = _chosen(args.option)
+    solver_options = _solver_options(args.option)
     output = _within(args.output, file, (problem.suffixes or (".json",))[0])
     plot = _within(args.plot, file, ".png")
     if output is not None and output.suffix not in (".json", *problem.suffixes):
@@ -144,7 +161,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 workers=args.workers,
                 warm_start=args.warm_start,
                 on_improvement=follow,
-                **chosen,
+                **solver_options,
             )
             output_guard.begun = True
         output_guard.write_all(result, args, output, plot)
@@ -153,37 +170,37 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
     return 0 if result.status in ("optimal", "feasible") else 4
 
 
-def _chosen(pairs: list[str]) -> dict[str, str]:
-    """Return the solver's options, none of which is an argument of `corl.solve`."""
+def _solver_options(pairs: list[str]) -> dict[str, str]:
+    """Return the solver's options given as KEY=VALUE. Raises UsageError for a KEY that is an argument of `corl.solve`."""
     from inspect import signature
 
     from corl import options
     from corl.solving import solve
 
-    chosen = options.parse_pairs(pairs)
-    if clash := sorted(set(chosen) & set(signature(solve).parameters)):
-        raise UsageError(f"--option {clash[0]}: that is no option of a solver; use --{clash[0].replace('_', '-')}")
-    return chosen
+    given = options.parse_pairs(pairs)
+    if clash := sorted(set(given) & set(signature(solve).parameters)):
+        raise UsageError(f"--option {clash[0]}: not an option of a solver; use --{clash[0].replace('_', '-')}")
+    return given
 
 
 @contextlib.contextmanager
 def _stdout_reserved() -> Iterator[None]:
-    """Redirect to standard error what a solver or an engine prints; standard output is for results alone."""
+    """Redirect what a solver or an engine prints to standard error; standard output is for results only."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    stdout = os.dup(1)
     os.dup2(2, 1)
     try:
         yield
     finally:
         sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 class _Output:
-    """The printing and writing of a result, which the first Ctrl-C does not interrupt; the second one does."""
+    """The printing and writing of a result, which the first Ctrl-C does not interrupt, but the second one does."""
 
-    begun = interrupted = False  # begun: there is a result to print
+    begun = interrupted = False  # begun: there is a solution, so that Ctrl-C must not end the command before the output
 
     def interrupt(self) -> None:
         if not self.begun:
@@ -191,7 +208,7 @@ class _Output:
         self.interrupted = True
 
     def write_all(self, result: Result, args: argparse.Namespace, output: Path | None, plot: Path | None) -> None:
-        """Print the result and write its files; if one of these fails, the others are still done."""
+        """Print the result, then write the solution file and the picture; if one step fails, the next ones are still done."""
         with contextlib.ExitStack() as later:
             for path, write in ((plot, "plot"), (output, "write")):
                 if path is not None and result.solution is not None:
@@ -206,7 +223,7 @@ class _Output:
 
 
 class _Incumbent:
-    """The latest improvement of a run, as a line of progress."""
+    """The line of progress: the latest improvement of a run."""
 
     def __init__(self, name: str, time_limit: float | None) -> None:
         self.name, self.limit = name, f" of {time_limit:g}" if time_limit else ""
@@ -227,33 +244,33 @@ class _Incumbent:
 
 
 class _Keeper:
-    """Copies the incumbent into an --output file of the problem's own format, so that little is lost if the process is killed."""
+    """Copies the incumbent into --output now and then, if its format is the problem's own, in case the process is killed."""
 
     def __init__(self, problem: Problem, instance: Any, output: Path | None) -> None:
         self.problem, self.instance = problem, instance
         self.output = output if output is not None and output.suffix != ".json" else None
-        self.due = time.monotonic() + _KEEP_EVERY
+        self.due = time.monotonic() + _SAVE_EVERY
 
     def update(self, news: Improvement) -> None:
         before = time.monotonic()
         if self.output is None or news.solution is None or before < self.due:
             return
-        with contextlib.suppress(OSError), replacing(self.output) as partial:  # a full disk may have room at the end
+        with contextlib.suppress(OSError), replacing(self.output) as partial:  # the disk may be full now and not at the end
             self.problem.write_solution(self.instance, news.solution, partial)
         after = time.monotonic()
-        self.due = after + max(_KEEP_EVERY, 50 * (after - before))
+        self.due = after + max(_SAVE_EVERY, 50 * (after - before))  # writing takes at most 2 % of the time
 
 
 def _within(target: Path | None, file: Path, suffix: str) -> Path | None:
-    """Return the file itself, or a file in the folder `target` named after the instance file."""
+    """Return `target`; if it is a folder, a file in it that has the name of the instance file and the suffix."""
     return target / (plain_name(file).stem + suffix) if target is not None and target.is_dir() else target
 
 
-def _text(result: Result, asked: str) -> str:
-    """Return the output for people."""
+def _text(result: Result, requested: str) -> str:
+    """Return the printed form of a result; `requested`: the value of --solver."""
     from corl.formatting import percent, value
 
-    name = f"{result.solver} (chosen by {asked})" if result.solver != asked else result.solver
+    name = f"{result.solver} (chosen by {requested})" if result.solver != requested else result.solver
     lines = [f"{one_line(result.instance)}  {result.problem}"]
     if result.status == "unbounded":
         lines.append("  unbounded  there is no best solution: solutions improve without limit")

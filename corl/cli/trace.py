@@ -1,4 +1,4 @@
-"""`corl trace MODEL`"""
+"""`corl trace MODEL`: make an instance of memory mapping from a PyTorch model."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     model = "a name (resnet50, bert, ...), an .onnx file, or MODULE:FUNCTION, which returns a module and its inputs"
     add("model", metavar="MODEL", help=model)
-    add("--problem", metavar="NAME", default="memory", help="memory (the default) or memory-static: the lifetimes of its tensors")
+    add(
+        "--problem",
+        metavar="NAME",
+        default="memory",
+        help="memory (the default), or memory-static: static allocation of buffers with the tensors' lifetimes",
+    )
     add("--batch", metavar="N", type=int, help="batch size; default 1")
     add("--dtype", metavar="TYPE", help="float32, float16 or bfloat16")
-    add("--option", metavar="KEY=VALUE", action="append", default=[], help="option of the tracer; an unknown KEY lists them")
+    add(
+        "--option",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="option of the tracer; an unknown KEY lists the options",
+    )
     add("--output", metavar="FILE", type=Path, help="the file to write; default: standard output")
 
 

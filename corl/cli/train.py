@@ -1,4 +1,4 @@
-"""`corl train PROBLEM [--recipe NAME] [--instances FOLDER]`"""
+"""`corl train PROBLEM [--recipe NAME] [--instances FOLDER]`: train a network by a recipe, a training algorithm with options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from corl.cli.main import one_line
-from corl.cli.option_help import described
+from corl.cli.option_help import options_text
 from corl.errors import UsageError
 from corl.formatting import value
 from corl.interruption import interrupt_count
@@ -20,41 +20,55 @@ from corl.progress import Progress
 
 __all__ = ["arguments", "execute", "more_help"]
 
-_LINE_EVERY = 5.0  # seconds between two lines if stderr is no terminal
+_LINE_EVERY = 5.0  # seconds between two lines of progress if stderr is not a terminal
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("problem", metavar="PROBLEM", help="a problem (corl list problems)")
-    add("--recipe", metavar="NAME", help="training recipe (corl list recipes); required unless the problem has a usual one")
+    add("--recipe", metavar="NAME", help="training recipe (corl list recipes); required unless the problem has a default recipe")
     add("--instances", metavar="FOLDER", help="train on the files in a folder; short for --option instances=FOLDER")
-    option_help = "option of the recipe; PROBLEM --recipe NAME --help lists them; repeatable"
+    option_help = "option of the recipe; repeatable; PROBLEM --recipe NAME --help lists the options"
     add("--option", metavar="KEY=VALUE", action="append", default=[], help=option_help)
+    add("--time-limit", metavar="S", type=float, help="seconds of wall-clock time; the schedules of learning rates end then")
     add(
-        "--time-limit", metavar="S", type=float, help="seconds of wall clock, to which the schedules of learning rates are fitted"
+        "--steps",
+        metavar="N",
+        type=int,
+        help="limit in training steps; without --time-limit, the same seed gives the same result",
     )
-    add("--steps", metavar="N", type=int, help="limit in steps; without --time-limit a seed always gives the same result")
     add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
-    add("--device", metavar="NAME", default="auto", help="cpu, cuda, or auto: the GPU if there is one; default auto")
-    add("--workers", metavar="N", type=int, default=1, help="processes that make data, at most four per processor; default 1")
+    add("--device", metavar="NAME", default="auto", help="cpu, cuda, or auto: a GPU if there is one; default auto")
+    add(
+        "--workers",
+        metavar="N",
+        type=int,
+        default=1,
+        help="processes that make training data, at most four per processor; default 1",
+    )
     add(
         "--executor",
         choices=["processes", "ray"],
         default="processes",
-        help="what runs the workers; ray: actors of a Ray cluster",
+        help="what runs the workers: processes of this machine, or actors of a Ray cluster",
     )
-    add("--threads", metavar="N", type=int, default=1, help="threads of torch on a CPU; default 1")
+    add("--threads", metavar="N", type=int, default=1, help="threads of PyTorch on the CPU; default 1")
     add("--output", metavar="FILE", type=Path, help="the checkpoint to write; default PROBLEM-NAME.safetensors")
     add("--resume", action="store_true", help="continue from the snapshot beside --output, if there is one")
     add("--save-every", metavar="S", type=float, default=180.0, help="seconds between two snapshots; default 180")
-    add("--store", metavar="FILE", type=Path, help="benchmark store to write the curves to (corl report shows them)")
+    add(
+        "--store",
+        metavar="FILE",
+        type=Path,
+        help="store, as of corl bench, to write the learning curves to; corl report shows them",
+    )
     add("--name", metavar="NAME", default="", help='name of the run in the store; default "PROBLEM NAME seed N"')
-    add("--progress", action="store_true", help="show progress on stderr even when it is no terminal")
+    add("--progress", action="store_true", help="show progress on stderr even if stderr is not a terminal")
 
 
 def more_help(args: argparse.Namespace) -> str:
     """Return the options of the recipe that is named before --help."""
-    return described("recipe", args.problem, args.recipe) if args.recipe else ""
+    return options_text("recipe", args.problem, args.recipe) if args.recipe else ""
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -65,8 +79,8 @@ def execute(args: argparse.Namespace) -> int:
     recipe = args.recipe or usual_recipe(args.problem)
     output = args.output or Path(f"{args.problem}-{recipe}.safetensors")
     _check_output(output)
-    asked = options.parse_pairs(args.option) | ({} if args.instances is None else {"instances": args.instances})
-    options.build(recipe_class(args.problem, recipe), asked)  # so that a wrong option is the first error
+    recipe_options = options.parse_pairs(args.option) | ({} if args.instances is None else {"instances": args.instances})
+    options.build(recipe_class(args.problem, recipe), recipe_options)  # raises for wrong options before anything else is done
     limit = args.time_limit
     if limit is None and args.steps is None:
         limit = recipe_class(args.problem, recipe).usual_time
@@ -104,7 +118,7 @@ def execute(args: argparse.Namespace) -> int:
             store=store,
             name=args.name,
             on_progress=follow,
-            **asked,
+            **recipe_options,
         )
     print(f"{args.problem}  {recipe}  {_state(training)} ({training.limit})")
     if output.exists():
@@ -112,12 +126,12 @@ def execute(args: argparse.Namespace) -> int:
     for warning in training.warnings:
         print(f"  warning    {warning}")
     if training.limit == "interrupted":
-        print(f"  snapshot   {one_line(snapshots.path_of(output))}; --resume continues from it")
+        print(f"  snapshot   {one_line(snapshots.path_of(output))}; continue with --resume")
     return 130 if training.limit == "interrupted" or interrupt_count() > before else 0
 
 
 def _check_output(output: Path) -> None:
-    """Check before a long run that the checkpoint can be written to its target."""
+    """Raise UsageError, before a long run, if the checkpoint could not be written to its file."""
     if output.suffix != ".safetensors":
         raise UsageError(f"{output}: a checkpoint is written to a .safetensors file")
     if not output.parent.is_dir():
@@ -127,9 +141,9 @@ def _check_output(output: Path) -> None:
 
 
 def _state(training: Training) -> str:
-    """Return the progress and the latest metrics."""
+    """Return the progress and the latest metrics as text."""
     steps = f"{training.step}" + (f" of {training.steps}" if training.steps else "") + " steps"
     seconds = f"{training.seconds:.0f}" + (f" of {training.time_limit:g}" if training.time_limit else "") + " s"
-    metrics = dict(training.metrics)  # a thread that shows them may ask while the training writes new ones
+    metrics = dict(training.metrics)  # a copy, because the progress thread calls this while the training writes new metrics
     shown = {name: x for name, x in metrics.items() if not name.startswith(branches.PREFIX)}
     return "  ".join([steps, seconds, *(f"{name} {value(float(f'{x:.4g}'))}" for name, x in shown.items())])

@@ -1,4 +1,4 @@
-"""`corl view FILE [SOLUTION]`"""
+"""`corl view FILE [SOLUTION]`: write a web page about an instance or a solution."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the instance")
     parser.add_argument(
-        "solution", metavar="SOLUTION", nargs="?", help="a solution file; of a result in JSON the page also shows the run"
+        "solution",
+        metavar="SOLUTION",
+        nargs="?",
+        help="a solution file; if it is a result of corl solve in JSON, the page also shows the run",
     )
     parser.add_argument("--problem", metavar="NAME", help="the problem, if the content does not determine it")
-    parser.add_argument("--output", metavar="PAGE", type=Path, help="the page; default: FILE's name with .html, in this folder")
+    parser.add_argument(
+        "--output", metavar="PAGE", type=Path, help="the page; default: FILE's name with .html, in the current folder"
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -43,7 +48,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _result(path: str | None, instance: Any) -> Result | None:
-    """Return the Result in a file that has one, with its trace; None if the file is a solution alone."""
+    """Return the Result in a file, with its trace; None if the file holds only a solution."""
     from corl.errors import CorlError
     from corl.result import Result
 

@@ -1,4 +1,4 @@
-"""`corl warm-up [PROBLEM...]`"""
+"""`corl warm-up [PROBLEM...]`: compile the kernels of the solvers in advance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all",
         action="store_true",
-        help="also prepare every solver for generated instances, which compiles kernels without a record",
+        help="also prepare every solver for generated instances, which compiles the kernels that no list of kernels names",
     )
 
 
@@ -46,12 +46,12 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _prepare_all(problem: Problem) -> None:
-    """Prepare every solver of a problem for instances of its generators; report those that do not accept one."""
+    """Prepare every solver of a problem for one instance of each generator; report why solvers do not accept instances."""
     from corl import registry
     from corl.preparation import prepare
 
-    makers = [make for make in problem.generators.values() if not any(p.default is p.empty for p in _parameters(make))]
-    instances = [make() for make in makers]
+    generators = [make for make in problem.generators.values() if not any(p.default is p.empty for p in _parameters(make))]
+    instances = [make() for make in generators]
     for short in registry.solvers(problem.name):
         _say(f"{problem.name}.{short}")
         solver = registry.solver(problem.name, short)()

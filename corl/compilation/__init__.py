@@ -1,1 +1,1 @@
-"""Numba as corl uses it: the cache of machine code and kernels without wrappers; `corl.jit` is what other code imports."""
+"""The use of numba in corl: a cache of machine code, and kernels without Python wrappers. Other code imports `corl.jit`."""

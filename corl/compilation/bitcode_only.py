@@ -1,12 +1,15 @@
-"""Kernels that only other kernels call are stored as bitcode: no wrapper for callers from Python, no machine code.
+"""Kernels that only other kernels call are stored as bitcode, without a wrapper for Python and without machine code.
 
-numba wraps every function for Python (code that unpacks each field of a NamedTuple of arrays) and generates machine code of it,
-and of every function of its own that it calls, though a caller links their bitcode into its own and generates code from that.
-Here a kernel that is compiled because another one calls it is *bare*. It has no address, and is not in Python's table of the
-kernel's compiled signatures: a call from Python compiles the kernel again, then whole. The results are the same.
+numba by itself gives every function a wrapper for Python (code that unpacks each field of a NamedTuple of arrays) and machine
+code. It also generates machine code for each function of numba's own library that is called. If the caller is compiled too, all
+this is in vain: the caller links the bitcode of the functions that it calls into its own, and generates machine code from that.
 
-While a kernel of ours is compiled, a library's machine code is generated when the address of one of its functions is requested,
-which never happens for numba's own functions. (This relies on internals of numba, hence on its version: `_TESTED`.)
+Here a kernel that is compiled because another kernel calls it is *bare*: it has neither wrapper nor machine code, hence no
+address, and is not in Python's table of the kernel's compiled signatures. A call from Python compiles the kernel again, this
+time *whole*. The results are the same.
+
+While a kernel of corl is compiled, the machine code of a library is generated only when the address of one of its functions is
+requested, which never happens for functions of numba's own library. (This relies on internals of numba: see `_TESTED`.)
 """
 
 # mypy: allow-untyped-calls
@@ -31,11 +34,12 @@ from corl.compilation import cache
 __all__ = ["install", "is_whole"]
 
 _TESTED = (0, 68)
-"""The version of numba with these internals. With any other, kernels are compiled whole, as by numba itself."""
-_open: list[bool] = []  # for each kernel being compiled, the innermost last, whether it is bare; all under numba's compiler lock
-_called_by_kernel = False  # the next call of `compile` is on behalf of a kernel that is being compiled
-_without_cell: dict[str, Environment] = {}  # environments of functions by name, for which no machine code has a cell yet
-_replaced: list[Any] = []  # bare results that were replaced by whole ones; callers still use their environments
+"""The version of numba with these internals. With any other version, kernels are compiled whole, as by numba itself."""
+# The following variables are changed under numba's compiler lock only.
+_bare_stack: list[bool] = []  # for each kernel that is being compiled, the innermost last, whether it is compiled bare
+_called_by_kernel = False  # whether the next call of `compile` is for a call within a kernel that is being compiled
+_without_cell: dict[str, Environment] = {}  # name -> environment of a function; its cell, a global variable, does not exist yet
+_replaced: list[Any] = []  # bare results that whole ones have replaced, kept because callers still use their environments
 
 
 def install(kernel: Any) -> None:
@@ -59,21 +63,21 @@ class _BitcodeOnly:
         return cache.bare(self._kernel._cache)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return the type of a call in a function that numba compiles; it calls `compile` for it.
+        """Return the type of a call of the kernel in a function that numba compiles; numba's method calls `compile` for this.
 
-        The types of constants are widened: numba would compile the kernel again for each constant.
+        Types of constants are replaced by those of all integers or booleans: numba would compile the kernel for each constant.
         """
-        args, kws = tuple(map(_wide, args)), {name: _wide(kind) for name, kind in kws.items()}
+        args, kws = tuple(map(_without_constant, args)), {name: _without_constant(kind) for name, kind in kws.items()}
         global _called_by_kernel
         with global_compiler_lock:
-            _called_by_kernel = bool(_open)
+            _called_by_kernel = bool(_bare_stack)
             try:
                 return self._template(args, kws)
             finally:
                 _called_by_kernel = False
 
     def compile(self, sig: Any) -> Any:
-        """Compile bare if `get_call_template` requests it, otherwise whole, also if a bare result exists."""
+        """Compile the kernel bare if `get_call_template` asks for it, otherwise whole, even if a bare result exists."""
         global _called_by_kernel
         with global_compiler_lock, contextlib.ExitStack() as stack:
             bare, _called_by_kernel = _called_by_kernel, False
@@ -81,46 +85,46 @@ class _BitcodeOnly:
             found = kernel.overloads.get(tuple(args))
             if not bare and found is not None and not is_whole(found):
                 _replaced.append(kernel.overloads.pop(tuple(args)))
-            if not _open:
+            if not _bare_stack:
                 stack.enter_context(_code_at_request(kernel.targetctx.codegen()))
-            _open.append(bare)
-            stack.callback(_open.pop)
+            _bare_stack.append(bare)
+            stack.callback(_bare_stack.pop)
             if bare:
-                kept, before = self._bare_cache, kernel._cache
-                stack.callback(setattr, kernel, "_cache", before)
-                kernel._cache = kept
+                bare_cache, whole_cache = self._bare_cache, kernel._cache
+                stack.callback(setattr, kernel, "_cache", whole_cache)
+                kernel._cache = bare_cache
             return self._compile(sig)
 
     def customize_flags(self, flags: Any) -> Any:
         flags = self._flags(flags)
-        if not _open[-1]:
+        if not _bare_stack[-1]:
             return flags
         bare = _Flags(flags)
         bare.no_cpython_wrapper = True  # type: ignore[assignment]
         return bare
 
     def add_overload(self, result: Any) -> None:
-        """Add a result to Python's table only if it has an address: calling anything else ends the process."""
+        """Add a result to Python's table only if it has an address: a call without one would end the process."""
         if is_whole(result):
             self._add(result)
         else:
             self._kernel.overloads[tuple(result.signature.args)] = result
 
 
-def _wide(kind: Any) -> Any:
-    """Return the type of all integers or booleans for that of a constant."""
+def _without_constant(kind: Any) -> Any:
+    """Return the type of all integers or booleans for the type of one constant, any other type unchanged."""
     return types.unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
 
 
 def is_whole(result: Any) -> bool:
-    """Return whether there is machine code that Python can call."""
+    """Return whether the result of a compilation has machine code that Python can call."""
     return bool(result.codegen._engine.is_symbol_defined(result.fndesc.llvm_cpython_wrapper_name))
 
 
 class _Flags(compiler.Flags):
-    """Flags of a bare kernel, with the name in machine code of a whole one.
+    """Flags of a bare kernel, with the name in machine code of the whole one.
 
-    A kernel that it calls back derives its own name from this one.
+    A kernel that this kernel calls, and that calls it back, derives its own name from this name.
     """
 
     def get_mangle_string(self) -> str:
@@ -136,8 +140,8 @@ class _Library(codegen.JITCodeLibrary):
 
     def _finalize_final_module(self) -> None:
         names = [variable.name for variable in self._final_module.global_variables]
-        if any(name.startswith(codegen.RuntimeLinker.PREFIX) for name in names):  # recursion: the callee is found by its address
-            rtsys.library.get_pointer_to_function("nrt_unresolved_abort")  # numba puts it for an address not yet known
+        if any(name.startswith(codegen.RuntimeLinker.PREFIX) for name in names):  # recursion: the callee is called by its address
+            rtsys.library.get_pointer_to_function("nrt_unresolved_abort")  # numba uses it while an address is unknown
             self._make_code()
         elif getattr(self, "_compiled_object", None):  # from the cache
             self._make_code()
@@ -163,7 +167,7 @@ class _Library(codegen.JITCodeLibrary):
 
 @contextlib.contextmanager
 def _code_at_request(jit: Any) -> Iterator[None]:
-    """Until the block ends, create libraries of class `_Library`, and delay environments until machine code has their cells."""
+    """Within the block, create libraries of class `_Library`, and set environments only when machine code has their cells."""
     engine, set_env = jit._engine, jit.set_env
 
     def wait_for_cell(name: str, environment: Environment) -> None:
@@ -181,7 +185,7 @@ def _code_at_request(jit: Any) -> Iterator[None]:
 
 
 def _create_cells(jit: Any) -> None:
-    """Create cells for the environments of functions without machine code; code that links them refers to the cells by name."""
+    """Create the missing cells and set their environments; machine code refers to the cells by name."""
     if not _without_cell:
         return
     module = jit._create_empty_module("environments")

@@ -1,12 +1,12 @@
 """The disk cache of the machine code of kernels: `<user cache>/corl/<module>/<digest>`.
 
-numba's own cache considers the file of the decorated function alone: after an edit of a helper in another file it returns
-outdated code. Here the digest covers every file that a module's kernels could call, so an edit recompiles what depends on it
-and nothing else; the location of the files makes no difference.
+numba's own cache considers only the file of the decorated function: after an edit of a helper in another file it returns
+outdated code. Here the digest covers every file whose functions a module's kernels could call. So an edit recompiles the kernels
+that depend on it and no others. The location of the files makes no difference.
 
-numba stores pickles, which execute code when they are read. So a folder is used only if nobody but its owner, who is the
-user or root, can write to it, and a file only if it is intact: it begins with the digest of its name and of the rest. Anything
-else is compiled again; a warning says so, once per process.
+numba stores pickles, which execute code when they are read. So a folder is used only if its owner is the user or root and
+nobody else can write to it. A file is used only if it is intact: it begins with the digest of its name and of its content.
+Other kernels are compiled again, and a warning says so once per process.
 """
 
 # mypy: allow-untyped-calls
@@ -36,56 +36,56 @@ from corl.compilation import locks, signals
 
 __all__ = ["Cache", "bare", "cache_folder", "kernel_cache", "package_folder"]
 
-_KEPT = 6  # digests of a module kept on disk, the latest used ones
-_IN_USE = 3600.0  # seconds after its start that a process may still add to its folder
+_KEPT_DIGESTS = 6  # the most folders of a module on disk: those used last
+_IN_USE = 3600.0  # seconds since a folder was last used, within which a running process may still add to it
 _HOOKS = "corl.hooks"
-_IGNORED = {f"corl.compilation.{name}" for name in ("announcing", "locks", "signals")}  # their edits change no machine code
-# Imports at the top level of a module, as kernels call globals of their module; those for type checkers alone are indented.
+_IGNORED = {f"corl.compilation.{name}" for name in ("announcing", "locks", "signals")}  # edits of these change no machine code
+# Only imports at the top level of a module: kernels call its globals. Imports for type checkers are indented.
 _IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)
-_SEAL = hashlib.sha256().digest_size  # bytes that a file begins with
-_UNKEPT = "kernels cannot be cached ({}): they are compiled in every process"
+_SEAL_BYTES = hashlib.sha256().digest_size  # length of the digest at the beginning of a file
+_NOT_CACHED = "kernels cannot be cached ({}): they are compiled in every process"
 _log = logging.getLogger(__name__)
 _ATTACHES = re.compile(r"^@attach\(", re.MULTILINE)
 
 
 def kernel_cache(function: Callable[..., Any]) -> Any:
-    """Return numba's cache of a kernel; None if there can be none (`_module_folder`): it is then compiled in every process."""
+    """Return numba's cache of a kernel; None if there is no folder for it, so that the kernel is compiled in every process."""
     folder = _module_folder(function.__module__)
     return None if folder is None else Cache(function)
 
 
 def bare(cache: Any) -> Any:
-    """Return the cache of the same kernel without wrapper and machine code (corl.compilation.bitcode_only)."""
+    """Return the cache of the bare form of a kernel, without wrapper and machine code (corl.compilation.bitcode_only)."""
     return _BareCache(cache) if isinstance(cache, Cache) else cache
 
 
 def cache_folder() -> Path:
-    """Return the folder of all kernels of this user, which may not exist. Raises RuntimeError for a user without a home."""
+    """Return the folder of this user's kernels, which may not exist. Raises RuntimeError if the user has no home folder."""
     return _user_cache() / "corl"
 
 
 @cache
 def package_folder(package: str) -> Path | None:
-    """Return the folder for data that are valid until any source of corl or of the package changes; None if there can be none."""
+    """Return a folder for data that are valid until a source of corl or of the package changes; None if it cannot be used."""
     return _folder(package, lambda: [file for name in dict.fromkeys(["corl", package]) for file in _modules(name).values()])
 
 
 @cache
 def _module_folder(module: str) -> Path | None:
-    """Return the folder for the kernels of a module; None if there can be none or no source can be read (a zip file).
+    """Return the folder for the kernels of a module; None if it cannot be used or the source cannot be read (in a zip file).
 
-    numba's own choice would then be a folder next to the source, which is not to be trusted (above).
+    numba would then use a folder next to the source, but others might be able to write there.
     """
     return _folder(module, lambda: _reached(module))
 
 
-# -------------------------------------------------------------------- numba's side
+# -------------------------------------------------------------------- subclasses of numba's cache
 class _Locator(caching._CacheLocator):
-    """Gives numba our folder. Its name is a digest of the sources, so no further stamp is needed."""
+    """Gives numba the folder of corl. The folder's name is a digest of the sources, so numba's stamp of the source is empty."""
 
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         self._function, self._folder = function, folder
-        self._py_file = function.__code__.co_filename  # read where numba warns
+        self._py_file = function.__code__.co_filename  # numba reads it for warnings
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -103,19 +103,23 @@ class _Locator(caching._CacheLocator):
 
 
 class _Serialiser(caching.CompileResultCacheImpl):
+    """numba's serialiser of compiled kernels, with only the locator above."""
+
     _locator_classes = [_Locator]  # noqa: RUF012
 
 
 class _File(caching.IndexDataCacheFile):
+    """The files of a kernel: an index (signature -> name of a data file), and one data file per signature."""
+
     def save(self, key: Any, data: Any) -> None:
-        """Save one entry, one process at a time: an index is read, extended and written."""
+        """Save one entry; a lock keeps other processes from changing the index between its reading and writing."""
         with _locked(Path(self._cache_path) / "lock"):
             super().save(key, (str(key[0]), data))
 
     def load(self, key: Any) -> Any:
-        """Return the stored entry; None if there is none, or another one: the compiled kernel then replaces it."""
-        kept = super().load(key)
-        return kept[1] if kept is not None and kept[0] == str(key[0]) else None
+        """Return the stored entry; None if there is none, or if the file holds the entry of another signature."""
+        stored = super().load(key)
+        return stored[1] if stored is not None and stored[0] == str(key[0]) else None
 
     def _save_data(self, name: str, data: Any) -> None:
         content = self._dump(data)
@@ -124,46 +128,47 @@ class _File(caching.IndexDataCacheFile):
 
     @contextlib.contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[Any]:
-        """Open a file that only its owner can write, whatever the umask."""
+        """Open a file for writing; only its owner may write it later, whatever the umask."""
         with super()._open_for_write(filepath) as file:
             if hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & 0o755)
             yield file
 
     def _load_data(self, name: str) -> Any:
-        """Return the content of a file.
+        """Return the content of a data file.
 
-        Raises OSError, which `load` takes for a missing file, if it is damaged or another kernel's.
+        Raises OSError if the file is damaged or another kernel's; `load` then returns None, as for a missing file.
         """
         path = Path(self._data_path(name))
         content = path.read_bytes()
         if not _is_private(path):
             raise OSError
-        if content[:_SEAL] != _seal(name, content[_SEAL:]):
+        if content[:_SEAL_BYTES] != _seal(name, content[_SEAL_BYTES:]):
             _warn(f"{path.parents[2]} has damaged files: their kernels are compiled again")
             raise OSError
-        return pickle.loads(content[_SEAL:])
+        return pickle.loads(content[_SEAL_BYTES:])
 
     def _load_index(self) -> dict[Any, Any]:
         """Return the index; {} if it cannot be read. Entries of another kernel are skipped.
 
-        It names the classes that a kernel was called with. A class of a plug-in that no longer exists (a test's, a notebook's)
-        cannot be unpickled, and numba would raise ModuleNotFoundError at the kernel's next call with any arguments.
+        The index names the classes that a kernel was called with. If such a class no longer exists (from a test or a notebook),
+        the index cannot be unpickled, and numba would raise ModuleNotFoundError at every further call of the kernel.
         """
-        own = self._index_name.removesuffix("nbi")
+        own_prefix = self._index_name.removesuffix("nbi")
         try:
             found = super()._load_index() if _is_private(Path(self._index_path)) else {}
-            return {key: name for key, name in found.items() if name.removeprefix(own).removesuffix(".nbc").isdigit()}
+            return {key: name for key, name in found.items() if name.removeprefix(own_prefix).removesuffix(".nbc").isdigit()}
         except Exception:
             return {}
 
 
 def _seal(name: str, content: bytes) -> bytes:
+    """Return the digest at the beginning of a file."""
     return hashlib.sha256(name.encode() + b"\0" + content).digest()
 
 
 class Cache(caching.FunctionCache):
-    """numba's cache of a kernel in our folder; one process compiles, others wait."""
+    """numba's cache of a kernel in the folder of corl; one process compiles the kernel, others wait."""
 
     _impl_class = _Serialiser
 
@@ -173,7 +178,11 @@ class Cache(caching.FunctionCache):
         self._cache_file = _File(self._cache_path, self._file_name, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the stored code; if there is none, claim its compilation, until the block of `locks.released` ends."""
+        """Return the stored code; None if the caller must compile the kernel.
+
+        In this case the caller has the claim to the compilation (see corl.compilation.locks), until the current block of
+        `locks.released` ends.
+        """
         found = self.find(sig, target_context)
         if found is None:
             locks.take(self._folder, self._claim(sig), signals.deliver)
@@ -184,7 +193,7 @@ class Cache(caching.FunctionCache):
         return super().load_overload(sig, target_context)
 
     def size(self, sig: Any, codegen: Any) -> int:
-        """Return the bytes of machine code that are stored for a signature; 0 if there is none."""
+        """Return the size in bytes of the file that is stored for a signature; 0 if there is none."""
         name = self._cache_file._load_index().get(self._index_key(sig, codegen))
         try:
             return 0 if name is None else (self._folder / name).stat().st_size
@@ -192,15 +201,15 @@ class Cache(caching.FunctionCache):
             return 0
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store machine code, if the folder can be written and the disk is not full."""
+        """Store machine code; do nothing if the folder cannot be written or the disk is full."""
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            if os.access(self._folder, os.W_OK):  # otherwise it is meant to be read only
-                _warn(f"{self._folder.parents[2]}: {_UNKEPT.format(error.strerror)}")
+            if os.access(self._folder, os.W_OK):  # a folder without write permission is read-only on purpose
+                _warn(f"{self._folder.parents[2]}: {_NOT_CACHED.format(error.strerror)}")
 
     def is_claimed(self, sig: Any) -> bool:
-        """Return whether another process compiles for this signature."""
+        """Return whether another process is compiling the kernel for this signature."""
         return locks.taken(self._folder, self._claim(sig))
 
     def _claim(self, sig: Any) -> str:
@@ -208,7 +217,7 @@ class Cache(caching.FunctionCache):
 
 
 class _BareCache(Cache):
-    """The cache of a bare kernel (bitcode_only.py), in separate files; a whole one serves as well."""
+    """The cache of the bare form of a kernel, in separate files; if there is no bare form, the whole one is used."""
 
     def __init__(self, whole: Cache) -> None:
         super().__init__(whole._py_func, ".bare")
@@ -223,7 +232,7 @@ class _BareCache(Cache):
 def _locked(path: Path) -> Iterator[None]:
     try:
         import fcntl
-    except ImportError:  # Windows: if two write at once, the last one's entry remains, and the other's kernel is compiled again
+    except ImportError:  # Windows: if two processes write at once, the last entry remains, and the other kernel is compiled again
         yield
         return
     with open(path, "w") as file:
@@ -233,6 +242,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 # -------------------------------------------------------------------- folders
 def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
+    """Return the folder for the digest of some files, created if missing; None if it cannot be used or a file cannot be read."""
     checks = numba.config.BOUNDSCHECK  # type: ignore[attr-defined]  # not part of numba's own key
     checked = " with checks of indices" if checks else ""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}{checked}".encode())
@@ -246,25 +256,25 @@ def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
             root.mkdir(parents=True, exist_ok=True)
             for level in levels:
                 level.mkdir(mode=0o755, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):  # as numba tries it
+            with tempfile.TemporaryFile(dir=folder):  # numba tests in this way whether it can write
                 pass
             os.utime(folder)
             with contextlib.suppress(OSError):  # another process is pruning
                 _prune(folder.parent)
         except OSError as error:
             if not folder.is_dir():
-                _warn(f"{root}: {_UNKEPT.format(error.strerror)}")
+                _warn(f"{root}: {_NOT_CACHED.format(error.strerror)}")
                 raise
-            # else the folder exists already and can be read
+            # otherwise the folder exists already and can be read
         return folder if all(map(_is_private, levels)) else None
-    except (OSError, RuntimeError):  # RuntimeError: Path.home() of a user who has none
+    except (OSError, RuntimeError):  # RuntimeError: from Path.home() if the user has no home folder
         return None
 
 
 def _is_private(path: Path) -> bool:
-    """Return whether only the user and root can have written there, as far as the system reports it.
+    """Return whether the owner of a file or folder is the user or root, and nobody else can write to it; True on Windows.
 
-    Raises OSError if it is absent.
+    Raises OSError if it does not exist.
     """
     if not hasattr(os, "getuid"):
         return True
@@ -277,7 +287,7 @@ def _is_private(path: Path) -> bool:
 
 @cache
 def _warn(message: str) -> None:
-    """Warn once per process."""
+    """Log a warning, each message once per process."""
     _log.warning("%s", message)
 
 
@@ -292,22 +302,22 @@ def _user_cache() -> Path:
 
 
 def _prune(base: Path) -> None:
-    """Remove the folders of earlier sources, except the latest few and those that a running process may still use."""
+    """Remove folders of earlier sources, except those used last and those that a running process may still use."""
     folders = sorted(((folder.stat().st_mtime, folder) for folder in base.iterdir()), reverse=True)
-    for used, folder in folders[_KEPT:]:
+    for used, folder in folders[_KEPT_DIGESTS:]:
         if time.time() - used > _IN_USE:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 # -------------------------------------------------------------------- sources
 def _reached(module: str) -> list[Path]:
-    """Return the files that the kernels of a module could call: its imports, their imports, and so on, in corl.
+    """Return the files whose functions the kernels of a module could call: its imports in corl, their imports, and so on.
 
-    A hook calls whatever is attached to it: if one is reached, all files of corl that attach something are. Of a package
-    other than corl all files count.
+    Hooks (corl.hooks) call the functions attached to them. So if hooks are imported, all files of corl that attach functions
+    count. For a module of another package, all files of its package count.
     """
     package = module.partition(".")[0]
-    if _home(package) is None:  # a notebook: the content of its cells when a kernel was compiled is unknown
+    if _home(package) is None:  # a notebook: its cells may have changed since a kernel was compiled
         raise OSError("no source")
     reached: dict[str, Path] = {}
     waiting = [module] if package == "corl" else list(_modules(package))
@@ -342,14 +352,14 @@ def _attaching() -> tuple[str, ...]:
 
 
 def _file_of(name: str, package: str) -> Path | None:
-    """Return the source of a module of corl or of the package; None if the name is no such module."""
+    """Return the source file of a module of corl or of the package; None if there is no such module."""
     root = name.partition(".")[0]
     return _modules(root).get(name) if root in ("corl", package) else None
 
 
 @cache
 def _modules(package: str) -> dict[str, Path]:
-    """Return the modules of a package (for corl: including problems and solvers, which may lie beside it) and their files."""
+    """Return module -> file of a package; corl includes problems and solvers, which are beside it in a source checkout."""
     home = _home(package)
     if home is None:
         return {}
@@ -370,7 +380,7 @@ def _modules(package: str) -> dict[str, Path]:
 
 @cache
 def _home(package: str) -> Path | None:
-    """Return the file of an imported package or module; None if it has none."""
+    """Return the source file of an imported package or module; None if there is none."""
     origin = getattr(sys.modules.get(package), "__file__", None)
     return None if origin is None else Path(origin).resolve()
 

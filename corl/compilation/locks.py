@@ -1,7 +1,7 @@
-"""Locks for compilations: one process compiles a kernel; others wait until it is in the cache, and load it.
+"""Locks for compilations: one process compiles a kernel; others wait until the kernel is in the cache, and load it.
 
-A claim to a kernel is a lock on one byte of a file in the folder of the kernel's module; it ends with its process, however that
-ends. Kernels that call each other can make two processes wait for each other: after the waiting time both compile.
+A claim to a kernel is a lock on one byte of a file in the folder of the kernel's module. It ends with its process, even if the
+process is killed. Two processes may wait for each other if their kernels call each other: after a minute both compile.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ except ImportError:  # Windows: processes that need the same kernel at once all 
 
 __all__ = ["possible", "released", "take", "taken"]
 
-_PATIENCE = 60.0  # seconds that a process waits for another one, which may have been suspended
-_LOOK_EVERY = 0.02  # seconds between two attempts
-_BYTES = 2**62  # possible positions of the byte of a kernel; the file itself stays empty
-_files: dict[Path, int] = {}  # open for as long as this process lives: closing one would end all claims in it
-_held: list[tuple[Path, int]] = []
+_MAX_WAIT = 60.0  # seconds that a process waits for another process, which may have been suspended
+_POLL_EVERY = 0.02  # seconds between two attempts
+_POSITIONS = 2**62  # number of possible positions of a kernel's byte; the file itself stays empty
+_files: dict[Path, int] = {}  # folder -> descriptor of its lock file, never closed: that would end all claims in the file
+_held: list[tuple[Path, int]] = []  # (folder, position of the byte) of each claim of this process
 
 possible = fcntl is not None
 """Whether this system supports claims."""
 
 
 def take(folder: Path, kernel: str, meanwhile: Callable[[], object]) -> None:
-    """Claim a kernel; wait while another process has the claim, calling `meanwhile` every 20 ms."""
+    """Claim a kernel; while another process has the claim, wait up to a minute and call `meanwhile` every 20 ms."""
     claim = (folder, _byte(kernel))
-    given_up = time.monotonic() + _PATIENCE
-    while claim not in _held and not _lock(*claim) and time.monotonic() < given_up:
-        time.sleep(_LOOK_EVERY)
+    deadline = time.monotonic() + _MAX_WAIT
+    while claim not in _held and not _lock(*claim) and time.monotonic() < deadline:
+        time.sleep(_POLL_EVERY)
         meanwhile()
     _held.append(claim)
 
@@ -54,7 +54,7 @@ def taken(folder: Path, kernel: str) -> bool:
 
 @contextlib.contextmanager
 def released() -> Iterator[None]:
-    """Release, at the end of the block, the claims that were taken in it."""
+    """At the end of the block, release the claims that were taken within it."""
     before = len(_held)
     try:
         yield
@@ -66,11 +66,12 @@ def released() -> Iterator[None]:
 
 
 def _byte(kernel: str) -> int:
-    return int.from_bytes(hashlib.sha256(kernel.encode()).digest()[:8], "little") % _BYTES
+    """Return the position of a kernel's byte."""
+    return int.from_bytes(hashlib.sha256(kernel.encode()).digest()[:8], "little") % _POSITIONS
 
 
 def _lock(folder: Path, byte: int) -> bool:
-    """Return whether this process now has the byte; also True if locks are impossible (no support, a read-only folder)."""
+    """Try to lock a byte; return whether it is locked now. True if locks are not possible (no support, a read-only folder)."""
     if fcntl is None:
         return True
     try:

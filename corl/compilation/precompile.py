@@ -1,9 +1,9 @@
-"""`compile_ahead`: compile the kernels that a solver needs in several parallel processes, before the solver runs.
+"""`compile_ahead`: compile the kernels that a solver needs before the solver runs, in several processes.
 
-The kernels and their argument types are recorded next to a solver's module: `solver.kernels.json` next to `solver.py`, written by
-tests/record_kernels.py. Every process, including this one, goes through the same list, the longest first, and skips
-kernels that another one is compiling (corl.compilation.locks); the kernels that they call are shared in the same way. An outdated
-record only costs time: the solver compiles missing kernels when it calls them.
+The kernels and the types of their arguments are recorded next to a solver's module: `solver.kernels.json` next to `solver.py`,
+written by tests/record_kernels.py. Every process, including this one, goes through the same list, those with the longest
+compilation first, and skips kernels that another process is compiling (corl.compilation.locks). An outdated record only costs
+time, because a solver compiles missing kernels when it calls them.
 """
 
 from __future__ import annotations
@@ -24,38 +24,40 @@ from corl.solver import Solver
 
 __all__ = ["Job", "compile_ahead", "compile_for", "missing", "record_file", "recorded"]
 
-_SECONDS_EACH = 4.0  # seconds of compilation per process; starting one takes one or two
+_SECONDS_PER_PROCESS = 4.0  # seconds of compilation that justify a further process; its start takes one or two
 
 
 class Job(NamedTuple):
     """A kernel to be compiled for the types of its arguments."""
 
     seconds: float
-    """The approximate processor seconds that it takes, including what it calls."""
+    """The approximate processor seconds of the compilation, including the kernels that it calls."""
     kernel: Any
+    """numba's dispatcher."""
     types: tuple[Any, ...]
+    """numba's types of the arguments."""
 
     @property
     def missing(self) -> bool:
-        """Whether it is neither compiled in this process nor stored on disk."""
-        kept = self.kernel._cache
-        return self.types not in self.kernel.overloads and not kept.size(self.types, self.kernel.targetctx.codegen())
+        """Whether the kernel is neither compiled in this process nor stored on disk."""
+        cache = self.kernel._cache
+        return self.types not in self.kernel.overloads and not cache.size(self.types, self.kernel.targetctx.codegen())
 
     @property
     def free(self) -> bool:
-        """Whether it is missing and no other process is compiling it."""
+        """Whether the kernel is missing and no other process is compiling it."""
         return self.missing and not self.kernel._cache.is_claimed(self.types)
 
 
 # -------------------------------------------------------------------- records
 def record_file(solver: type[Solver]) -> Path:
-    """Return the file with the records of the solvers of a module."""
-    file = getattr(sys.modules[solver.__module__], "__file__", None)  # a notebook has none
+    """Return the path of the file with the records of the solvers in this solver's module."""
+    file = getattr(sys.modules[solver.__module__], "__file__", None)  # None in a notebook
     return Path(file or solver.__module__).with_suffix(".kernels.json")
 
 
 def recorded(solver: type[Solver], kind: str | None = None) -> list[dict[str, Any]]:
-    """Return the records of a solver: of one kind of instance (`Solver.kind`) or of all; [] if nothing is recorded."""
+    """Return the records of a solver for one kind of instance (`Solver.kind`) or for all; [] if nothing is recorded."""
     try:
         found = json.loads(record_file(solver).read_text(encoding="utf-8"))
         return [entry for entry in found[solver.__name__] if kind is None or entry["kind"] == kind]
@@ -64,7 +66,10 @@ def recorded(solver: type[Solver], kind: str | None = None) -> list[dict[str, An
 
 
 def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
-    """Return the kernels to be compiled, the longest first. Kernels that no longer exist, or cannot be stored, are skipped."""
+    """Return the recorded kernels that must be compiled, the longest compilation first.
+
+    Kernels that no longer exist, or cannot be cached, are skipped.
+    """
     from corl.compilation import cache, signatures
 
     found: dict[tuple[Any, ...], Job] = {}
@@ -79,9 +84,9 @@ def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
     return sorted(found.values(), key=lambda job: -job.seconds)
 
 
-# -------------------------------------------------------------------- the team
+# -------------------------------------------------------------------- parallel compilation
 def compile_for(solver: Solver, instance: Any) -> None:
-    """Compile in advance the kernels that a solver needs for an instance, and announce their number."""
+    """Compile in advance the kernels that a solver needs for an instance; if that takes long, announce their number."""
     from corl.compilation import announcing
 
     announced = False
@@ -96,14 +101,14 @@ def compile_for(solver: Solver, instance: Any) -> None:
 
 
 def compile_ahead(records: list[dict[str, Any]], report: Callable[[int, float], object] = lambda count, seconds: None) -> None:
-    """Compile the missing kernels, in this process and in others on the cores that this one may use.
+    """Compile the missing kernels in this process and in others, at most one per processor that this process may use.
 
-    Ctrl-C and every other exception end the other processes too.
+    Ctrl-C and every other exception also end the other processes.
 
     Args:
         records: The records of solvers, as returned by `recorded`.
-        report: Called at the start and whenever this process has compiled a kernel, with the number of missing kernels and
-            the approximate seconds that they take.
+        report: Called with the number of missing kernels and the approximate seconds until all are compiled, at the start and
+            whenever this process has compiled a kernel.
     """
     from corl.compilation import announcing, locks
 
@@ -111,39 +116,39 @@ def compile_ahead(records: list[dict[str, Any]], report: Callable[[int, float], 
     if not jobs:
         return
     total = sum(job.seconds for job in jobs)
-    processes = max(1, min(len(available()), len(jobs), int(total / _SECONDS_EACH)))
-    pace, begun = 1.0, time.perf_counter()
+    processes = max(1, min(len(available()), len(jobs), int(total / _SECONDS_PER_PROCESS)))
+    pace, begun = 1.0, time.perf_counter()  # pace: measured seconds per recorded second
 
-    def remaining(jobs: list[Job]) -> float:
+    def remaining_seconds(jobs: list[Job]) -> float:
         return pace * max(sum(job.seconds for job in jobs) / processes, jobs[0].seconds)
 
-    report(len(jobs), remaining(jobs))
+    report(len(jobs), remaining_seconds(jobs))
     with announcing.announced_by_caller(), _helpers(processes - 1, records):
         for job in jobs:
             if job.free:
                 compile_one(job)
-                left = [job for job in jobs if job.missing]
-                if left and (compiled := total - sum(job.seconds for job in left)) > 0.1:  # 0 while kernels fail
+                todo = [job for job in jobs if job.missing]
+                if todo and (compiled := total - sum(job.seconds for job in todo)) > 0.1:  # 0 while all compilations fail
                     pace = (time.perf_counter() - begun) * processes / compiled
-                    report(len(left), remaining(left))
-        for job in jobs:  # those that other processes have begun
+                    report(len(todo), remaining_seconds(todo))
+        for job in jobs:  # those that other processes are compiling: wait for them
             if job.missing:
                 compile_one(job)
 
 
 def compile_one(job: Job) -> None:
-    """Compile a kernel, or load it. An error is ignored here; it recurs, with its message, when the kernel is called."""
+    """Compile a kernel, or load it from the cache. Errors are ignored here; they are raised when the kernel is called."""
     with contextlib.suppress(Exception):
         job.kernel.compile(job.types)
 
 
 @contextlib.contextmanager
 def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
-    """Start other processes that compile until nothing is missing; they end with the block."""
+    """Start `count` processes that compile the kernels in the records; they end with the block at the latest."""
     children: list[Child] = []
     try:
         for _ in range(count):
-            with contextlib.suppress(OSError):  # no more processes, no memory: this one compiles alone
+            with contextlib.suppress(OSError):  # too many processes, or no memory: the others compile alone
                 children.append(Child("corl.compilation.precompile", threads=1))
                 children[-1].send(records)
         yield
@@ -152,7 +157,7 @@ def _helpers(count: int, records: list[dict[str, Any]]) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run a helper: compile the kernels in the records sent by the parent, until nothing is missing."""
+    """Run a helper process: compile the kernels in the records that the parent sends, if no other process does."""
     from corl.compilation import announcing
 
     messages, _ = connect()

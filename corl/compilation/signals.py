@@ -1,4 +1,4 @@
-"""Signals are delayed while a kernel is compiled."""
+"""Signals are delayed while a kernel is compiled, because LLVM swallows exceptions of signal handlers (see corl.jit)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["deliver", "held", "stuck"]
 
 _Handler: TypeAlias = Callable[[int, FrameType | None], Any]
 
-_holding = False
-_passed = 0  # the number of safe points so far: ends of blocks, and calls of `deliver`
-_waiting: dict[int, FrameType | None] = {}  # by number: a repeated signal waits once, as in the operating system
+_holding = False  # whether signals are delayed now
+_safe_points = 0  # so far: ends of blocks of `held`, and calls of `deliver`, at which delayed signals are handled
+_waiting: dict[int, FrameType | None] = {}  # delayed signals by number: a repeated signal counts once, as in Unix
 
 
 @dataclass(frozen=True)
 class _StandIn:
-    """The replacement of a handler while signals are held; at other times it calls the handler."""
+    """The replacement of a signal handler: while signals are delayed it records the signal, otherwise it calls the handler."""
 
     handler: _Handler
 
@@ -35,10 +35,11 @@ class _StandIn:
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Delay the signals that Python handles until the block ends: those of the main thread, where handlers run.
+    """Delay the signals with a Python handler until the block ends. In the main thread only, where handlers run.
 
-    Compilations nest; a signal waits for the innermost one, which may take a minute (corl.cli.ending). Handlers can read and
-    change the handlers outside of all blocks; what they raise ends the block that has ended, and those around it.
+    Blocks nest, as compilations do: a signal waits for the end of the innermost one, which may take a minute (corl.cli.ending).
+    A handler sees, and may change, the handlers that are set outside of all blocks. An exception that a handler raises is
+    raised at the end of that innermost block.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -49,39 +50,40 @@ def held() -> Iterator[None]:
             _hold()
         yield
     finally:
-        global _passed
-        _passed += 1
+        global _safe_points
+        _safe_points += 1
         if outermost:
-            _let_go()
+            _release()
         elif _waiting:
             deliver()
 
 
 def deliver() -> None:
-    """Call the handlers of the waiting signals, at a point where the caller tolerates their exceptions."""
-    global _passed
-    _passed += 1
+    """Call the handlers of the delayed signals; the caller is at a point where exceptions are harmless."""
+    global _safe_points
+    _safe_points += 1
     if _waiting and threading.current_thread() is threading.main_thread():
         try:
-            _let_go()
+            _release()
         finally:
             _hold()
 
 
 def stuck(seconds: float) -> bool:
-    """Return whether signals have been held without a safe point for this many seconds.
+    """Wait until signals are not delayed, or are handled; return True if that takes longer than `seconds`.
 
-    Called in a thread other than the main one.
+    Called in a thread other than the main thread.
     """
-    passed, until = _passed, time.monotonic() + seconds
-    while _holding and passed == _passed:
-        if time.monotonic() >= until:
+    before, deadline = _safe_points, time.monotonic() + seconds
+    while _holding and before == _safe_points:
+        if time.monotonic() >= deadline:
             return True
         time.sleep(0.02)
     return False
 
 
 def _hold() -> None:
+    """Replace all Python handlers by stand-ins, which delay signals."""
     global _holding
     _holding = True
     for number in signal.valid_signals():
@@ -90,15 +92,15 @@ def _hold() -> None:
             signal.signal(number, _StandIn(handler))
 
 
-def _let_go() -> None:
-    """Restore the handlers, and then call those of the waiting signals: all of them, even if one raises."""
+def _release() -> None:
+    """Restore the handlers, then call those of the delayed signals: all of them, even if one raises an exception."""
     global _holding
     with contextlib.ExitStack() as raised:
         for number in signal.valid_signals():
             while isinstance(handler := signal.getsignal(number), _StandIn):
                 try:
                     signal.signal(number, handler.handler)
-                except BaseException as error:  # of a handler that was restored already: a signal has just arrived
+                except BaseException as error:  # a signal has just arrived whose handler was restored already
                     raised.callback(_raise, error)
         _holding = False
         for waiting in reversed(_waiting.items()):
@@ -110,7 +112,7 @@ def _call(number: int, frame: FrameType | None) -> None:
     handler = signal.getsignal(number)
     if callable(handler):
         handler(number, frame)
-    else:  # another handler has restored the system's own action
+    else:  # another handler has restored the action of the operating system
         signal.raise_signal(number)
 
 

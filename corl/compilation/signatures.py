@@ -13,15 +13,16 @@ from numba.core import types
 
 __all__ = ["read", "written"]
 
-_NAMED: Any = types.BaseNamedTuple  # whose members a type checker does not know
+_NAMED: Any = types.BaseNamedTuple  # Any, because type checkers do not know the members of the two classes
 _PLAIN: Any = types.BaseAnonymousTuple
 _ARRAY = re.compile(r"(readonly )?array\((\w+), (\d+), ([CFA])\)")
 
 
 def written(type_: Any, classes: dict[str, Any]) -> Any:
-    """Return a type of numba as JSON. NamedTuples are written by name, and their definitions are added to `classes`.
+    """Return a type of numba as a JSON value.
 
-    Raises TypeError for a type that `read` would not return.
+    A NamedTuple is written as its name, and its definition is added to `classes`: name -> [module:class, types of the fields].
+    Raises TypeError for a type that `read` could not restore.
     """
     if isinstance(type_, _NAMED):
         cls = type_.instance_class
@@ -47,7 +48,7 @@ def written(type_: Any, classes: dict[str, Any]) -> Any:
 
 
 def read(text: Any, classes: dict[str, Any]) -> Any:
-    """Return the type that was written. Raises TypeError, ImportError or AttributeError for one that does not exist."""
+    """Return the type of numba that `written` wrote. Raises TypeError, ImportError or AttributeError if it does not exist."""
     if isinstance(text, list):
         head, *rest = text
         if head == "omitted":
@@ -66,6 +67,7 @@ def read(text: Any, classes: dict[str, Any]) -> Any:
 
 
 def _scalar(name: str) -> Any:
+    """Return numba's type of a name such as int64."""
     found = {"bool": types.boolean, "none": types.none}.get(name) or getattr(types, name, None)
     if not isinstance(found, types.Type):
         raise TypeError(f"no type of numba is called {name}")

@@ -1,1 +1,1 @@
-"""The documentation's pages, and what makes a site of them and of the pages beside the code: `python -m corl.documentation`."""
+"""Pages of the documentation. `python -m corl.documentation` makes a site of these pages and of the pages beside the code."""

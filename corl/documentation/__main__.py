@@ -1,7 +1,7 @@
 """`python -m corl.documentation --output site`: the site, run in a source checkout (`pip install ".[docs]"`).
 
-Warnings are errors. The site's folders are the repository's, so that a link between two pages works in both; files that are
-linked to come along.
+Warnings of mkdocs are errors. The site has the same folders as the repository, so that a link between two pages works in both.
+Files that a page links to are copied to the site.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build what the command line says; 0, or the exit code of what was wrong."""
+    """Build the site as the command line says, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m corl.documentation", description="Builds the documentation as a site.")
     parser.add_argument("--output", type=Path, default=Path("site"), help="the folder to write; default site")
     given = parser.parse_args(arguments)
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def build(output: Path) -> None:
-    """Write the site. Raises UsageError outside a checkout, without mkdocs, or where a page is not as it should be."""
+    """Write the site to the folder `output`. Raises UsageError outside a checkout, without mkdocs, or for a malformed page."""
     root = Path.cwd()
     configuration = root / "corl" / "documentation" / "mkdocs.yml"
     if not configuration.exists():
@@ -49,9 +49,9 @@ def build(output: Path) -> None:
         raise UsageError('mkdocs is not installed: pip install ".[docs]"') from None
     with tempfile.TemporaryDirectory() as folder:
         for path in files(root):
-            there = Path(folder) / path.relative_to(root)
-            there.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, there)
+            copy = Path(folder) / path.relative_to(root)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
         try:
             write(load_config(str(configuration), docs_dir=folder, site_dir=str(output.resolve()), strict=True))
         except MkDocsException as error:
@@ -59,12 +59,12 @@ def build(output: Path) -> None:
 
 
 def pages(root: Path) -> list[Path]:
-    """All pages of a checkout, those beside the code as well."""
+    """Return all pages of a checkout, including those beside the code."""
     return sorted({path for pattern in _PAGES for path in root.glob(pattern)})
 
 
 def files(root: Path) -> Iterator[Path]:
-    """All pages of a checkout and the files that they link to, each once."""
+    """Yield all pages of a checkout and the files that they link to, each once."""
     found = dict.fromkeys(pages(root))
     for page in list(found):
         for link in _LINK.findall(page.read_text(encoding="utf-8")):

@@ -1,1 +1,1 @@
-"""Files: opened, written whole, read with errors that name file, line and field; JSON; pictures."""
+"""Files: reading with errors that name file, line and field, atomic writing, JSON, pictures and HTML pages."""

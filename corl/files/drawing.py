@@ -1,4 +1,4 @@
-"""Pictures: the figure around the drawing of a Problem, and parts that the drawings of several problems share."""
+"""Pictures: saves the drawing of a Problem as an image, and has parts that the drawings of several problems share."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["check_name", "draw", "note", "save", "whole_ticks", "write_ids"]
 
 _ENDINGS = (".pdf", ".png", ".svg")
-_NUMBERED = 100  # nodes up to which each is drawn with its number
-_MARGIN = 0.96  # share of the figure's width that a title may take: its extent is not quite in proportion to its font
+_MOST_IDS = 100  # nodes of a picture have their ids written beside them if there are at most this many
+_MARGIN = 0.96  # share of the available width that a title may take, as its width is not quite proportional to its font size
 
 
 def check_name(path: Path) -> None:
-    """Raise UsageError for a name that is not an image's; it does not import matplotlib, and can be called before a long run."""
+    """Raise UsageError if the path does not end like an image file. Without matplotlib, so that it is quick before a long run."""
     if path.suffix.lower() not in _ENDINGS:
         raise UsageError(f"{path}: an image's name ends in one of {', '.join(_ENDINGS)}")
 
 
 def save(problem: Problem, instance: Any, solution: Any, path: Path) -> None:
-    """Draw `solution` (None: the instance alone) into an image file, its kind by the name's ending. Raises UsageError."""
+    """Draw `solution` (None: only the instance) into an image file, whose ending determines its format. Raises UsageError."""
     check_name(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ def save(problem: Problem, instance: Any, solution: Any, path: Path) -> None:
 
 
 def draw(problem: Problem, instance: Any, solution: Any, axes: Axes | None = None) -> Axes:
-    """Draw `solution` on `axes`, or on new ones of matplotlib's current backend; return the axes."""
+    """Draw `solution` on `axes`, or on new axes of matplotlib's current backend; return the axes."""
     if axes is None:
         from matplotlib import pyplot
 
@@ -62,22 +62,22 @@ def whole_ticks(axes: Axes, which: str = "both") -> None:
 
 
 def write_ids(axes: Axes, xy: Any, ids: Iterable[object]) -> None:
-    """Write each node's id beside its position, xy [n, 2], if there are at most _NUMBERED."""
+    """Write each node's id beside its position, xy float64 [n, 2] in data units, if there are at most _MOST_IDS nodes."""
     from matplotlib.patheffects import withStroke
 
     texts = list(map(str, ids))
     edge = [withStroke(linewidth=1.5, foreground="white")]
-    for place, text in zip(xy, texts if len(texts) <= _NUMBERED else []):
+    for place, text in zip(xy, texts if len(texts) <= _MOST_IDS else []):
         axes.annotate(text, place, xytext=(2.5, 2.5), textcoords="offset points", fontsize=6, path_effects=edge, zorder=5)
 
 
 def note(axes: Axes, text: str) -> None:
-    """Write a small explanatory line below a picture without axes."""
+    """Write a small explanatory line below a picture whose axes are hidden."""
     axes.text(0.5, -0.01, text, transform=axes.transAxes, ha="center", va="top", fontsize="x-small", color="#57606a")
 
 
 def _fit_titles(figure: Figure) -> None:
-    """Break a title that is wider than the figure into two lines after a comma or a colon, then make it smaller."""
+    """Break titles that are wider than the figure into two lines, after a comma or a colon; shrink those that are still wider."""
     for axes in figure.axes:
         for halve in (True, False):
             figure.draw_without_rendering()
@@ -90,7 +90,7 @@ def _fit_titles(figure: Figure) -> None:
 
 
 def _halved(text: str) -> str:
-    """Return the text with a line end after the comma or colon nearest its middle, if it has one and is a single line."""
+    """Return a text of one line with a line end after the comma or colon nearest its middle; any other text unchanged."""
     places = [k + 1 for k in range(len(text) - 1) if text[k] in ",:" and text[k + 1] == " "]
     if "\n" in text or not places:
         return text

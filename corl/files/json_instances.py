@@ -1,7 +1,7 @@
 """Instances in JSON, read field by field: every fault names file, line and field, and what is accepted there.
 
-The reader of a format looks like this; `read_object` gives it the whole text as a Field. Keys, ranges and lengths are declared
-once, as kinds (corl.fields), from which the JSON schema comes as well.
+This is an example of a reader; `read_object` passes it the whole text as a Field. Keys, ranges and lengths are declared once,
+as kinds of values (corl.fields), from which the JSON schema is made as well.
 
     JOB = fields.Object({"operations": Array(Array(Integer(0), 2, 2), 1)}, {"release": Integer(0, HORIZON)})
     INSTANCE = fields.Object({"machines": Integer(1, LARGEST_MACHINES), "jobs": Array(JOB, 1)},
@@ -20,8 +20,8 @@ once, as kinds (corl.fields), from which the JSON schema comes as well.
             pairs = facts["operations"].integers(None, 2)         # int64 [any length, 2]
             ...
 
-Ranges and lengths that depend on other fields are arguments of the call, and replace the declared ones. The reader raises other
-faults as `job.error("...; accepted: ...")`. A key with the value null counts as missing.
+Ranges and lengths that depend on other fields are passed as arguments, such as `integer(0, machines - 1)`; they replace the
+declared ones. For other faults the reader raises `job.error("...; accepted: ...")`. A key with the value null counts as missing.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _T = TypeVar("_T")
 _K = TypeVar("_K", bound=Kind)
 _N = TypeVar("_N", bound=Number)
 _ANYTHING = fields.Anything()
-_STEP = re.compile(r"[^.\[\]]+|\[\d+\]")  # of a place such as jobs[3].operations[2].machine
-_BETWEEN = re.compile(r"[\s,:]*")  # the characters that may precede a key or a value of a JSON text
+_STEP = re.compile(r"[^.\[\]]+|\[\d+\]")  # one step of a place such as jobs[3].operations[2].machine: a key or an index
+_BETWEEN = re.compile(r"[\s,:]*")  # the characters that may precede a key or a value in a JSON text
 
 
 def read_object(text: Text, read: Callable[[Field], _T]) -> _T:
-    """Return `read` of the JSON object in a text; its InputErrors get the file, and the line of their field."""
+    """Return the result of `read` for the JSON object in a text. InputErrors that it raises get the file and the field's line."""
     try:
         value = from_json(text.content, file=text.file)
     except InputError as error:
@@ -69,7 +69,7 @@ def read_object(text: Text, read: Callable[[Field], _T]) -> _T:
 
 
 def plain(value: Any) -> Any:
-    """Return a Python value as JSON would represent it: arrays and tuples as lists, NumPy's numbers as Python's, at any depth."""
+    """Return a Python value as JSON values: arrays and tuples become lists, NumPy's numbers Python's, at any depth."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
@@ -86,40 +86,56 @@ def heading(record: Record, problem: str, name: str = "") -> tuple[str, str]:
 
 
 def generated(field: Field, generators: Mapping[str, Callable[..., Any]], problem: str, name: str = "") -> Any:
-    """Return the instance of a generator call: {"problem":, "name":, "comment":, "generator":, "parameters": {...}}."""
+    """Return the generated instance that an object describes.
+
+    The object is {"problem": ..., "name": ..., "comment": ..., "generator": ..., "parameters": {...}}. Raises InputError.
+
+    Args:
+        field: The object.
+        generators: Name -> generator.
+        problem: The name of the problem.
+        name: The name of the instance if the object has none.
+    """
     record = field.record(fields.generator_call(problem, generators))
     name, comment = heading(record, problem, name)
-    kind, parameters = record["generator"].choice(), record.get("parameters", {})
+    generator, parameters = record["generator"].choice(), record.get("parameters", {})
     if not isinstance(parameters.value, dict):
         raise parameters.error("accepted: an object")
     try:
-        made = options.call(generators[kind], parameters.value)
+        instance = options.call(generators[generator], parameters.value)
     except UsageError as error:
         raise parameters.error(str(error)) from None
-    return replace(made, name=name, comment=comment or made.comment)
+    return replace(instance, name=name, comment=comment or instance.comment)
 
 
 class Field:
-    """A value of a JSON text with its place and its kind; each method returns it as the type in its name, or raises InputError.
+    """A value of a JSON text with its place and its kind. `integer`, `text`, ... return it as this type or raise InputError.
 
-    A range, a length or keys that a method is not given are those that the kind declares.
+    If a method is called without a range, a length or keys, those that the kind declares apply.
     """
 
     __slots__ = ("_step", "_where", "kind", "value")
     value: Any
-    """None if it is missing."""
+    """The value; None if it is missing."""
     kind: Kind
     """The declared kind of the value."""
 
     def __init__(
         self, value: Any, where: str | Field | Record = "", step: int | str | None = None, kind: Kind = _ANYTHING
     ) -> None:
-        """Create a field; `where`: its place, or with `step` (a key, or an index of a list) the value that it is an entry of."""
+        """Create a field.
+
+        Args:
+            value: The value.
+            where: The place of the value; with `step`, the object or list that has the value.
+            step: The key or the index of the value there.
+            kind: The declared kind of the value.
+        """
         self.value, self._where, self._step, self.kind = value, where, step, kind
 
     @property
     def place(self) -> str:
-        """Such as `jobs[3].operations[2].machine`; "" for the whole text. (It is built only for errors.)"""
+        """The place, such as `jobs[3].operations[2].machine`; "" for the whole text. It is computed only for errors."""
         base = self._where if isinstance(self._where, str) else self._where.place
         if self._step is None:
             return base
@@ -132,7 +148,7 @@ class Field:
         return InputError(message, field=self.place or None)
 
     def record(self, kind: fields.Object | None = None) -> Record:
-        """Return an object, which may have only the keys of `kind`, or of the declared kind."""
+        """Return an object, which may have only the keys of `kind`, or of the declared kind if `kind` is None."""
         kind = kind or self._declared(fields.Object) or fields.Object({})
         keys = kind.keys
         if not isinstance(self.value, dict):
@@ -146,7 +162,7 @@ class Field:
         return record
 
     def entries(self, count: int | None = None, least: int | None = None) -> list[Field]:
-        """Return the entries of a list, `count` or `least` of them."""
+        """Return the entries of a list, which must have exactly `count` or at least `least` of them."""
         kind, value = self.kind, self.value
         if count is None and least is None:
             count, least = kind.lengths
@@ -159,7 +175,7 @@ class Field:
         return [Field(entry, self, k, of) for k, entry in enumerate(value)]
 
     def _declared(self, kind: type[_K]) -> _K | None:
-        """Return the alternative of that class that is declared, if there is one."""
+        """Return the declared kind, or that of its alternatives, which is of the class `kind`; None if there is none."""
         if type(self.kind) is kind:
             return self.kind
         return next((each for each in self.kind.alternatives if type(each) is kind), None)
@@ -177,7 +193,7 @@ class Field:
         return self.value
 
     def choice(self, accepted: Collection[str] | None = None) -> str:
-        """Return one of the accepted words."""
+        """Return the value, which must be one of the accepted words."""
         if accepted is None:
             declared = self._declared(fields.Choice)
             accepted = declared.of if declared else ()
@@ -189,49 +205,52 @@ class Field:
     def integer(self, low: float | None = None, high: float | None = None) -> int:
         """Return an integer in low..high."""
         value = self.value
-        if type(value) is not int or not self._within(value, Integer, low, high):
-            raise self._refusal(self._range(Integer, low, high).words)
+        if type(value) is not int or not self._in_range(value, Integer, low, high):
+            raise self._refusal(self._accepted_number(Integer, low, high).words)
         return value
 
     def number(self, low: float | None = None, high: float | None = None) -> float:
         """Return a finite float64 in low..high."""
-        if not is_number(self.value) or not self._within(self.value, Number, low, high):
-            raise self._refusal(self._range(Number, low, high).words)
+        if not is_number(self.value) or not self._in_range(self.value, Number, low, high):
+            raise self._refusal(self._accepted_number(Number, low, high).words)
         return float(self.value)
 
-    def _within(self, value: float, kind: type[Number], low: float | None, high: float | None) -> bool:
-        """Return whether a number is in the given range, or in the declared one."""
+    def _in_range(self, value: float, kind: type[Number], low: float | None, high: float | None) -> bool:
+        """Return whether a number is in the given range, or in the declared range if none is given."""
         if low is not None and high is not None:
             return low <= value <= high
-        declared = self.kind if type(self.kind) is kind and low is None and high is None else self._range(kind, low, high)
+        declared = (
+            self.kind if type(self.kind) is kind and low is None and high is None else self._accepted_number(kind, low, high)
+        )
         assert isinstance(declared, Number)
         return declared.holds(value)
 
-    def _range(self, kind: type[_N], low: float | None, high: float | None) -> _N:
-        """Return the accepted kind of number: in the given range, else the declared kind, else any number."""
+    def _accepted_number(self, kind: type[_N], low: float | None, high: float | None) -> _N:
+        """Return the accepted kind of number: in low..high if given, otherwise the declared kind, otherwise any number."""
         if low is None and high is None:
             return self._declared(kind) or kind()
         return _ranged(kind, low, high)
 
     def numbers(self, *shape: int | None, low: float | None = None, high: float | None = None) -> NDArray[np.float64]:
-        """Return nested lists of finite numbers in low..high as float64 of this shape; None: any length from 1."""
-        return self._array(Field.number, np.float64, shape, self._inside(Number, len(shape), low, high))
+        """Return nested lists of finite numbers in low..high as an array, float64 [shape]; None in `shape`: any length from 1."""
+        return self._array(Field.number, np.float64, shape, self._accepted_entry(Number, len(shape), low, high))
 
     def integers(self, *shape: int | None, low: int | None = None, high: int | None = None) -> NDArray[np.int64]:
-        """Return nested lists of integers in low..high as int64 of this shape; None: any length from 1."""
-        return self._array(Field.integer, np.int64, shape, self._inside(Integer, len(shape), low, high))
+        """Return nested lists of integers in low..high as an array, int64 [shape]; None in `shape`: any length from 1."""
+        return self._array(Field.integer, np.int64, shape, self._accepted_entry(Integer, len(shape), low, high))
 
-    def _inside(self, kind: type[_N], depth: int, low: float | None, high: float | None) -> _N:
-        """Return the accepted kind of the numbers within `depth` levels of lists, as `_range`."""
+    def _accepted_entry(self, kind: type[_N], depth: int, low: float | None, high: float | None) -> _N:
+        """Return the accepted kind of the numbers in lists that are nested `depth` levels deep, as `_accepted_number` does."""
         if low is None and high is None:
-            return _inside(self.kind, depth, kind) or kind()
+            return _declared_entry(self.kind, depth, kind) or kind()
         return _ranged(kind, low, high)
 
     def _array(self, read: Callable[..., Any], dtype: Any, shape: tuple[int | None, ...], kind: Number) -> NDArray[Any]:
+        """Return nested lists as an array; `read` returns one entry, or raises InputError at the first fault."""
         low, high = kind.low, kind.high
-        found = self._at_once(dtype, shape, low, high)
-        if found is not None:
-            return found
+        array = self._valid_array(dtype, shape, low, high)
+        if array is not None:
+            return array
         lists, lengths = [self], list[int]()
         for level, count in enumerate(shape):
             if level:
@@ -241,8 +260,8 @@ class Field:
                 each.entries(lengths[-1])
         return np.array([read(entry, low, high) for each in lists for entry in each.entries(least=0)], dtype).reshape(lengths)
 
-    def _at_once(self, dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any] | None:
-        """Return the array if it is valid; None if the entries must be examined one by one to find the fault."""
+    def _valid_array(self, dtype: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> NDArray[Any] | None:
+        """Return the array if all entries are valid; None if they must be examined one by one to find the fault."""
         rows = [self.value]
         for level, count in enumerate(shape):
             if level:
@@ -261,22 +280,29 @@ class Field:
         return found if found.size and low <= found.min() and found.max() <= high and np.isfinite(found).all() else None
 
     def _refusal(self, accepted: str, near: str = "") -> InputError:
+        """Return the error that says what is accepted; `near`: a similar accepted word, for a typing error."""
         given = "missing" if self.value is None else f"{_shown(self.value)} is not accepted{near}"
         return self.error(f"{given}; accepted: {accepted}")
 
 
 class Record:
-    """A JSON object whose keys were checked to be accepted ones."""
+    """A JSON object that has only accepted keys."""
 
     __slots__ = ("_kinds", "_where", "values")
 
     def __init__(self, values: Mapping[str, Any], where: str | Field = "", kinds: Mapping[str, Kind] | None = None) -> None:
-        """Create a record; `where`: its place, or the field whose value it is; `kinds`: key -> declared kind."""
+        """Create a record.
+
+        Args:
+            values: Key -> value.
+            where: The place of the object, or the field whose value it is.
+            kinds: Key -> declared kind of the value.
+        """
         self.values, self._where, self._kinds = values, where, kinds or {}
 
     @property
     def place(self) -> str:
-        """See Field.place."""
+        """The place, as `Field.place`."""
         return self._where if isinstance(self._where, str) else self._where.place
 
     def __contains__(self, key: str) -> bool:
@@ -286,7 +312,7 @@ class Record:
         return self.get(key)
 
     def get(self, key: str, default: Any = None) -> Field:
-        """Return the value of a key, `default` if it is missing or null (None: reading it then raises)."""
+        """Return the value of a key, or `default` if the key is missing or null; a default of None raises when it is read."""
         value = self.values.get(key)
         return Field(default if value is None else value, self, key, self._kinds.get(key, _ANYTHING))
 
@@ -302,11 +328,11 @@ def _ranged(kind: type[_N], low: float | None, high: float | None) -> _N:
     return kind(**{key: bound for key, bound in bounds.items() if bound is not None})
 
 
-def _inside(kind: Kind, depth: int, wanted: type[_N]) -> _N | None:
-    """Return the kind of numbers declared within `depth` levels of lists; None if there is none."""
+def _declared_entry(kind: Kind, depth: int, wanted: type[_N]) -> _N | None:
+    """Return the declared kind, of class `wanted`, of the entries of lists nested `depth` levels deep; None if there is none."""
     if not depth:
         return next((each for each in kind.alternatives if type(each) is wanted), None)
-    inner = (_inside(each.of, depth - 1, wanted) for each in kind.alternatives if isinstance(each, fields.Array))
+    inner = (_declared_entry(each.of, depth - 1, wanted) for each in kind.alternatives if isinstance(each, fields.Array))
     return next((each for each in inner if each is not None), None)
 
 
@@ -319,7 +345,7 @@ def _shown(value: Any) -> str:
 
 def _line(text: Text, place: str) -> int | None:
     """Return the line of the value at a place, or of the innermost enclosing value that exists; None if there is none."""
-    at, found = _between(text.content, 0), None
+    at, found = _next_start(text.content, 0), None
     for step in _STEP.findall(place):
         entry = _entry(text.content, at, step)
         if entry is None:
@@ -329,23 +355,29 @@ def _line(text: Text, place: str) -> int | None:
 
 
 def _entry(content: str, at: int, step: str) -> int | None:
-    """Return the position of the value of entry `step` (a key, or "[3]") of the object or list at a position; None if missing."""
-    decoder, found, keyed = json.JSONDecoder(), None, content[at] == "{"
-    if not keyed and content[at] != "[":
+    """Return the position in `content` of an entry's value; None if the entry is missing.
+
+    Args:
+        content: The JSON text.
+        at: The position of the object or list.
+        step: The entry: a key, or an index such as "[3]".
+    """
+    decoder, found, is_object = json.JSONDecoder(), None, content[at] == "{"
+    if not is_object and content[at] != "[":
         return None
-    count, at = 0, _between(content, at + 1)
+    count, at = 0, _next_start(content, at + 1)
     while content[at] not in "]}":
         key = f"[{count}]"
-        if keyed:
+        if is_object:
             key, at = decoder.raw_decode(content, at)
-            at = _between(content, at)
+            at = _next_start(content, at)
         if key == step:
-            found = at  # of a repeated key the last one counts
-        at, count = _between(content, decoder.raw_decode(content, at)[1]), count + 1
+            found = at  # the last one, if the key is repeated
+        at, count = _next_start(content, decoder.raw_decode(content, at)[1]), count + 1
     return found
 
 
-def _between(content: str, at: int) -> int:
-    """Return the position of the next key, value or bracket."""
+def _next_start(content: str, at: int) -> int:
+    """Return the position of the next key, value or bracket from `at` on."""
     match = _BETWEEN.match(content, at)
     return match.end() if match else at

@@ -1,4 +1,4 @@
-"""JSON: values to text and back; values that JSON lacks become null or text, malformed JSON is an InputError."""
+"""JSON: values to text and back. Values without a form in JSON become null or text; malformed JSON raises InputError."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from corl.errors import InputError
 
 __all__ = ["FLAT", "dumps", "from_json", "is_number", "to_json"]
 
-_DEEPEST = 100  # levels of lists and objects in JSON, so that readers may recurse
+_MAX_LEVELS = 100  # of nested lists and objects, so that recursive readers do not exceed Python's limit
 FLAT = frozenset((int, float, str, bool, type(None)))
 """The types of JSON values other than lists and objects."""
 
 
 def to_json(value: Any) -> str:
-    """Return JSON on one line: tuples as lists, NumPy values as Python's, infinities and NaN as null, other objects as text."""
+    """Return JSON on one line. Tuples become lists, NumPy values Python's, infinities and NaN null, other objects text."""
     return json.dumps(_plain(value), allow_nan=False)
 
 
 def dumps(value: Any) -> str:
-    """Return JSON on one line, NumPy's values as Python's, numbers unchanged: for the writers of instances."""
+    """Return JSON on one line for the writers of instances: NumPy values become Python's; numbers are not changed or checked."""
     return json.dumps(value, default=lambda each: each.tolist())
 
 
@@ -31,7 +31,7 @@ def from_json(text: str, *, file: str | None = None, field: str | None = None) -
     """Return the value in a JSON text. Raises InputError for anything else, including NaN and infinities."""
 
     def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON number")
+        raise ValueError(f"{constant} is not a JSON number")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -44,15 +44,15 @@ def from_json(text: str, *, file: str | None = None, field: str | None = None) -
         value = json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", file=file, field=field) from error
-    if _deep(value):
-        raise InputError(f"lists or objects nested too deeply; accepted: up to {_DEEPEST} levels", file=file, field=field)
+    if _is_too_deep(value):
+        raise InputError(f"lists or objects nested too deeply; accepted: up to {_MAX_LEVELS} levels", file=file, field=field)
     return value
 
 
-def _deep(value: Any) -> bool:
-    """Return whether lists and objects are nested too deeply."""
+def _is_too_deep(value: Any) -> bool:
+    """Return whether lists and objects are nested more than _MAX_LEVELS deep."""
     level = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_LEVELS):
         inside = [part.values() if type(part) is dict else part for part in level if type(part) in (dict, list)]
         level = [each for entries in inside if not FLAT.issuperset(map(type, entries)) for each in entries]
         if not level:
@@ -61,7 +61,7 @@ def _deep(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether `value` is a number that a float can hold."""
+    """Return whether `value` is a finite number, not a bool, that a float can represent."""
     try:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read with errors that name the file; gzip is transparent."""
+"""Files: atomic writing, reading with errors that name the file, and compression by gzip without a change for the caller."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _GZIP = b"\x1f\x8b"  # the first bytes of every gzip file (RFC 1952)
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Return a context for reading a file: a failure is an InputError that names it. Refuses pipes and devices at once."""
+    """Run the block, which reads a file: errors in it become InputErrors that name the file. Pipes and devices raise at once."""
     try:
         if path.exists() and not path.is_file():
             raise InputError("not a regular file", file=str(path))
         yield
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
-    except ValueError as error:  # raised by NumPy's and Python's own readers
+    except ValueError as error:  # from readers of NumPy and Python
         raise InputError(f"cannot be read: {error}", file=str(path)) from error
 
 
 def plain_name(path: str | Path) -> Path:
-    """Return the path without the ending .gz: its `stem` and `suffix` are those of the file inside."""
+    """Return the path without the ending .gz, so that its `stem` and `suffix` are those of the uncompressed file."""
     path = Path(path)
     return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
 @contextlib.contextmanager
 def opened(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, uncompressed if its content is gzip's. Raises InputError if that is damaged."""
+    """Open a file for reading bytes; content in gzip's format is uncompressed. Raises InputError if such content is damaged."""
     with open(path, "rb") as stream:
         if stream.peek(2)[:2] != _GZIP:
             yield stream
@@ -55,7 +55,7 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[TextIO]:
-    """Open a file for writing UTF-8 text, line ends as LF, compressed if the name ends in .gz (the same bytes every time)."""
+    """Open a file for writing UTF-8 text with LF as line end, compressed if the name ends in .gz (without a time stamp)."""
     if Path(path).suffix.lower() != ".gz":
         with open(path, "w", encoding="utf-8", newline="\n") as text:
             yield text
@@ -67,9 +67,9 @@ def writing(path: str | Path) -> Iterator[TextIO]:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a path to write to, of the same name; the written file replaces `path` at the end, whole or not at all.
+    """Yield a path of the same name in a temporary folder; at the end, the file written there replaces `path` atomically.
 
-    It keeps the mode of the replaced file; a new file gets the default mode, whatever mode its writer set.
+    The new file has the mode of the replaced file, or the default mode if there was none. A pipe or device is written directly.
     """
     target = Path(os.path.realpath(path))  # links are followed and kept
     try:
@@ -77,10 +77,10 @@ def replacing(path: Path) -> Iterator[Path]:
             yield path
             return
         with tempfile.TemporaryDirectory(prefix=".corl-", dir=target.parent) as folder:
-            partial, usual = Path(folder) / target.name, Path(folder) / f"{target.name}.mode"
-            usual.touch()
+            partial, default = Path(folder) / target.name, Path(folder) / f"{target.name}.mode"
+            default.touch()  # a file with the default mode
             yield partial
-            partial.chmod(stat.S_IMODE((target if target.exists() else usual).stat().st_mode))
+            partial.chmod(stat.S_IMODE((target if target.exists() else default).stat().st_mode))
             os.replace(partial, target)
     except OSError as error:
         raise OSError(error.errno, f"cannot be written: {error.strerror or error}", str(path)) from error

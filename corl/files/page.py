@@ -1,4 +1,4 @@
-"""HTML pages in one style, light and dark: self-contained files that load nothing from elsewhere."""
+"""HTML pages in one style, for light and dark mode: self-contained files that load nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ __all__ = ["render"]
 
 
 def render(package: str, values: Mapping[str, Any], filters: Mapping[str, Callable[..., str]] | None = None) -> str:
-    """Return the page that the template `page.html` of a package renders from values and corl's `version`.
+    """Return the HTML of the template `page.html` in a package.
 
-    The template extends "page", which is beside this file and documents its blocks.
+    Args:
+        package: The package; its template extends "page", the page.html beside this file.
+        values: The template's variables; `version`, the version of corl, is added.
+        filters: The template's filters.
     """
     from jinja2 import DictLoader, Environment, StrictUndefined
 

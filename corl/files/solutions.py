@@ -1,4 +1,4 @@
-"""Solutions in files: read, and judged independently of any solver."""
+"""Solutions in files: reading, and evaluation independently of any solver."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["judge", "read_solution"]
 
 
 def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, float | None]:
-    """Return the solution in a file, and the objective value that the file claims for it, or None.
+    """Return the solution in a file, and the objective value that the file states, or None.
 
-    The file is JSON (a Result or the solution alone), or in one of the problem's own formats. Raises InputError, or Infeasible
-    if the reader already finds that it is no solution.
+    The file is JSON (a Result, or only the solution) or in one of the problem's own formats. Raises InputError, or Infeasible if
+    the reader already finds that the solution is infeasible.
     """
     with reading(path):
         if plain_name(path).suffix.lower() in problem.suffixes:
@@ -43,10 +43,10 @@ def read_solution(problem: Problem, instance: Any, path: Path) -> tuple[Any, flo
 
 
 def judge(problem: Problem, instance: Any, solution: Any, path: Path) -> float:
-    """Return the objective value of a solution that was read from `path`. Raises Infeasible, or InputError if it is malformed."""
+    """Return the objective value of a solution from the file `path`. Raises Infeasible, or InputError if it is malformed."""
     try:
         return float(problem.evaluate(instance, solution))
     except CorlError:
         raise
-    except Exception as error:  # a judge that cannot handle a malformed solution
-        raise InputError(f"no solution of {problem.name}: {described(error)}", file=str(path)) from error
+    except Exception as error:  # `evaluate` may raise anything for a malformed solution
+        raise InputError(f"not a solution of {problem.name}: {described(error)}", file=str(path)) from error

@@ -1,7 +1,7 @@
 """Simulated annealing: acceptance and cooling.
 
-S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220, 1983; acceptance after N.
-Metropolis et al., Equation of state calculations by fast computing machines, Journal of Chemical Physics 21, 1953.
+S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220, 1983. The acceptance rule is that
+of N. Metropolis et al., Equation of state calculations by fast computing machines, Journal of Chemical Physics 21, 1953.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def metropolis(worse: Any, temperature: Any, random: Any) -> Any:
     """Decide whether a candidate is accepted: always if it is not worse, else with probability exp(-worse / temperature).
 
     Args:
-        worse: the candidate's objective value minus the current one, of a minimisation.
+        worse: the candidate's cost minus the current solution's cost; the cost is minimised.
         temperature: above 0, in the unit of `worse`.
         random: uint64 [1], a state of corl.rng; advanced, only if the candidate is worse.
 
@@ -32,10 +32,10 @@ def metropolis(worse: Any, temperature: Any, random: Any) -> Any:
 
 @kernel(inline=True, borrow=True)
 def allowance(temperature: Any, random: Any) -> Any:
-    """Draw a threshold: accepting candidates that are worse by less than the threshold is Metropolis' rule.
+    """Draw a random threshold: to accept a candidate that is worse by less than the threshold is equivalent to `metropolis`.
 
-    It is exponentially distributed with mean `temperature`. As it is drawn before the candidate is known, the evaluation of a
-    candidate can stop as soon as it is too expensive.
+    The threshold is exponentially distributed with mean `temperature`. As it is known before a candidate is evaluated, the
+    evaluation can stop as soon as the candidate is too expensive.
 
     Args:
         temperature: at least 0, in the unit of the objective.
@@ -53,6 +53,6 @@ def geometric(first: Any, last: Any, share: Any) -> Any:
 
     Args:
         first, last: temperatures at the beginning and the end, above 0.
-        share: the share of the cooling that is over, 0..1.
+        share: the share of the cooling that is done, 0..1.
     """
     return first * (last / first) ** share

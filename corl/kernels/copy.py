@@ -1,6 +1,6 @@
-"""Copies of the beginning of an array or row, element by element.
+"""Copies of the first elements of an array or a row, one by one.
 
-An assignment of a slice to a slice does the same, but compiles a second longer, in every process.
+An assignment of a slice to a slice has the same effect, but numba needs a second more to compile it, in every process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def copy(source: Any, into: Any, count: Any) -> None:
 
 @kernel(borrow=True)
 def copy_between_rows(table: Any, source: Any, into: Any, count: Any) -> None:
-    """Copy the beginning of a row of a table to another row: table[into, :count] = table[source, :count].
+    """Copy the first elements of a row of a table to another row: table[into, :count] = table[source, :count].
 
     Args:
         table: array [R, >= count], modified in place.

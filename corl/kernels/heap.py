@@ -1,10 +1,11 @@
 """A binary heap of pairs (key, item) in two arrays, the least key first (Williams, Communications of the ACM 7, 1964).
 
-The names are those of Python's `heapq`. A heap of `count` entries fills keys[:count] and items[:count]; place k has the children
-2 k + 1 and 2 k + 2, and keys[0], items[0] is the first entry. All functions modify both arrays in place, in O(log count) steps.
+The names are those of Python's `heapq`. A heap of `count` entries fills keys[:count] and items[:count]; the children of place k
+are 2 k + 1 and 2 k + 2, and keys[0], items[0] is the first entry. All functions modify both arrays in place, in O(log count)
+steps.
 
-`by_item` decides between equal keys: with it the lower item comes first, and the order of entries is unique; without it the
-order depends on the order of insertion. A heap must be given the same value at every call.
+If `by_item` is true, entries with equal keys are ordered by item, so that the order of all entries is unique. Otherwise it
+depends on the order of insertion. `by_item` must have the same value in all calls for a heap.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from corl.jit import kernel
 
 __all__ = ["heap_pop", "heap_push", "heap_replace"]
 
-_ZERO, _ONE = np.uint64(0), np.uint64(1)  # an unsigned index needs no check for negative values, which saves a comparison
+_ZERO, _ONE = np.uint64(0), np.uint64(1)  # indices are unsigned, as numba then omits the check for negative ones
 
 
 @kernel(inline=True, borrow=True)
 def _precedes(key: Any, item: Any, other_key: Any, other_item: Any, by_item: Any) -> Any:
+    """Return whether an entry comes before another one."""
     return key < other_key or (by_item and key == other_key and item < other_item)
 
 
@@ -75,7 +77,7 @@ def heap_replace(keys: Any, items: Any, count: Any, key: Any, item: Any, by_item
 
 @kernel(inline=True, borrow=True)
 def heap_pop(keys: Any, items: Any, count: Any, by_item: Any) -> Any:
-    """Remove the first entry of a heap; read keys[0] and items[0] before.
+    """Remove the first entry of a heap. The caller reads it from keys[0] and items[0] before.
 
     Args:
         keys: array [>= count], in place.
@@ -86,6 +88,6 @@ def heap_pop(keys: Any, items: Any, count: Any, by_item: Any) -> Any:
     Returns:
         The number of entries, count - 1.
     """
-    left = np.int64(count) - 1
-    heap_replace(keys, items, left, keys[left], items[left], by_item)
-    return left
+    last = np.int64(count) - 1
+    heap_replace(keys, items, last, keys[last], items[last], by_item)
+    return last

@@ -10,12 +10,12 @@ from corl.jit import kernel
 
 __all__ = ["rotate"]
 
-_ONE = np.uint64(1)  # an unsigned index needs no check for negative values: loops over it are vectorised
+_ONE = np.uint64(1)  # indices are unsigned: without checks for negative ones, LLVM vectorises the loops
 
 
 @kernel(borrow=True)
 def rotate(sequence: Any, source: Any, target: Any) -> None:
-    """Move an element to another place; the elements between move by one place in the opposite direction.
+    """Move an element to another place. The elements between both places move by one place in the opposite direction.
 
     Args:
         sequence: array [n], modified in place.

@@ -1,7 +1,7 @@
-"""Binary search in a part of a sorted array, and in a part of a list that is sorted by a key of its items.
+"""Binary search in a part of a sorted array, or in a part of a list whose items are sorted by their values ("_by").
 
 The names are those of Python's `bisect`: `left` finds the first place at which a key could be inserted, `right` the last one. A
-place is an int64 from `begin` to `end`. Nothing is modified. The part must be sorted: then O(log(end - begin)) comparisons.
+place is an int64 from `begin` to `end`. A search takes O(log(end - begin)) comparisons and modifies nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sorted lists in arrays, for few elements: insertion with a limited length, and insertion sort.
+"""Short sorted lists in arrays: insertion into a list of limited length, and insertion sort.
 
-A list of `count` entries fills the beginning of two arrays, keys and items, least key first. For the greatest first, negate the
-keys. An insertion takes O(count) steps.
+A list of `count` entries is the beginning of two arrays, keys and items, sorted by ascending keys. (For descending order, negate
+the keys.) An insertion takes O(count) steps.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["insert_nearest", "insert_sorted", "sort_keys", "sort_pairs", "too_fa
 
 @kernel(inline=True, borrow=True)
 def insert_sorted(keys: Any, items: Any, count: Any, key: Any, item: Any) -> Any:
-    """Insert an entry after all entries with smaller or equal keys: equal keys stay in the order of insertion.
+    """Insert an entry after all entries with smaller or equal keys, so that equal keys stay in the order of insertion.
 
-    In a full list the last entry is dropped, or nothing happens if the new one would follow it.
+    If the list is full, the last entry is dropped; nothing happens if the new entry would come after it.
 
     Args:
         keys: array [K], in place; K = len(items) is the greatest length of the list, at least 1.
@@ -51,9 +51,9 @@ def too_far(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any
 
 @kernel(inline=True, borrow=True)
 def insert_nearest(lengths: Any, nodes: Any, count: Any, length: Any, node: Any) -> Any:
-    """Insert a node into a list sorted by length, then by node, whatever the order of insertion.
+    """Insert a node into a list sorted by length and, for equal lengths, by node.
 
-    In a full list the last entry is dropped, or nothing happens if the new one would follow it.
+    If the list is full, the last entry is dropped; nothing happens if the new entry would come after it.
 
     Args:
         lengths: array [K], in place; K is the greatest length of the list, at least 1.
@@ -81,7 +81,7 @@ def sort_keys(keys: Any, count: Any) -> None:
 
     Args:
         keys: array [>= count], in place.
-        count: number of keys; up to some 40 this is faster than NumPy's sort.
+        count: number of keys; up to about 40 keys this is faster than NumPy's sort.
     """
     for k in range(1, count):
         key, i = keys[k], k
@@ -93,12 +93,12 @@ def sort_keys(keys: Any, count: Any) -> None:
 
 @kernel(inline=True, borrow=True)
 def sort_pairs(keys: Any, items: Any, count: Any) -> None:
-    """Sort keys[:count] ascending and items[:count] with them, equal keys in their order (insertion sort).
+    """Sort the pairs (keys[k], items[k]), k < count, by ascending keys; equal keys keep their order (insertion sort).
 
     Args:
         keys: array [>= count], in place.
         items: array [>= count], in place.
-        count: number of pairs; the time is quadratic, but linear for nearly sorted pairs.
+        count: number of pairs; the time is quadratic in it, but linear for nearly sorted pairs.
     """
     for k in range(1, count):
         key, item, i = keys[k], items[k], k

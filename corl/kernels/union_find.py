@@ -1,7 +1,7 @@
 """Disjoint sets of the integers 0..n - 1 as a forest in an array, by path halving.
 
-`root` [n] points from each element to another one of its set, finally to the representative, which points to itself; initially
-root[i] = i. Two sets are joined by root[a] = b for their representatives a and b. R. Tarjan and J. van Leeuwen,
+root[i] is another element of the set of i, nearer to the set's representative; a representative points to itself. At first,
+root[i] = i for all i. To join two sets with the representatives a and b, set root[a] = b. R. Tarjan and J. van Leeuwen,
 Worst-case analysis of set union algorithms, Journal of the ACM 31, 1984.
 """
 
@@ -19,7 +19,7 @@ def find(root: Any, element: Any) -> Any:
     """Return the representative of an element's set.
 
     Args:
-        root: integer array [n], see above; paths in it are halved in place.
+        root: integer array [n], see the module; path halving modifies it in place.
         element: 0..n - 1.
     """
     while root[element] != element:
@@ -30,11 +30,11 @@ def find(root: Any, element: Any) -> Any:
 
 @kernel(borrow=True)
 def number_sets(root: Any, name: Any, count: Any) -> Any:
-    """Number the sets 0, 1, ... by their representatives, each of which must be the least element of its set.
+    """Number the sets 0, 1, ... in the order of their representatives. Each of these must be the least element of its set.
 
     Args:
-        root: integer array [>= count], see above; paths in it are halved in place.
-        name: integer array [>= count]; name[i] becomes the number of the set of i.
+        root: integer array [>= count], see the module; path halving modifies it in place.
+        name: integer array [>= count]; in place, name[i] becomes the number of the set of i.
         count: number of elements.
 
     Returns:

@@ -72,7 +72,7 @@ def demonstrate(
     states: int | None,
     random: np.random.Generator,
 ) -> Episodes:
-    """Return labelled episodes of a teacher: those of its solutions, or episodes that the policy began and the teacher completed.
+    """Return labelled episodes that lead to a teacher's solutions, or that the policy began and the teacher completed.
 
     Args:
         policy: The policy whose features describe the states; if `teacher.completes`, it also plays the first actions.
@@ -93,8 +93,8 @@ def demonstrate(
 def taught_by(teacher: Teacher, problem: Problem, instances: Sequence[Any], seeds: Sequence[int]) -> list[Any]:
     """Return a teacher's solution of each instance, with the seed of the same index; None for an instance that it does not solve.
 
-    The solutions are those of `corl.solve`, at less cost per call: the same solver object serves all instances, it proves no
-    bounds, and the versions of engines are not looked up.
+    The solutions are equal to those of `corl.solve`, but a call takes less time: the same solver object serves all instances, it
+    proves no bounds, and the versions of engines are not looked up.
     """
     import corl
     from corl import registry
@@ -171,7 +171,7 @@ def follow(
     is_drawn = np.zeros((len(plans), int(lengths.max(initial=0))), bool)
     for row, (length, begin) in enumerate(zip(lengths, begins or [0] * len(plans))):
         is_drawn[row, begin + random.permutation(length - begin)[: length if states is None else states]] = True
-    choose_at_random, sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
+    choose_at_random, has_sets = random_choice(random), any(plan.ndim > 1 for plan in plans)
     max_right = max((plan.shape[1] for plan in plans if plan.ndim > 1), default=1)
     steps = np.full((len(plans), is_drawn.shape[1] + 1, max_right), _NO_ACTION, np.int64)
     for row, plan in enumerate(plans):
@@ -190,7 +190,7 @@ def follow(
         listed = is_planned.any(axis=1)
         slot = np.where(listed, is_planned.argmax(axis=1), random_choices.slot)
         target = np.where(listed[:, None], is_planned, random_choices.policy).astype(np.float32)
-        if sets:
+        if has_sets:
             target = (decision.actions[:, :, None] == right_actions[:, None, :]).any(axis=2)
         action = np.where(right_actions[:, 0] != _NO_ACTION, right_actions[:, 0], decision.taken(slot))
         return Choice(slot, target, np.zeros(len(slot)), action)
@@ -232,6 +232,7 @@ def _completed(
     base = environment.reset(rows, rows, keys)
 
     def completed(row: int) -> list[NDArray[np.int64]]:
+        """Return for each remaining step of the row's episode the right actions."""
         return solver.complete(environment, row, teacher.iterations, int(random.integers(2**31)))
 
     whole_count = round(_WHOLE_SHARE * len(rows)) or int(random.random() < _WHOLE_SHARE)

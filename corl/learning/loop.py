@@ -36,7 +36,7 @@ Data: TypeAlias = "tuple[Any, dict[str, float]]"
 
 @dataclass(frozen=True)
 class PolicyRecipe(Recipe):
-    """The options of every recipe that trains a policy on generated instances, or on those in a folder."""
+    """The base class of recipes that train a policy on generated instances or on instance files, with their common options."""
 
     generator: str = option("", "The problem's generator that makes the instances; empty: the first that takes a size.")
     size: int = option(20, "The size of the instances, an option of the generator (for bandits: the number of arms).", low=1)
@@ -63,7 +63,7 @@ class PolicyRecipe(Recipe):
     )
 
     def first_network(self, training: Training, source: Source) -> NetworkPolicy:
-        """Return the network to train, on the training's device: that of the checkpoint `start`, or a new one.
+        """Return the network to train, on the training's device: the one in the checkpoint `start`, or a new one.
 
         Raises:
             UsageError: `network` is no architecture of a policy or has no such option; `start` holds no policy for the problem.

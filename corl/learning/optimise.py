@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 __all__ = ["GATE_RATE", "gradient_step", "new_optimiser", "optimiser_step", "rate_share"]
 
 GATE_RATE = 30.0
-"""The learning rate of gates, as a multiple of that of other parameters (instances/tsp/results/attention-layers.csv)."""
+"""The learning rate of gates divided by that of other parameters, from experiments (instances/tsp/results/attention-layers.csv).
+
+Gates are the factors of residual branches that start at 0."""
 _CLIP = 1.0  # largest norm of the gradient
 _FIRST = 1e-3  # added to the fraction of the run in a warm-up, so that its first step has a rate above 0
 

@@ -32,7 +32,7 @@ class Rounds:
         """Create an empty store.
 
         Args:
-            uses: The number of blocks held, and so of times that each state is used.
+            uses: The number of blocks held, which is also the number of times that each state is used.
             size: The approximate number of moves that `next` returns.
             seed: The seed of the random order.
             whole: Whether the moves of an episode stay together; useful for networks that encode each instance only once.
@@ -63,6 +63,7 @@ class Rounds:
         return self._parts[self.taken - 1]
 
     def _shuffle(self) -> None:
+        """Fill `replay` with all blocks, and divide its moves into parts at random."""
         episodes = [one for block in self._blocks for one in block]
         moves = sum(int(one.lengths.sum()) for one in episodes)
         self.replay = Replay(max(1, moves))

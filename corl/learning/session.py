@@ -31,9 +31,9 @@ SAVE_EVERY = 180.0  # seconds between two snapshots
 class Training:
     """The session of one training run: the argument of `Recipe.train`.
 
-    A run that was killed can resume from its last snapshot. If it is limited by `steps`, its result then equals that of an
-    uninterrupted run bit by bit (on the same machine and device, with the same number of threads). The clock starts with the
-    first call of `budget`.
+    A run that was killed can resume from its last snapshot. If runs are limited by `steps`, a resumed one and an uninterrupted
+    one have identical results (on the same machine and device, with the same number of threads). The clock starts with the first
+    call of `budget`.
     """
 
     problem: Problem
@@ -71,7 +71,9 @@ class Training:
         self.problem, self.seed, self.workers, self.executor = problem, seed, workers, executor
         self.device = torch_device(device)
         self.time_limit, self.steps, self.output = time_limit, steps, output
-        self.step, self.interrupted, self.limit = 0, False, ""
+        self.step, self.interrupted = 0, False
+        self.limit = ""
+        """What ended the run: "steps", "time_limit", "interrupted" or "finished"; "" while it continues."""
         self.network: nn.Module | None = None
         """A copy of the network that was saved last, on the CPU and in evaluation mode."""
         self.metrics: dict[str, float] = {}
@@ -84,7 +86,7 @@ class Training:
         self._snapshot = snapshots.path_of(output) if output is not None else None
         self._clock = clock or time.monotonic
         self._save_every, self._save_at = save_every, 0.0
-        self._earlier, self._started = 0.0, 0.0
+        self._earlier, self._started = 0.0, 0.0  # seconds before the snapshot that was resumed from; the clock at the start
         self._in_step = False
         self._on_progress = on_progress
         self._restored: dict[str, Any] = self._restore() if resume else {}

@@ -53,6 +53,7 @@ def read(path: Path) -> Any:
 
 
 def _encode(value: Any, tensors: dict[str, Any]) -> Any:
+    """Return a value as JSON; tensors and arrays are added to `tensors` and replaced by their names there."""
     import torch
 
     if isinstance(value, np.generic):
@@ -77,6 +78,7 @@ def _encode(value: Any, tensors: dict[str, Any]) -> Any:
 
 
 def _decode(tree: Any, tensors: dict[str, Any]) -> Any:
+    """Return the value that `_encode` was given."""
     if isinstance(tree, list):
         return [_decode(item, tensors) for item in tree]
     if not isinstance(tree, dict):

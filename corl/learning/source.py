@@ -69,6 +69,7 @@ class Source:
         return [one for size, begin, end in parts for one in self._generated(_VALIDATION + begin, end - begin, size)]
 
     def _generated(self, first: int, count: int, size: int) -> list[Any]:
+        """Return the generated instances of a size with the numbers `first`, ..., `first` + count - 1."""
         from corl.options import call
 
         generators, option = self.problem.generators, self.problem.size_option

@@ -131,6 +131,7 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_arguments(seed: int, workers: int, executor: str, threads: int, time_limit: float | None, steps: int | None) -> None:
+    """Raise UsageError for an invalid argument of `train`."""
     for name, value, least in (("seed", seed, 0), ("workers", workers, 0), ("threads", threads, 1), ("steps", steps, 1)):
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
             raise UsageError(f"{name}: {shown(value)} is not accepted; it takes an integer from {least} up")

@@ -102,7 +102,7 @@ def unroll(
 
 
 def _random_slots(root: NDArray[np.int32], steps: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return slots drawn uniformly among those of the root's actions, int64 [N, steps]."""
+    """Return random slots of the root's actions, drawn uniformly, int64 [N, steps]."""
     listed = root >= 0
     nth = (random.random((len(root), steps)) * listed.sum(axis=1)[:, None]).astype(np.int64)
     order = np.argsort(~listed, axis=1, kind="stable")

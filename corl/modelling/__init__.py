@@ -1,6 +1,6 @@
-"""Models in code: builders with names instead of indices, which compile to the same instances as files.
+"""Models in code: classes that build instances from named objects, equal to the instances in files.
 
-`RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md in this folder.
+The classes are `RoutingModel`, `SchedulingModel`, `KnapsackModel` and `BanditModel`; see README.md in this folder.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BanditModel", "KnapsackModel", "RoutingModel", "SchedulingModel"]
 
-_HOME = {"BanditModel": "bandits", "KnapsackModel": "knapsack", "RoutingModel": "routing", "SchedulingModel": "scheduling"}
+_MODULES = {"BanditModel": "bandits", "KnapsackModel": "knapsack", "RoutingModel": "routing", "SchedulingModel": "scheduling"}
 
-if not TYPE_CHECKING:  # hidden from type checkers, so that they report misspelt names
+if not TYPE_CHECKING:  # type checkers do not see this function, so that they report misspelt names
 
     def __getattr__(name: str) -> Any:
-        if name not in _HOME:
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"corl.modelling.{_HOME[name]}"), name)
+        return getattr(importlib.import_module(f"corl.modelling.{_MODULES[name]}"), name)

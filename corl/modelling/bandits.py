@@ -1,4 +1,4 @@
-"""`BanditModel`: restless arms, of which a few can be pulled at a time."""
+"""`BanditModel`: restless bandits. Each arm has a state that changes in every step; a few arms can be pulled per step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["BanditModel", "Pulls"]
 
 @dataclass(frozen=True)
 class Pulls(Solved):
-    """A policy of a model, which decides by the names of the arms and the states."""
+    """A policy for a model: given the names of the arms' states, it returns the names of the arms to pull."""
 
     arms: tuple[Hashable, ...]
     """The names of the arms."""
@@ -55,9 +55,9 @@ class BanditModel:
 
         Args:
             states: The names of the states, the same for all arms.
-            budget: The largest total cost of the pulls of a step; with costs of 1, the number of pulls.
+            budget: The largest total cost of the pulls in a step; with costs of 1, the largest number of pulls.
             horizon: The number of steps of an episode.
-            episodes: The number of episodes by which a policy is judged.
+            episodes: The number of episodes over which a policy's objective value is averaged.
             name: The name of the instance.
         """
         self.name, self.budget, self.horizon = text("name", name), integer("budget", budget), integer("horizon", horizon, 1)
@@ -67,9 +67,9 @@ class BanditModel:
             self._states.add(state)
         if not len(self._states):
             raise refusal("states", states, "at least one name")
-        self._tables: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
-        self._costs: list[int] = []
-        self._initial: list[int] = []
+        self._tables: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []  # per arm: probabilities and rewards
+        self._costs: list[int] = []  # per arm
+        self._initial: list[int] = []  # per arm, the index of the state in which episodes begin
 
     def add_arm(
         self,
@@ -86,8 +86,8 @@ class BanditModel:
         Args:
             name: The name of the arm.
             left: float [S, S], the probability of each next state (column) in each state (row) if the arm is not pulled.
-            pulled: float [S, S], the same if the arm is pulled.
-            reward: State -> the reward of a step in it; 0 for states that are not named.
+            pulled: float [S, S], these probabilities if the arm is pulled.
+            reward: State -> the reward of a step in this state; 0 for states that are not named.
             start: The state in which episodes begin.
             cost: The cost of a pull.
         """
@@ -97,32 +97,33 @@ class BanditModel:
         except (TypeError, ValueError, OverflowError):
             chances = np.zeros(0)
         if chances.shape != (2, size, size) or not (chances >= 0).all() or not np.allclose(chances.sum(2), 1.0, atol=1e-9):
-            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} chances whose rows sum to 1")
+            raise UsageError(f"arm {shown(arm)}: accepted: left and pulled, {size} x {size} probabilities whose rows sum to 1")
         rewards = np.zeros((2, size))
         if not isinstance(reward, Mapping):
             raise refusal(f"arm {shown(arm)}: reward", reward, "a dict from states to numbers")
         for state, value in reward.items():
             at = self._states.number(f"arm {shown(arm)}: reward", state)
             rewards[:, at] = number(f"arm {shown(arm)}: reward in {shown(state)}", value, low=-LARGEST)
-        first, price = self._states.number(f"arm {shown(arm)}: start", start), integer(f"arm {shown(arm)}: cost", cost, 1)
+        first_state, price = self._states.number(f"arm {shown(arm)}: start", start), integer(f"arm {shown(arm)}: cost", cost, 1)
         self._arms.add(arm)
         self._tables.append((chances, rewards))
         self._costs.append(price)
-        self._initial.append(first)
+        self._initial.append(first_state)
 
     def add_arms_from_log(
         self, log: pandas.DataFrame | Sequence[Mapping[str, Any]], *, reward: Mapping[Hashable, float], prior: float = 1.0
     ) -> None:
         """Add arms with transition probabilities estimated from a log of transitions. Raises UsageError.
 
-        Probabilities are relative frequencies of the observed transitions. An arm starts in the `next` state of its last row.
+        Probabilities are relative frequencies of the observed transitions. Episodes of an arm begin in the state `next` of the
+        arm's last row.
 
         Args:
-            log: Rows with the columns `arm`, `state`, `pulled` (true or false) and `next` (the next state); those of each arm
+            log: Rows with the columns `arm`, `state`, `pulled` (true or false) and `next` (the next state); the rows of an arm
                 are in order of time.
             reward: As in `add_arm`, for all arms.
-            prior: The number of transitions, distributed like those of all arms together, that are added to each state and
-                action of an arm, so that unobserved transitions do not get probability 0.
+            prior: The number of transitions that are added for each state and action of an arm, so that unobserved transitions
+                do not get probability 0. They are distributed like the observed transitions of all arms together.
         """
         rows, size, columns = records("log", log), len(self._states), ("arm", "state", "pulled", "next")
         weight = number("prior", prior)
@@ -138,7 +139,7 @@ class BanditModel:
             last[arm] = cells["next"]
         if not counts:
             raise UsageError("log: there are no rows; accepted: at least one")
-        pooled = np.sum(list(counts.values()), axis=0) + 1e-3
+        pooled = np.sum(list(counts.values()), axis=0) + 1e-3  # above 0, so that unobserved states have a distribution
         shared = pooled / pooled.sum(2, keepdims=True)
         for arm, table in counts.items():
             smoothed = table + weight * shared

@@ -1,4 +1,7 @@
-"""Shared parts of the models: names, errors that name the model's own objects, and solving."""
+"""Shared parts of the models: names, errors that name the model's own objects, and solving.
+
+In each function `of` is the name of an argument in messages (`client 'Ada': demand`), and `given` is its value.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,10 @@ class Names:
 
     def __init__(self, kind: str, given: Iterable[Hashable] = ()) -> None:
         self.kind, self.known = kind, {each: number for number, each in enumerate(given)}
-        self._texts = set(map(str, self.known))  # instances hold names as texts
+        self._texts = set(map(str, self.known))  # names must differ as texts, too, because instances store texts
 
     def new(self, given: Any) -> Hashable:
-        """Return `given` as a name that is not known yet. Raises UsageError for a known name, and for anything but a name."""
+        """Return `given`, which must be a name and not known yet. Raises UsageError."""
         found = name(f"the name of a {self.kind}", given)
         if str(found) in self._texts:
             raise UsageError(f"there is a {self.kind} {shown(found)} already; accepted: another name")
@@ -42,12 +45,14 @@ class Names:
         return self.known[found]
 
     def number(self, of: str, given: Any) -> int:
-        """Return the number of a known name, the value of the argument `of`. Raises UsageError, suggesting a similar name."""
+        """Return the number of a known name. Raises UsageError for an unknown one, and suggests a similar name."""
         found = name(of, given)
         if found not in self.known:
-            near, some = hint(str(found), map(str, self.known)), ", ".join(map(shown, list(self.known)[:8]))
+            near, first_names = hint(str(found), map(str, self.known)), ", ".join(map(shown, list(self.known)[:8]))
             more = ", ..." if len(self.known) > 8 else ""
-            accepted = f"accepted: {some}{more}" if some else f"accepted: none yet, add_{self.kind.split()[0]} adds one"
+            accepted = (
+                f"accepted: {first_names}{more}" if first_names else f"accepted: none yet, add_{self.kind.split()[0]} adds one"
+            )
             raise UsageError(f"{of}: there is no {self.kind} {shown(found)}{near}; {accepted}")
         return self.known[found]
 
@@ -59,19 +64,20 @@ class Names:
         return list(self.known)
 
     def texts(self) -> tuple[str, ...]:
-        """Return the names as texts, as an instance holds them."""
+        """Return the names as texts, as an instance stores them."""
         return tuple(map(str, self.known))
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The result of solving a model; `result` is that of `corl.solve`, with trace, options and versions."""
+    """The result of solving a model."""
 
     result: Result
+    """The result of `corl.solve`, with trace, options and versions."""
 
     @property
     def status(self) -> str:
-        """`optimal`, `feasible`, `infeasible` or another of Result's."""
+        """`optimal`, `feasible`, `infeasible` or another status of Result."""
         return self.result.status
 
     @property
@@ -81,12 +87,12 @@ class Solved:
 
     @property
     def bound(self) -> float | None:
-        """The proven bound; None if none was proved."""
+        """The proven bound of the objective value; None if there is none."""
         return self.result.bound
 
     @property
     def gap(self) -> float | None:
-        """The relative gap |objective - bound| / |objective|, or None."""
+        """The relative gap |objective - bound| / |objective|; None if one of the two is missing."""
         return self.result.gap
 
     def _solution(self) -> Any:
@@ -98,11 +104,11 @@ class Solved:
 
 
 def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Instance:
-    """Return `make()`, an instance. Raises InputError with the names of the model's objects: clients[3] becomes client 'Ada'.
+    """Return the instance that `make` returns; in an InputError that it raises, indices become names.
 
     Args:
         make: Returns an instance, or raises InputError.
-        kinds: For each array in the fields of messages, such as "clients", the names of its entries.
+        kinds: List in the instance -> names of its entries: with {"clients": ...}, `clients[3]` becomes `client 'Ada'`.
     """
     try:
         return make()
@@ -112,6 +118,7 @@ def compiled(make: Callable[[], _Instance], kinds: Mapping[str, Names]) -> _Inst
 
 
 def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
+    """Return the words for a match such as `clients[3]`; the match itself if no name is known for it."""
     names = kinds.get(found[1])
     if names is None or int(found[2]) >= len(names):
         return found[0]
@@ -119,24 +126,26 @@ def _named(found: re.Match[str], kinds: Mapping[str, Names]) -> str:
 
 
 def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = False) -> dict[Hashable, float]:
-    """Return loads by dimension. Raises UsageError.
+    """Return dimension (a kind of load) -> load. Raises UsageError.
 
     Args:
-        of: The argument that errors name.
-        given: A dict from dimensions to numbers, or one number, of the dimension "load".
+        of: The name of the argument in errors.
+        given: A dict from dimensions to numbers, or one number, which is a load of the dimension "load".
         dimensions: The known dimensions.
         new: Whether unknown dimensions are added to `dimensions`; otherwise they are errors.
         infinite: Whether a load may be infinite.
     """
-    named = given if isinstance(given, Mapping) else {"load": given}
+    given_by_dimension = given if isinstance(given, Mapping) else {"load": given}
     found: dict[Hashable, float] = {}
-    for dimension, amount in named.items():
+    for dimension, amount in given_by_dimension.items():
         key = name(of, dimension)
         if key not in dimensions.known and not new:
             dimensions.number(of, key)
         where = f"{of}: {key}" if isinstance(given, Mapping) else of
         load = number(where, amount, infinite=infinite)
-        if load or key in dimensions.known or isinstance(given, Mapping) or infinite:  # the number 0 adds no dimension
+        if (
+            load or key in dimensions.known or isinstance(given, Mapping) or infinite
+        ):  # a number 0 does not add the dimension "load"
             found[key] = load
     for key in found:
         if key not in dimensions.known:
@@ -145,7 +154,10 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
 
 
 def records(of: str, frame: Any) -> list[dict[str, Any]]:
-    """Return the rows of a pandas or polars DataFrame, or dicts, without empty cells (None, NaN, NA). Raises UsageError."""
+    """Return the rows of a pandas or polars DataFrame, or of a list of dicts, without empty cells (None, NaN, NA).
+
+    Raises UsageError.
+    """
     accepted = "a pandas or polars DataFrame, or a list of dicts"
     if hasattr(frame, "to_dicts"):
         rows = frame.to_dicts()
@@ -165,12 +177,12 @@ def _missing(value: Any) -> bool:
         return True
     try:
         return not bool(value == value)
-    except (TypeError, ValueError):  # pandas' NA has no truth value, nor has an array
+    except (TypeError, ValueError):  # neither pandas' NA nor an array has a truth value
         return getattr(value, "ndim", 0) == 0
 
 
 def taken(of: str, row: dict[str, Any], needed: Iterable[str], accepted: Iterable[str]) -> dict[str, Any]:
-    """Return the cells of a row in accepted columns; other columns are ignored. Raises UsageError if a needed one is missing."""
+    """Return the cells of a row in the accepted columns. Raises UsageError if a cell in one of the needed columns is missing."""
     listed = list(accepted)
     for column in needed:
         if column not in row:
@@ -188,7 +200,7 @@ def to_frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> panda
 
 
 def solved(instance: Any, problem: str, options: Mapping[str, Any]) -> Result:
-    """Return `corl.solve` of a model's instance. Raises UsageError for an option that the model itself determines."""
+    """Return the result of `corl.solve` for a model's instance. Raises UsageError for options that the model determines."""
     from corl.solving import solve
 
     for key in ("instance", "problem"):

@@ -20,9 +20,9 @@ __all__ = ["travel_matrices"]
 def travel_matrices(
     url: str, places: Sequence[tuple[float, float]], profile: str = "driving", timeout: float = 60.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the distances and travel times between places, by one request. Raises InputError.
+    """Return the distances and travel times between places, by one request to the server. Raises InputError.
 
-    Servers limit the number of places in a request; beyond it, the error contains the server's message.
+    Servers limit the number of places in a request; for more places, the error contains the server's message.
 
     Args:
         url: The address of the server.
@@ -38,7 +38,7 @@ def travel_matrices(
     try:
         with urlopen(request, timeout=timeout) as stream:  # http or https, as in `url`
             answer = json.load(stream)
-    except URLError as error:  # an HTTP error, with the reason as JSON
+    except URLError as error:  # for an HTTP error, OSRM sends the reason as JSON
         raise InputError(f"no travel times: {_reason(error)}", field=url) from None
     except (OSError, ValueError) as error:
         raise InputError(f"no travel times: {error}", field=url) from None
@@ -48,6 +48,7 @@ def travel_matrices(
 
 
 def _reason(error: URLError) -> str:
+    """Return the server's message in an HTTP error, otherwise the reason of the error."""
     try:
         return str(json.loads(error.read())["message"])  # type: ignore[attr-defined]
     except Exception:

@@ -17,23 +17,24 @@ __all__ = ["Routes", "Stop", "VehicleRoute"]
 
 @dataclass(frozen=True)
 class Stop:
-    """A visit, in the model's unit of time: departure = arrival + wait + pause + service.
+    """A visit to a client, or to a depot within a route to load again (a reload).
 
-    A visit to a depot is a reload, and `begin` is the time at which loading begins.
+    Times are in the model's unit: departure = arrival + wait + pause + service.
     """
 
     name: Hashable
+    """The name of the client or depot."""
     begin: float
-    """The time at which service begins."""
+    """The time at which service, or at a depot loading, begins."""
     arrival: float
     wait: float
-    """Idle time, until a window opens or a break may begin."""
+    """Idle time until a window opens or a break may begin."""
     pause: float
     """The duration of breaks taken at this stop, before or after its service."""
     service: float
     departure: float
     load: float | Mapping[Hashable, float]
-    """The load of the vehicle when it leaves the stop; a dict for several kinds of load."""
+    """The load of the vehicle when it leaves the stop; a dict from kinds to loads if there are several kinds."""
     distance: float
     """The distance from the previous stop: in metres for latitudes and longitudes, otherwise in the model's unit of distance."""
 
@@ -50,12 +51,13 @@ class VehicleRoute:
     """The depot at which the route ends."""
     stops: tuple[Stop, ...]
     leaves: float
-    """The time of departure: the latest one that delays no stop."""
+    """The time of departure: the latest time that does not delay the arrival at the end."""
     returns: float
     """The time of arrival at the end."""
     distance: float
+    """The distance of the whole route, in the model's unit of distance."""
     load: float
-    """The load of the first kind, summed over all trips."""
+    """The load of the first kind, summed over all trips between reloads."""
 
     @property
     def names(self) -> list[Hashable]:
@@ -65,15 +67,17 @@ class VehicleRoute:
 
 @dataclass(frozen=True)
 class Routes(Solved):
-    """The routes; empty without a solution."""
+    """The solution of a RoutingModel."""
 
     routes: tuple[VehicleRoute, ...]
+    """The routes; empty without a solution."""
     places: Mapping[Hashable, tuple[float | None, float | None]]
-    """(x, y) or (longitude, latitude) of every depot and client; None for nodes that only a matrix describes."""
+    """Depot or client -> (x, y) or (longitude, latitude); (None, None) for nodes without coordinates."""
     on_globe: bool
+    """Whether places are longitudes and latitudes."""
 
     def left_out(self) -> dict[Hashable, str]:
-        """Return the unserved clients, each with the cost of serving it, or the reason why it cannot be served."""
+        """Return unserved client -> the cost of adding it to a route, or the reason why no vehicle can serve it, as text."""
         from corl.problems.vrp.explaining import reasons
 
         if self.result.solution is None:
@@ -82,10 +86,10 @@ class Routes(Solved):
         return {names[node]: why for node, why in reasons(self.result.data, self.result.solution).items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a row for each stop, with the fields of `Stop`, the number of the route, its vehicle, and the stop's number.
+        """Return a row for each stop: the numbers of the route and of the stop, from 0, the vehicle, and the fields of `Stop`.
 
-        Routes and stops are numbered from 0. The column of distances is `metres` for latitudes and longitudes, otherwise
-        `distance`. Raises UsageError if pandas is not installed.
+        The column of distances is `metres` for latitudes and longitudes, otherwise `distance`. Raises UsageError if pandas is
+        not installed.
         """
         distance_column = "metres" if self.on_globe else "distance"
         rows = [
@@ -99,12 +103,12 @@ class Routes(Solved):
         return to_frame(rows, list(rows[0]) if rows else (*first, distance_column))
 
     def to_geojson(self) -> dict[str, Any]:
-        """Return a GeoJSON FeatureCollection (RFC 7946): a LineString per route, a Point per depot and client.
+        """Return a GeoJSON FeatureCollection (RFC 7946): a LineString for each route, and a Point for each depot and client.
 
         Raises UsageError if the nodes have no latitudes and longitudes.
         """
         if not self.on_globe:
-            raise UsageError("GeoJSON is for latitudes and longitudes; these nodes have none")
+            raise UsageError("GeoJSON needs latitudes and longitudes; these nodes have none")
         features = [
             _feature("LineString", [self.places[name] for name in (route.start, *route.names, route.end)],
                      route=r, vehicle=route.vehicle, distance=route.distance, leaves=route.leaves, returns=route.returns)
@@ -122,5 +126,5 @@ def _feature(kind: str, coordinates: Any, **properties: Any) -> dict[str, Any]:
 
 
 def _loads(load: float | Mapping[Hashable, float]) -> dict[str, float]:
-    """Return the columns of a table: "load", or one for each kind of load."""
+    """Return the load of a stop as cells of a table: in the column "load", or in a column for each kind of load."""
     return {f"load {kind}": amount for kind, amount in load.items()} if isinstance(load, Mapping) else {"load": load}

@@ -1,4 +1,4 @@
-"""`RoutingModel`: depots, clients and vehicles by name, and the constraints of their routes."""
+"""`RoutingModel`: a vehicle routing problem with named depots, clients and vehicles."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _UNITS = {"": 0.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 class RoutingModel:
-    """A model of the cheapest routes of vehicles from depots to clients and back.
+    """A model of vehicles that visit clients: the routes with the least total cost are sought.
 
-    Nodes have coordinates x and y in the plane, or lat and lon on the globe (distances are then in kilometres, along great
-    circles), or `set_matrix` sets their distances. A load is a number, or a dict of several kinds: {"kg": 12, "crates": 1}.
+    Nodes (depots and clients) have coordinates x and y in the plane, or lat and lon on the globe, or `set_matrix` sets their
+    distances. Distances on the globe are great-circle distances in kilometres. A load is a number, or a dict for several kinds
+    of load: {"kg": 12, "crates": 1}.
     """
 
     def __init__(self, name: str = "model", *, time: Literal["min", "h", "s", ""] = "", speed: float = 1.0) -> None:
@@ -40,7 +41,7 @@ class RoutingModel:
 
         Args:
             name: The name of the instance.
-            time: The unit of all times: "min", "h", "s", or "" for any other; with the first three, times of day may be "HH:MM".
+            time: The unit of all times: "min", "h" or "s", which allow times of day such as "08:30"; "" for any other unit.
             speed: Units of distance per unit of time, above 0.
         """
         self.name, self.time = check.text("name", name), check.choice("time", time, _UNITS)
@@ -53,7 +54,7 @@ class RoutingModel:
         self._loads: dict[tuple[str, int, str], dict[Hashable, float]] = {}
         self._needs: list[frozenset[Hashable]] = []
         self._skills: list[frozenset[Hashable]] = []
-        self._whole: dict[str, Any] = {}
+        self._model_fields: dict[str, Any] = {}  # fields of the instance as a whole: matrix, profiles, shipments, groups
 
     # ---------------------------------------------------------------- nodes, vehicles and constraints
     def add_depot(
@@ -113,10 +114,10 @@ class RoutingModel:
             service: The duration of the visit.
             window: (begin, end) of the times at which service may begin; None as begin or end: no limit.
             windows: Several such windows, instead of `window`.
-            prize: The cost of not serving the client; without a prize it must be served.
-            required: Whether the client must be served even though it has a prize.
-            release: The time at which its demand is available at the depot.
-            needs: The skills that its vehicle must have.
+            prize: The cost of not serving the client; None: the client must be served.
+            required: Whether the client must be served even if it has a prize.
+            release: The time from which the client's demand is available at the depot.
+            needs: The skills that the client's vehicle must have.
         """
         known = self._new(self._clients, self._depots, name)
         of = f"client {shown(known)}"
@@ -161,7 +162,7 @@ class RoutingModel:
             count: The number of vehicles; None: no limit.
             capacity: The largest load; None: no limit.
             depot: The depot at which routes begin; by default the first.
-            end_depot: The depot at which routes end; by default the one at which they begin.
+            end_depot: The depot at which routes end; by default the depot at which they begin.
             fixed_cost: The cost of each vehicle used.
             unit_cost: The cost per unit of distance.
             duration_cost: The cost per unit of time.
@@ -169,8 +170,8 @@ class RoutingModel:
             max_duration: The longest duration of a route.
             shift: (begin, end) of the times at which the vehicle may be on its route.
             breaks: (earliest begin, latest begin, duration) of each break.
-            reloads: The largest number of returns to a depot to load again.
-            stays_out: Whether routes end at their last client.
+            reloads: The largest number of returns to a depot to load again, per route.
+            stays_out: Whether routes end at their last client instead of a depot.
             skills: The skills of the vehicle.
         """
         known = self._vehicles.new(name)
@@ -186,18 +187,21 @@ class RoutingModel:
         kind |= {} if stays_out is None else {"stays_out": check.flag(f"{of}: stays_out", stays_out)}
         depots = {"depot": depot, "end_depot": end_depot}
         kind |= {key: self._depots.number(f"{of}: {key}", each) for key, each in depots.items() if each is not None}
-        if pauses := [self._break(of, each) for each in check.entries(f"{of}: breaks", breaks, _BREAKS)]:
-            kind["breaks"] = pauses
-        able = frozenset(check.names(f"{of}: skills", skills))
-        room = None if capacity is None else loads(f"{of}: capacity", capacity, self._dimensions, new=True, infinite=True)
+        if all_breaks := [self._break(of, each) for each in check.entries(f"{of}: breaks", breaks, _BREAKS)]:
+            kind["breaks"] = all_breaks
+        skill_set = frozenset(check.names(f"{of}: skills", skills))
+        capacities = None if capacity is None else loads(f"{of}: capacity", capacity, self._dimensions, new=True, infinite=True)
         at = self._vehicles.add(known)
         self._nodes["vehicles"].append(kind)
-        self._skills.append(able)
-        if room is not None:
-            self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in room.items() if amount < math.inf}
+        self._skills.append(skill_set)
+        if capacities is not None:
+            self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in capacities.items() if amount < math.inf}
 
     def add_shipment(self, origin: Hashable, destination: Hashable, *, amount: float = 0) -> None:
-        """Add a shipment from one client to a later one of the same route; neither has a demand. Raises UsageError."""
+        """Add a shipment: one route visits the client `origin` and later the client `destination`. Raises UsageError.
+
+        The load `amount` is on the vehicle between the two visits. Neither client has a demand of its own.
+        """
         given = {
             "from": self._clients.number("origin", origin),
             "to": self._clients.number("destination", destination),
@@ -205,41 +209,45 @@ class RoutingModel:
         }
         if given["from"] == given["to"]:
             raise check.refusal("destination", destination, "another client than the origin")
-        self._whole.setdefault("shipments", []).append(given)
+        self._model_fields.setdefault("shipments", []).append(given)
 
     def add_group(self, clients: Sequence[Hashable], *, required: bool = True) -> None:
-        """Add a group of clients of which exactly one is served, or at most one if not `required`. Raises UsageError."""
+        """Add a group of clients, of which exactly one is served, or at most one if `required` is False. Raises UsageError."""
         members = [self._clients.number("clients", client) for client in check.names("clients", clients)]
         if not members:
             raise check.refusal("clients", clients, "at least one client")
-        self._whole.setdefault("groups", []).append({"clients": members, "required": check.flag("required", required)})
+        self._model_fields.setdefault("groups", []).append({"clients": members, "required": check.flag("required", required)})
 
     def set_matrix(self, distances: ArrayLike, durations: ArrayLike | None = None) -> None:
         """Set the distances and durations between nodes. Raises UsageError.
 
         Args:
             distances: float [N, N], from row to column; the depots come first, then the clients, in the order of their addition.
-            durations: float [N, N], in the model's unit of time; None: by distance and speed.
+            durations: float [N, N], in the model's unit of time; None: distance divided by speed.
         """
         matrix = _square("distances", distances)
         times = None if durations is None else _square("durations", durations)
         if times is not None and len(times) != len(matrix):
             raise UsageError(f"durations: {len(times)} rows are not accepted; accepted: {len(matrix)}, as of distances")
-        self._whole["matrix"] = matrix
-        self._whole.pop("profiles", None)
+        self._model_fields["matrix"] = matrix
+        self._model_fields.pop("profiles", None)
         if times is not None:
-            self._whole["profiles"] = [{"distances": matrix, "durations": times}]
+            self._model_fields["profiles"] = [{"distances": matrix, "durations": times}]
 
     def ask_osrm(self, url: str, profile: str = "driving") -> None:
-        """Set the matrices from an OSRM server, such as `http://localhost:5000`: km, and durations in the model's unit of time.
+        """Set the distances (in km) and durations (in the model's unit of time) from an OSRM server.
 
         Raises InputError if the server cannot answer, and UsageError.
+
+        Args:
+            url: The address of the server, such as `http://localhost:5000`.
+            profile: The server's profile.
         """
         from corl.modelling.osrm import travel_matrices
 
         url, profile, unit = check.text("url", url), check.text("profile", profile), _UNITS[self.time]
         if not unit:
-            raise UsageError('durations from a server need a unit: RoutingModel(time="min")')
+            raise UsageError('durations from a server need a unit of time: RoutingModel(time="min")')
         places = [(node.get("lat"), node.get("lon")) for key in ("depots", "clients") for node in self._nodes[key]]
         if any(value is None for place in places for value in place):
             raise UsageError("a server needs lat and lon of every depot and client")
@@ -253,7 +261,8 @@ class RoutingModel:
         """Return a model with a client for each row of a table. Raises UsageError.
 
         Args:
-            clients: A DataFrame, or dicts; its columns are `name` and the other arguments of `add_client`.
+            clients: A DataFrame, or dicts; its columns are `name` (default: the number of the row) and the other arguments of
+                `add_client`.
             name: The name of the model.
             options: The other arguments of `RoutingModel`.
         """
@@ -285,8 +294,8 @@ class RoutingModel:
         return Routes(result, routes, dict(zip(names, places["depots"] + places["clients"])), "lat" in self._nodes["depots"][0])
 
     def _object(self) -> dict[str, Any]:
-        """Return the model as the object of an instance file: nodes are numbered, depots first."""
-        shift, dimensions = len(self._depots), self._dimensions.listed()
+        """Return the model as the JSON object of an instance file, in which nodes are numbered, depots first."""
+        first_client, dimensions = len(self._depots), self._dimensions.listed()
         nodes = {key: [dict(node) for node in rows] for key, rows in self._nodes.items()}
         for key, names in (("depots", self._depots), ("clients", self._clients), ("vehicles", self._vehicles)):
             for node, name in zip(nodes[key], names.texts()):
@@ -294,29 +303,31 @@ class RoutingModel:
         for i, node in enumerate(nodes["depots"] + nodes["clients"]):
             node["id"] = i
         for (key, at, field), amounts in self._loads.items():
-            rest = self._plenty() if field == "capacity" else dict.fromkeys(dimensions, 0)
-            listed = [amounts.get(dimension, rest[dimension]) for dimension in dimensions]
+            default = self._ample_capacity() if field == "capacity" else dict.fromkeys(dimensions, 0)
+            listed = [amounts.get(dimension, default[dimension]) for dimension in dimensions]
             nodes[key][at] |= {field: listed if len(listed) > 1 else listed[0]} if listed else {}
         for vehicle, skills in zip(nodes["vehicles"], self._skills):
             if any(self._needs):
-                vehicle["allowed"] = [shift + i for i, needs in enumerate(self._needs) if needs <= skills]
+                vehicle["allowed"] = [first_client + i for i, needs in enumerate(self._needs) if needs <= skills]
             if len(dimensions) > 1 and "capacity" not in vehicle:
-                vehicle["capacity"] = [self._plenty()[dimension] for dimension in dimensions]
-        whole = dict(self._whole)
-        if "groups" in whole:
-            whole["groups"] = [each | {"clients": [shift + i for i in each["clients"]]} for each in whole["groups"]]
-        if "shipments" in whole:
-            whole["shipments"] = [each | {"from": shift + each["from"], "to": shift + each["to"]} for each in whole["shipments"]]
-        on_globe = "matrix" not in whole and "lat" in nodes["depots"][0]
+                vehicle["capacity"] = [self._ample_capacity()[dimension] for dimension in dimensions]
+        fields = dict(self._model_fields)
+        if "groups" in fields:
+            fields["groups"] = [each | {"clients": [first_client + i for i in each["clients"]]} for each in fields["groups"]]
+        if "shipments" in fields:
+            fields["shipments"] = [
+                each | {"from": first_client + each["from"], "to": first_client + each["to"]} for each in fields["shipments"]
+            ]
+        on_globe = "matrix" not in fields and "lat" in nodes["depots"][0]
         units = {"time": self.time} | ({"distance": "km"} if on_globe else {})
         facts = {"problem": "vrp", "name": self.name, "units": units, "speed": self.speed}
-        if "matrix" in whole:
+        if "matrix" in fields:
             for node in nodes["depots"] + nodes["clients"]:
                 node.pop("lat", None), node.pop("lon", None)
-        return facts | ({"coordinates": "latlon"} if on_globe else {}) | whole | nodes
+        return facts | ({"coordinates": "latlon"} if on_globe else {}) | fields | nodes
 
-    def _plenty(self) -> dict[Hashable, float]:
-        """Return for each kind of load 1 more than the sum over all clients: a capacity that is no limit."""
+    def _ample_capacity(self) -> dict[Hashable, float]:
+        """Return kind of load -> 1 more than the sum over all clients: a capacity that never is a limit."""
         amounts = [given for (key, _, _), given in self._loads.items() if key == "clients"]
         return {kind: 1.0 + sum(each.get(kind, 0) for each in amounts) for kind in self._dimensions.known}
 
@@ -336,10 +347,10 @@ class RoutingModel:
             raise UsageError(f"{of} has {' and '.join(found)}; accepted: x and y, or lat and lon, or none with set_matrix")
         return found
 
-    def _times(self, of: str, *, windows: Any = None, **ends: Any) -> dict[str, Any]:
-        """Return the given windows, by the key of each. Raises UsageError."""
+    def _times(self, of: str, *, windows: Any = None, **single: Any) -> dict[str, Any]:
+        """Return key -> window, or list of windows, for those that are given. Raises UsageError."""
         found: dict[str, Any] = {
-            key: check.window(f"{of}: {key}", value, self.time) for key, value in ends.items() if value is not None
+            key: check.window(f"{of}: {key}", value, self.time) for key, value in single.items() if value is not None
         }
         if windows is not None:
             several = check.entries(f"{of}: windows", windows, "a list of windows (begin, end)")
@@ -347,7 +358,7 @@ class RoutingModel:
         return found
 
     def _number(self, of: str, value: Any) -> float:
-        """Return a time in the model's unit."""
+        """Return a time, given as a number or "HH:MM", as a number in the model's unit. Raises UsageError."""
         time = check.moment(of, value, self.time)
         if not isinstance(time, str):
             return time
@@ -355,17 +366,17 @@ class RoutingModel:
         return sum(part * size for part, size in zip(parts, (3600, 60, 1))) / _UNITS[self.time]
 
     def _break(self, of: str, given: Any) -> dict[str, Any]:
-        """Return a break as in instance files. Raises UsageError."""
+        """Return a break in the form of instance files. Raises UsageError."""
         begin, end, duration = check.entries(f"{of}: breaks", given, _BREAKS, count=3)
         window = check.window(f"{of}: breaks", (begin, end), self.time)
         return {"window": window, "duration": check.number(f"{of}: breaks", duration)}
 
     def _route(self, instance: VrpInstance, route: Any) -> VehicleRoute:
-        """Return a route of a solution, in the model's names and units."""
+        """Return a route of a solution with the model's names and units."""
         from corl.problems.vrp.evaluation import schedule
         from corl.problems.vrp.timetable import stops
 
-        found, unit = schedule(instance, route), instance.speed * instance.scale
+        timing, unit = schedule(instance, route), instance.speed * instance.scale
         names, kinds = [*self._depots.listed(), *self._clients.listed()], self._dimensions.listed()
         visits = tuple(
             Stop(
@@ -377,8 +388,8 @@ class RoutingModel:
         types = instance.vehicles
         ends = names[int(types.start[route.vehicle])], names[int(types.end[route.vehicle])]
         return VehicleRoute(
-            self._vehicles.listed()[route.vehicle], *ends, visits, found.leave / unit, found.back / unit,
-            found.distance / instance.scale, found.load,
+            self._vehicles.listed()[route.vehicle], *ends, visits, timing.leave / unit, timing.back / unit,
+            timing.distance / instance.scale, timing.load,
         )  # fmt: skip
 
 

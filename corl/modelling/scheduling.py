@@ -1,4 +1,4 @@
-"""`SchedulingModel`: jobs of operations on machines."""
+"""`SchedulingModel`: a job shop with named jobs and machines."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Operation", "Plan", "SchedulingModel"]
 
 Choices = tuple[Hashable, int] | Mapping[Hashable, int]
-"""A machine and the duration on it, or several machines with durations, of which one is chosen."""
+"""An operation: (machine, duration), or a dict from the machines that may process it to the durations there."""
 _PAIR = "(machine, duration) or {machine: duration}, durations integers from 0"
-_HEAVIEST = 10**6
+_LARGEST_WEIGHT = 10**6
 _OBJECTIVES: dict[str, Objective] = {
     "makespan": "makespan", "tardiness": "weighted_tardiness", "earliness": "earliness_tardiness",
 }  # fmt: skip
@@ -35,7 +35,7 @@ class Operation:
 
     job: Hashable
     step: int
-    """From 0."""
+    """The number of the operation within its job, from 0."""
     machine: Hashable
     start: int
     end: int
@@ -43,13 +43,14 @@ class Operation:
 
 @dataclass(frozen=True)
 class Plan(Solved):
-    """A schedule: the machine and the times of every operation."""
+    """The solution of a SchedulingModel: the machine and the times of every operation."""
 
     operations: tuple[Operation, ...]
     """The operations, job after job; empty without a solution."""
     machines: tuple[Hashable, ...]
-    """The names of all machines, in the order of their declaration."""
+    """The names of all machines, in the order of `SchedulingModel.add_machine`."""
     jobs: tuple[Hashable, ...]
+    """The names of all jobs, in the order of their addition."""
 
     def machine(self, name: Hashable) -> list[Operation]:
         """Return the operations of a machine, in order of time. Raises UsageError for an unknown machine."""
@@ -69,21 +70,23 @@ class Plan(Solved):
 class SchedulingModel:
     """A model of jobs, which are sequences of operations on machines; a machine processes one operation at a time.
 
-    The objective is "makespan", the end of the last job; "tardiness", the weighted sum of the delays after due dates; or
-    "earliness", the tardiness plus the weighted sum of early ends. Times are integers of one unit.
+    The objective is "makespan", the end of the last job; "tardiness", the weighted sum of the jobs' delays after their due dates;
+    or "earliness", which adds the weighted sum of the times by which jobs end too early. Times are integers in any unit.
     """
 
     def __init__(self, objective: Literal["makespan", "tardiness", "earliness"] = "makespan", name: str = "model") -> None:
+        """Create a model without jobs. Raises UsageError; `name` is the name of the instance."""
         self.name, self.objective = text("name", name), choice("objective", objective, _OBJECTIVES)
         self._machines, self._jobs = Names("machine"), Names("job")
-        self._rows: list[list[list[tuple[int, int]]]] = []
-        self._dates: list[tuple[int, int | None, int]] = []
-        self._constraints, self._declared = ConstraintCollector(), False
+        self._rows: list[list[list[tuple[int, int]]]] = []  # job -> operation -> its possible (machine, duration)
+        self._dates: list[tuple[int, int | None, int]] = []  # job -> (release, due, weight)
+        self._constraints, self._declared = ConstraintCollector(), False  # _declared: whether add_machine was called
 
     def add_machine(self, name: Hashable) -> None:
-        """Declare a machine. Tables and pictures list machines in this order, and undeclared machines are then refused.
+        """Add a machine, before any job. Raises UsageError.
 
-        If no machine is declared, the machines are those of the operations, in the order in which they are first named.
+        Tables and pictures list machines in this order. Without a call of this method, every machine that an operation names is
+        added automatically; with one, operations on other machines are refused.
         """
         if not self._declared and len(self._machines):
             raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
@@ -108,14 +111,14 @@ class SchedulingModel:
 
         Args:
             name: The name of the job.
-            operations: In order, (machine, duration) or {machine: duration} if there is a choice: with
-                `[("saw", 3), {"mill": 2, "lathe": 5}]` the saw takes 3, then the mill takes 2 or the lathe 5.
+            operations: The operations in order: (machine, duration), or {machine: duration} if there is a choice of machines.
+                In `[("saw", 3), {"mill": 2, "lathe": 5}]`, the saw takes 3, then the mill takes 2 or the lathe 5.
             release: The earliest start of the job.
             due: The due date, which the objectives "tardiness" and "earliness" need.
             weight: The cost of each unit of tardiness.
             early: The time before which the job should not end; by default `due`.
-            earliness: The cost of each unit of earliness.
-            no_wait: Whether each operation starts when the one before it ends.
+            earliness: The cost of each unit of time by which the job ends before `early`.
+            no_wait: Whether each operation must start when the previous operation ends.
             family: The family on which set-up times depend; by default the job's name.
             earliest: The earliest start of each operation.
         """
@@ -128,26 +131,37 @@ class SchedulingModel:
             raise UsageError(f"{of} has no due date; accepted: `due`, as the objective is the {self.objective}")
         if early is not None and due is None:
             raise UsageError(f"{of} has `early` but no due date; accepted: both, or no `early`")
-        begins = [integer(f"{of}: earliest", each) for each in entries(f"{of}: earliest", earliest, "a list of integers")]
-        if begins and len(begins) != len(listed):
+        earliest_starts = [
+            integer(f"{of}: earliest", each) for each in entries(f"{of}: earliest", earliest, "a list of integers")
+        ]
+        if earliest_starts and len(earliest_starts) != len(listed):
             raise UsageError(f"{of} has {len(listed)} operations; earliest: accepted: one time for each")
         dates = (
             integer(f"{of}: release", release),
             None if due is None else integer(f"{of}: due", due),
-            integer(f"{of}: weight", weight, high=_HEAVIEST),
+            integer(f"{of}: weight", weight, high=_LARGEST_WEIGHT),
         )
-        window = None if early is None else integer(f"{of}: early", early), integer(f"{of}: earliness", earliness, high=_HEAVIEST)
-        waits, kind = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
+        window = (
+            None if early is None else integer(f"{of}: early", early),
+            integer(f"{of}: earliness", earliness, high=_LARGEST_WEIGHT),
+        )
+        cannot_wait, family_name = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
         chains = [self._choices(f"{of}, operation {step}", each) for step, each in enumerate(listed)]
         self._jobs.add(job)
         self._rows.append([[(self._number("", machine), duration) for machine, duration in chain] for chain in chains])
         self._dates.append(dates)
-        self._constraints.add_job(len(listed), *window, waits, kind, begins)
+        self._constraints.add_job(len(listed), *window, cannot_wait, family_name, earliest_starts)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
-        """Set the set-up time of a machine between two families; `before` None: before its first operation. Raises UsageError.
+        """Set the time that a machine needs after an operation of one family before one of another. Raises UsageError.
 
-        A job without a family is a family of its own, named like the job. Other set-ups take no time.
+        Set-ups between other families take no time.
+
+        Args:
+            machine: The machine.
+            before: The family of the earlier operation; None: before the machine's first operation.
+            after: The family of the later operation. A job without a family is a family of its own, named like the job.
+            duration: The set-up time.
         """
         of = f"set-up of {shown(machine)}"
         pair = None if before is None else named(f"{of}: before", before), named(f"{of}: after", after)
@@ -155,64 +169,64 @@ class SchedulingModel:
         self._constraints.setups[self._number("machine", machine), *pair] = length
 
     def set_unavailable(self, machine: Hashable, begin: int, end: int | None = None) -> None:
-        """Make a machine unavailable from `begin` to `end`; None: from `begin` on."""
+        """Make a machine unavailable from `begin` to `end`; None: for ever from `begin` on. Raises UsageError."""
         of = f"machine {shown(machine)}"
-        first = integer(f"{of}: begin", begin)
-        last = None if end is None else integer(f"{of}: end", end)
-        if last is not None and last <= first:
-            raise refusal(f"{of}: end", end, f"an integer above its begin, {first}, or None")
-        self._constraints.unavailable.append((self._number("machine", machine), first, last))
+        begin_time = integer(f"{of}: begin", begin)
+        end_time = None if end is None else integer(f"{of}: end", end)
+        if end_time is not None and end_time <= begin_time:
+            raise refusal(f"{of}: end", end, f"an integer above its begin, {begin_time}, or None")
+        self._constraints.unavailable.append((self._number("machine", machine), begin_time, end_time))
 
     def rescheduled(
         self, plan: Plan, now: int, *, down: Mapping[Hashable, int | None] | None = None, frozen_until: int | None = None
     ) -> SchedulingModel:
-        """Return the model of the remaining decisions at the time `now`.
+        """Return a copy of the model for the decisions that remain at the time `now`. Raises UsageError.
 
-        Operations that have started by then are fixed as in the plan. Raises UsageError.
+        Operations that start before `now` in the plan are fixed to the plan's machines and times.
 
         Args:
-            plan: A plan of this model, to which jobs may have been added since.
+            plan: A plan of this model; jobs may have been added to the model since.
             now: The current time.
-            down: Broken machines: machine -> the time until which it is broken; None: for ever. An operation that runs on a
-                broken machine is lost and starts again from scratch.
-            frozen_until: Operations that start before this time are fixed too.
+            down: Broken machine -> the time until which it is broken; None: for ever. An operation that is running on a broken
+                machine must start again from scratch.
+            frozen_until: Operations that start before this time in the plan are fixed, too; None: before `now`.
         """
         from corl.problems.jobshop.rescheduling import reschedule
 
-        old = self._first(plan).instance()
+        planned = self._first(plan).instance()
         time = integer("now", now, self._constraints.now)
         frozen = None if frozen_until is None else integer("frozen_until", frozen_until, time)
         model, broken = copy.deepcopy(self), list[tuple[int, int | None]]()
         if down is not None and not isinstance(down, Mapping):
             raise refusal("down", down, "a dict from machines to times, or to None for ever")
         for machine, until in (down or {}).items():
-            back = None if until is None else integer(f"down: machine {shown(machine)}", until, time + 1)
-            broken.append((self._machines.number("down", machine), back))
-        left = reschedule(old, plan.result.solution, time, down=broken, frozen_until=frozen).rules
-        assert left is not None and left.fixed_start is not None and left.fixed_machine is not None
+            end = None if until is None else integer(f"down: machine {shown(machine)}", until, time + 1)
+            broken.append((self._machines.number("down", machine), end))
+        rules = reschedule(planned, plan.result.solution, time, down=broken, frozen_until=frozen).rules
+        assert rules is not None and rules.fixed_start is not None and rules.fixed_machine is not None
         model._constraints.now, fixed = time, {}
-        for i in range(old.operations):
-            if left.fixed_start[i] >= 0:
-                fixed[i] = (int(left.fixed_machine[i]), int(left.fixed_start[i]))
+        for i in range(planned.operations):
+            if rules.fixed_start[i] >= 0:
+                fixed[i] = (int(rules.fixed_machine[i]), int(rules.fixed_start[i]))
         model._constraints.fixed = fixed
-        model._constraints.set_unavailable(left.unavailable)
+        model._constraints.set_unavailable(rules.unavailable)
         return model
 
     def _first(self, plan: Plan) -> SchedulingModel:
-        """Return the model restricted to the jobs of a plan. Raises UsageError if these are not the first jobs of this model."""
+        """Return the model with only the jobs of a plan. Raises UsageError if they are not the first jobs of this model."""
         accepted = "a plan of this model that has a solution"
         if not isinstance(plan, Plan):
             raise refusal("plan", plan, accepted)
-        model, known = copy.deepcopy(self), list(dict.fromkeys(each.job for each in plan.operations))
-        if not known or known != self._jobs.listed()[: len(known)]:
+        model, planned = copy.deepcopy(self), list(dict.fromkeys(each.job for each in plan.operations))
+        if not planned or planned != self._jobs.listed()[: len(planned)]:
             raise UsageError(f"plan: its jobs are not the first jobs of this model, or it has none; accepted: {accepted}")
-        model._rows, model._dates = model._rows[: len(known)], model._dates[: len(known)]
-        model._jobs = Names("job", known)
-        model._constraints.cut(len(known), sum(map(len, model._rows)))
+        model._rows, model._dates = model._rows[: len(planned)], model._dates[: len(planned)]
+        model._jobs = Names("job", planned)
+        model._constraints.cut(len(planned), sum(map(len, model._rows)))
         return model
 
     def _choices(self, of: str, given: Any) -> list[tuple[Hashable, int]]:
-        """Return the machines that can process an operation, and the duration on each."""
+        """Return (machine, duration) for each machine that can process an operation. Raises UsageError."""
         if not isinstance(given, Mapping) and (isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2):
             raise refusal(of, given, _PAIR)
         pairs = list(given.items()) if isinstance(given, Mapping) else [tuple(given)]
@@ -227,7 +241,7 @@ class SchedulingModel:
         return found
 
     def _number(self, of: str, machine: Hashable) -> int:
-        """Return the number of a machine; a new machine gets the next one if none was declared."""
+        """Return the number of a machine; an unknown machine is added if `add_machine` was never called. Raises UsageError."""
         found = named(of, machine)
         new = not self._declared and found not in self._machines.known
         return self._machines.add(found) if new else self._machines.number(of, found)
@@ -262,6 +276,7 @@ class SchedulingModel:
         return Plan(result, operations, tuple(self._machines.listed()), tuple(self._jobs.listed()))
 
     def _operations(self, schedule: Any) -> list[Operation]:
+        """Return the operations of a schedule with the names of jobs and machines."""
         machines, found, at = self._machines.listed(), [], 0
         for job, chains in zip(self._jobs.listed(), self._rows):
             for step, chain in enumerate(chains):

@@ -1,4 +1,7 @@
-"""ConstraintCollector: the constraints of a SchedulingModel beyond durations and dates, which become the rules of an instance."""
+"""ConstraintCollector: the constraints of a SchedulingModel other than durations and dates.
+
+They become the field `rules` (a SideConstraints) of the instance.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +17,27 @@ __all__ = ["ConstraintCollector"]
 
 
 class ConstraintCollector:
-    """Collects constraints of jobs and machines, and turns them into the rules of an instance."""
+    """Collects constraints of jobs and machines, and converts them to the rules of an instance."""
 
     def __init__(self) -> None:
         self.setups: dict[tuple[int, Hashable, Hashable], int] = {}
-        """(machine, family before or None, family after) -> set-up time."""
+        """(machine, earlier family or None for the first operation, later family) -> set-up time."""
         self.unavailable: list[tuple[int, int, int | None]] = []
-        """(machine, begin, end or None) of each period in which a machine is unavailable."""
+        """(machine, begin, end) of each period in which a machine is unavailable; the end is None if it never ends."""
         self.now = 0
-        """The current time."""
+        """The current time: no further operation can start earlier."""
         self.fixed: dict[int, tuple[int, int]] = {}
-        """Operation -> its machine and its start."""
-        self._early: list[int | None] = []
+        """Operation (numbered over all jobs) -> its fixed machine and start."""
+        self._early: list[int | None] = []  # per job, as the next two
         self._earliness: list[int] = []
         self._families: list[Hashable] = []
-        self._no_wait: list[bool] = []
+        self._no_wait: list[bool] = []  # per operation of all jobs, as the next one
         self._earliest: list[int] = []
 
     def add_job(
         self, operations: int, early: int | None, earliness: int, no_wait: bool, family: Hashable, earliest: Sequence[int]
     ) -> None:
-        """Add the constraints of a job; the arguments are those of `SchedulingModel.add_job`, with the number of operations."""
+        """Add the constraints of a job; `operations` is their number, the other arguments are as in `SchedulingModel.add_job`."""
         self._early.append(early)
         self._earliness.append(earliness)
         self._families.append(family)
@@ -42,21 +45,24 @@ class ConstraintCollector:
         self._earliest += earliest or [0] * operations
 
     def cut(self, jobs: int, operations: int) -> None:
-        """Keep the first `jobs` jobs, which have `operations` operations in all."""
+        """Keep only the first `jobs` jobs, which have `operations` operations in all."""
         for of_jobs in (self._early, self._earliness, self._families):
             del of_jobs[jobs:]
         for of_operations in (self._no_wait, self._earliest):
             del of_operations[operations:]
 
     def set_unavailable(self, unavailable: Any) -> None:
-        """Replace the periods in which machines are unavailable by those of an instance's rules, int [periods, 3] or None."""
+        """Replace the periods in which machines are unavailable.
+
+        `unavailable`: int [periods, 3] as in SideConstraints, (machine, begin, end) in each row; None: there are none.
+        """
         from corl.problems.jobshop.rules import FOREVER
 
         rows = [] if unavailable is None else unavailable.tolist()
         self.unavailable = [(machine, begin, None if end == FOREVER else end) for machine, begin, end in rows]
 
     def rules(self, rows: Sequence[Sequence[Any]], due: Sequence[int | None], machines: int) -> SideConstraints | None:
-        """Return the rules; None if there are no constraints. Raises UsageError for a set-up of a family that no job has.
+        """Return the rules; None if there are no constraints. Raises UsageError for a set-up with a family that no job has.
 
         Args:
             rows: For each job, its operations.
@@ -77,7 +83,7 @@ class ConstraintCollector:
         if self.setups:
             found |= self._setups([len(row) for row in rows], machines)
         if None not in due and any(each is not None for each in self._early):
-            found["early"] = np.array([aim if each is None else each for each, aim in zip(self._early, due)])
+            found["early"] = np.array([due_date if each is None else each for each, due_date in zip(self._early, due)])
         if None not in due and any(each != 1 for each in self._earliness):
             found["earliness"] = np.array(self._earliness)
         if self.fixed:
@@ -87,7 +93,7 @@ class ConstraintCollector:
         return SideConstraints(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
-        """Return the fields of the rules for set-ups; `lengths` are the numbers of operations of the jobs. Raises UsageError."""
+        """Return the fields of the rules for set-ups; `lengths`: the number of operations of each job. Raises UsageError."""
         import numpy as np
 
         families = {name: k for k, name in enumerate(dict.fromkeys(self._families))}

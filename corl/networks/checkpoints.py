@@ -172,6 +172,7 @@ def _read(path: Path, *, with_weights: bool = True) -> tuple[dict[str, Any], dic
 
 
 def _header(text: str | None, path: Path) -> dict[str, Any]:
+    """Return the header from its JSON text. Raises InputError if entries are missing or the format is too new."""
     if text is None:
         raise InputError(f"a safetensors file of another program; {_ACCEPTED}", file=str(path))
     header = from_json(text, file=str(path), field="corl")

@@ -31,7 +31,7 @@ class Dense(NamedTuple):
     weight: NDArray[np.float32]
     """[outputs, inputs], padded with zeros: outputs to a multiple of 2, inputs to a multiple of 4."""
     bias: NDArray[np.float32]
-    """[outputs], padded likewise."""
+    """[outputs], padded with zeros like `weight`."""
 
 
 def array_of(tensor: Any, dtype: DTypeLike = np.float32) -> NDArray[Any]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Arrays", "NetworkPolicy", "Observer", "Shape"]
 
 Arrays = Mapping[str, NDArray[Any]]
-"""Named arrays; those of states have a leading axis of rows."""
+"""Name -> array; arrays of states have a leading axis of rows."""
 
 
 class Shape(NamedTuple):

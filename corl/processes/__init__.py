@@ -1,1 +1,1 @@
-"""Processes: pipes, child processes, teams that solve one instance, workers that answer payloads, and Ray in their place."""
+"""Processes: pipes, child processes, teams that solve one instance, workers for training, and their execution on Ray."""

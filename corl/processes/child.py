@@ -1,7 +1,7 @@
-"""Child processes: `python -P -m MODULE`, the parent's side (Child) and the child's (`connect`).
+"""Child processes, `python -P -m MODULE`: the class `Child` for the parent, and `connect` for the child.
 
-Plain processes, not multiprocessing's, so that they work from unguarded scripts, standard input and notebooks. A child ends
-with its parent, however the parent ends.
+They do not use multiprocessing, so that they work from notebooks, standard input, and scripts without a __main__ guard. A child
+ends with its parent, even if the parent is killed.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ __all__ = ["Child", "connect", "end", "pin", "search_path"]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _POSIX = hasattr(os, "wait4")
-_LINGER = 1.0  # seconds in which a child that closed its pipe must end
+_END_LIMIT = 1.0  # seconds in which a child that has closed its pipe must end
 
 
-# -------------------------------------------------------------------- the parent's side
+# -------------------------------------------------------------------- in the parent
 class Child:
     """A child process and the pipes to it."""
 
     def __init__(
         self, module: str, *arguments: str, threads: int | None = None, errors: IO[bytes] | None = None, group: bool = False
     ) -> None:
-        """Start the process with this process's search path. Raises OSError.
+        """Start the process, with the module search path of this process. Raises OSError.
 
         Args:
             module: The module to run.
-            *arguments: Its command-line arguments.
-            threads: The number of threads of its libraries; None: as in this process.
-            errors: A file for its standard error.
-            group: Whether it leads a new process group, so that `kill` also ends the processes that it started; a terminal's
-                Ctrl-C then does not reach it.
+            *arguments: The command-line arguments of the module.
+            threads: The number of threads of the process's libraries; None: as in this process.
+            errors: A file for the process's standard error; None: that of this process.
+            group: Whether the process leads a new process group. `kill` then also ends the processes that it started, and a
+                terminal's Ctrl-C does not reach the group.
         """
         environment = {"PYTHONPATH": search_path()} | ({} if threads is None else dict.fromkeys(_THREADS, str(threads)))
         with contextlib.nullcontext() if group else _signals_blocked():
@@ -54,7 +54,7 @@ class Child:
                 start_new_session=group,
             )
         self._group = group and _POSIX
-        self._lock = threading.Lock()  # a reaped process must not be killed: its number may belong to another one
+        self._lock = threading.Lock()  # of `kill` and `reap`: after reaping, another process may get the process number
         assert self._process.stdin and self._process.stdout
         self._outbox, self._inbox = self._process.stdin, self._process.stdout
 
@@ -63,19 +63,19 @@ class Child:
         send(self._outbox, message)
 
     def send_bytes(self, body: bytes) -> None:
-        """Send a message that is pickled already, as `send` does."""
+        """Send a message that is pickled already. Raises as `send` does."""
         send_bytes(self._outbox, body)
 
     def receive(self) -> Any:
-        """Return its next message. Raises EOFError if the process is gone."""
+        """Return the next message of the process. Raises EOFError if the process is gone."""
         return receive(self._inbox)
 
     def receive_bytes(self) -> bytes:
-        """Return its next message, still pickled. Raises EOFError if the process is gone."""
+        """Return the next message of the process, still pickled. Raises EOFError if the process is gone."""
         return receive_bytes(self._inbox)
 
     def close(self) -> None:
-        """Close the pipes. Only the receiving thread may call it: another thread would wait for that one."""
+        """Close the pipes. Only the thread that receives may call this: in another thread the call would wait for that thread."""
         for pipe in (self._outbox, self._inbox):
             with contextlib.suppress(OSError):
                 pipe.close()
@@ -91,14 +91,15 @@ class Child:
                 self._process.kill()
 
     def reap(self) -> float | None:
-        """Wait for its end. For the leader of a group, kill the remaining processes of the group and return its CPU seconds.
+        """Wait for the end of the process. If it leads a group, kill the group's other processes.
 
-        They include those of the processes that it waited for. None for a process that leads no group.
+        Returns:
+            The processor seconds of the process and of the child processes that it has waited for; None if it leads no group.
         """
         if not self._group or self._process.returncode is not None:
             self._process.wait()
             return None
-        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays reserved until the group is killed
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # keeps its number until the group is killed
         self.kill()
         with self._lock:
             _, status, usage = os.wait4(self._process.pid, 0)
@@ -107,15 +108,15 @@ class Child:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a child that closed its pipe, negative for a signal; a child that does not end is killed."""
+        """The exit code of a child that has closed its pipe, negative for a signal; a child that does not end is killed."""
         try:
-            return self._process.wait(_LINGER)
+            return self._process.wait(_END_LIMIT)
         except subprocess.TimeoutExpired:
             self.kill()
             return self._process.wait()
 
     def ending(self) -> str:
-        """Return how it ended, in words: "ended with exit code 3", "ended by SIGKILL (out of memory?)"."""
+        """Return how the process ended, as text: "ended with exit code 3", "ended by SIGKILL (out of memory?)"."""
         code = self.exit_code
         if code >= 0:
             return f"ended with exit code {code}"
@@ -136,13 +137,13 @@ def end(children: Iterable[Child]) -> None:
 
 
 def search_path() -> str:
-    """Return this process's search path as PYTHONPATH, so that a child finds the same sources and plug-ins."""
+    """Return the module search path of this process as a value of PYTHONPATH, so that a child finds the same modules."""
     return os.pathsep.join(folder or os.getcwd() for folder in sys.path)
 
 
 @contextlib.contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Block Ctrl-C and SIGTERM for children started in this context: the parent decides when they end."""
+    """Block Ctrl-C and SIGTERM for the child processes started in this context, because the parent decides when they end."""
     if sys.platform == "win32":
         yield
         return
@@ -153,20 +154,18 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# -------------------------------------------------------------------- the child's side
+# -------------------------------------------------------------------- in the child
 def connect() -> tuple[queue.SimpleQueue[bytes], IO[bytes]]:
     """Connect a child to its parent; return the queue of the parent's messages, still pickled, and the pipe to the parent.
 
-    Standard output is reserved for messages; prints go to standard error. Ctrl-C is ignored; the end of the parent ends this
-    process at once, and the group that it leads.
+    Standard output is reserved for messages; prints go to standard error. Ctrl-C is ignored. The end of the parent ends this
+    process at once, with its process group if it leads one.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # if it could not be blocked
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where the parent could not block it
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # whole lines, which would mix with those of other children if Python runs unbuffered
+    if isinstance(sys.stdout, io.TextIOWrapper):  # print whole lines: parts of lines would mix with other children's
         sys.stdout.reconfigure(line_buffering=True, write_through=False)
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(inbox, messages), daemon=True).start()
@@ -174,6 +173,7 @@ def connect() -> tuple[queue.SimpleQueue[bytes], IO[bytes]]:
 
 
 def _listen(inbox: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
+    """Queue the parent's messages; when the parent has closed the pipe, end this process and the group that it leads."""
     try:
         while True:
             messages.put(receive_bytes(inbox))

@@ -1,7 +1,7 @@
-"""Executors: they answer numbered payloads in parallel, on threads of this process (Threads) or on Ray (corl.processes.ray).
+"""Executors: they answer numbered payloads in parallel, by threads of this process (Threads) or on Ray (corl.processes.ray).
 
 Training (corl.processes.workers), benchmarks (corl.benchmark.running.supervisor) and solves by several workers
-(corl.processes.team) all wait for their processes through one of them.
+(corl.processes.team) use executors to wait for their processes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from typing import Any, Protocol, TypeAlias
 
 __all__ = ["WAKE", "Executor", "Lane", "Outcome", "Threads"]
 
-WAKE = 1.0  # seconds of a wait, which is repeated: on some systems an endless one cannot be interrupted
+WAKE = 1.0  # seconds after which a wait is interrupted and repeated: on some systems Ctrl-C does not end a wait without limit
 
 Outcome: TypeAlias = tuple[Any, ...]
-"""The outcome of a payload: ("answer", value), ("failed", exception), or ("lost", CorlError) if the worker is gone; see Team."""
+"""The outcome of a payload: ("answer", value), ("failed", exception), or ("lost", CorlError) if the worker is gone.
+
+The outcomes of a Team (corl.processes.team) are the messages of its workers instead.
+"""
 
 Lane: TypeAlias = Callable[[Iterator[tuple[int, Any]]], Iterator[tuple[int, Outcome]]]
-"""The function of one thread: it takes (number, payload) until none is left, and yields (number, outcome); it must not raise."""
+"""The function of one thread: it takes (number, payload) until there are no more, yields (number, outcome), and never raises."""
 
 
 class Executor(Protocol):
@@ -30,7 +33,11 @@ class Executor(Protocol):
         """Queue a payload for the next free worker; `cores`: the number of processors that a cluster reserves for it."""
 
     def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
-        """Wait for the outcome of payload `number`, or of any; return (number, outcome), or None after `timeout` seconds."""
+        """Wait for the outcome of payload `number` (None: of any payload).
+
+        Returns:
+            (number, outcome), or None if there is no outcome within `timeout` seconds.
+        """
 
     def close(self) -> None:
         """End the workers immediately, even if they are busy."""
@@ -40,7 +47,7 @@ class Threads:
     """An Executor with one thread per lane; a lane usually waits for a child process of its own."""
 
     def __init__(self, lanes: Iterable[Lane], end: Callable[[], object]) -> None:
-        """Start the threads. `end`: kills what the lanes wait for."""
+        """Start the threads; `end` kills the processes that the lanes wait for, and is called by `close`."""
         self._end = end
         self._payloads: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self._outcomes: deque[tuple[int, Outcome]] = deque()
@@ -65,7 +72,7 @@ class Threads:
         self._end()
 
     def _first(self, number: int | None) -> tuple[int, Outcome] | None:
-        """Return the first outcome of payload `number`, or of any, with its number; None if there is none yet."""
+        """Return (number, outcome) of payload `number`, or the first of all if it is None; None if there is none yet."""
         return next((each for each in self._outcomes if number in (None, each[0])), None)
 
     def _work(self, lane: Lane) -> None:

@@ -1,4 +1,4 @@
-"""Pipes: messages between the processes of corl, pickles with an 8-byte length before each."""
+"""Pipes: messages between the processes of corl. A message is a pickle after its length, an 8-byte integer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["pickled", "receive", "receive_bytes", "send", "send_bytes"]
 
 
 def pickled(message: Any, what: str) -> bytes:
-    """Return a pickled message. Raises UsageError, naming `what` it holds, if it does not pickle or cannot be imported there."""
+    """Return a pickled message. Raises UsageError if it cannot be pickled, or the other process could not import its classes.
+
+    `what`: the words for the content of the message in the error, such as "an instance and options".
+    """
     buffer = io.BytesIO()
     try:
         _Pickler(buffer, protocol=5).dump(message)
@@ -34,7 +37,7 @@ class _Pickler(pickle.Pickler):
 
 
 def send(pipe: IO[bytes], message: Any) -> None:
-    """Pickle a message into the pipe."""
+    """Send a message."""
     send_bytes(pipe, pickle.dumps(message, protocol=5))
 
 

@@ -1,4 +1,4 @@
-"""Processors: those that this process may use, and how many workers they allow."""
+"""Processors: those that this process may use, and the largest number of worker processes on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from corl.errors import UsageError
 
 __all__ = ["available", "check_workers"]
 
-_EACH = 4  # workers per processor; more would only cost memory and slow each other
+_PER_PROCESSOR = 4  # workers; more would only cost memory and slow each other
 
 
 def available() -> list[int]:
@@ -21,6 +21,6 @@ def available() -> list[int]:
 def check_workers(workers: int) -> None:
     """Raise UsageError for more worker processes than four for each processor."""
     count = len(available())
-    if workers > (most := _EACH * count):
-        has = "the one processor" if count == 1 else f"each of {count} processors"
-        raise UsageError(f"workers: {workers} is not accepted; it takes up to {most}, {_EACH} for {has}")
+    if workers > (most := _PER_PROCESSOR * count):
+        owner = "the one processor" if count == 1 else f"each of {count} processors"
+        raise UsageError(f"workers: {workers} is not accepted; it takes up to {most}, {_PER_PROCESSOR} for {owner}")

@@ -1,4 +1,4 @@
-"""Ray: a cluster in place of this machine (extra "distributed"), and the Executor on it."""
+"""Ray: an Executor whose workers run on a Ray cluster instead of this machine (extra "distributed")."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def imported() -> Any:
 
 
 class Cluster:
-    """The Ray cluster that this process is connected to already, or else one at an address, until `close`."""
+    """A connection to a Ray cluster: the one that this process has already, otherwise a new one until `close`."""
 
     def __init__(self, address: str, option: str, processors: int | None = None) -> None:
         """Connect to a cluster. Raises UsageError if there is none.
 
         Args:
-            address: As for `ray.init`; "local" starts Ray on this machine, "auto" is the cluster that Ray finds.
-            option: The name of the user's option for the address, for messages.
+            address: The address of a new connection, as for `ray.init`; "local" starts Ray on this machine, "auto" lets Ray find
+                a cluster.
+            option: The user's option for the address, which errors name.
             processors: The number of processors of a local cluster.
         """
         self.ray = imported()
@@ -54,32 +55,34 @@ class Cluster:
         self.processors = int(self.ray.cluster_resources().get("CPU", 0))
 
     def close(self) -> None:
-        """Disconnect, unless other code made the connection."""
+        """Disconnect, unless other code has made the connection."""
         if self._own:
             self.ray.shutdown()
 
 
 class Ray:
-    """An Executor on a cluster; see `actors` and `tasks`."""
+    """An Executor on a Ray cluster; `actors` and `tasks` create one."""
 
     def __init__(self, cluster: Cluster, start: Callable[[Any, int], Any], actors: Sequence[Any] = ()) -> None:
-        """Make an executor on a cluster.
+        """Create an executor on a cluster.
 
         Args:
             cluster: The cluster.
-            start: Function from a payload and a number of processors to Ray's reference of the Outcome.
-            actors: Killed by `close`; without actors, `close` cancels the running tasks.
+            start: Starts the work on a payload, given the payload and its number of processors; returns Ray's reference to the
+                future Outcome.
+            actors: The actors that `close` kills; if there are none, `close` cancels the running tasks.
         """
         self.processors = cluster.processors
         """The number of processors of the cluster."""
         self._cluster, self._ray, self._start, self._actors = cluster, cluster.ray, start, actors
-        self._running: dict[Any, int] = {}  # reference -> number
+        self._running: dict[Any, int] = {}  # Ray's reference -> number of the payload
 
     @classmethod
     def actors(cls, count: int, task: bytes) -> Ray:
-        """Return an executor with `count` actors, one processor each, which answer by a task of Answering. Raises UsageError.
+        """Return an executor with `count` actors, each an `Answering(task)` on one processor. Raises UsageError.
 
-        They run on the connected cluster, or else on that at RAY_ADDRESS, or else on this machine.
+        The actors run on the cluster that this process is connected to, otherwise on the cluster at RAY_ADDRESS if this
+        environment variable is set, otherwise on this machine.
         """
         cluster = Cluster(os.environ.get("RAY_ADDRESS") or "local", "--executor ray (RAY_ADDRESS)", count)
         if count > cluster.processors:
@@ -92,13 +95,18 @@ class Ray:
 
     @classmethod
     def tasks(cls, address: str | None, function: Callable[[Any], Outcome]) -> Ray:
-        """Return an executor with a Ray task per payload; `address`: as for `ray.init`, None: the cluster that Ray finds."""
+        """Return an executor that calls `function` for each payload in a task of Ray.
+
+        Args:
+            address: The address of the cluster, as for `ray.init`; None: the cluster that Ray finds.
+            function: Returns the outcome of a payload.
+        """
         cluster = Cluster(address or "auto", "--address")
         task = cluster.ray.remote(max_retries=0)(function)
         return cls(cluster, lambda payload, cores: task.options(num_cpus=cores).remote(payload))
 
     def submit(self, number: int, payload: Any, cores: int = 1) -> None:
-        """Start a payload; an actor answers its payloads one by one."""
+        """Start the work on a payload; an actor works on its payloads one by one."""
         self._running[self._start(payload, cores)] = number
 
     def take(self, number: int | None = None, timeout: float = WAKE) -> tuple[int, Outcome] | None:
@@ -109,13 +117,13 @@ class Ray:
         number = self._running.pop(ready[0])
         try:
             return number, self._ray.get(ready[0])
-        except self._ray.exceptions.RayTaskError as error:  # our own code failed there
+        except self._ray.exceptions.RayTaskError as error:  # the function raised an exception
             return number, ("failed", error.cause or error)
         except self._ray.exceptions.RayError as error:  # a worker or a node is gone
             return number, ("lost", CorlError(f"a worker is lost: {type(error).__name__}"))
 
     def close(self) -> None:
-        """End the actors or tasks, and the connection."""
+        """End the actors or tasks, then the connection."""
         end: Callable[[Any], object] = self._ray.kill if self._actors else partial(self._ray.cancel, force=True)
         for each in self._actors or self._running:
             with contextlib.suppress(self._ray.exceptions.RayError, ValueError):

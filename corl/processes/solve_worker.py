@@ -1,4 +1,4 @@
-"""A worker of a Team, the process `python -P -m corl.processes.solve_worker`: one solve, reported as it proceeds."""
+"""A worker of a Team (corl.processes.team): a process `python -P -m corl.processes.solve_worker`, which solves one instance."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Serve one task: receive the task and a seed, then "go", which starts the run, and "stop", which ends it.
+    """Receive a task and a seed, then "go", which starts the run; "stop" may follow, which ends the run early.
 
-    Messages sent are ("ready", versions), ("improved", objective, bound, solution or None) and ("discarded", refusal), then one
-    of ("done", limit, status, reason), ("failed", CorlError) and ("crashed", text).
+    The worker sends ("ready", versions) before the run. During the run it sends ("improved", objective, bound, solution), with
+    the solution None if only the bound is better, and ("discarded", reason). Its last message is ("done", limit, status, reason),
+    ("failed", CorlError) or ("crashed", text).
     """
     messages, outbox = connect()
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
@@ -49,14 +50,14 @@ def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
 
     def report(news: Improvement) -> None:
         nonlocal best
-        fresh, best = news.objective != best, news.objective
-        send(outbox, ("improved", news.objective, news.bound, news.solution if fresh else None))
+        is_better, best = news.objective != best, news.objective
+        send(outbox, ("improved", news.objective, news.bound, news.solution if is_better else None))
 
     def report_refusal(refusal: str) -> None:
         send(outbox, ("discarded", refusal))
 
-    shares = {"seed": seed, "workers": task["workers"], "warm_start": task["warm_start"]}
-    run = Run(problem, instance, on_improvement=report, on_refusal=report_refusal, **shares, **task["limits"])
+    arguments = {"seed": seed, "workers": task["workers"], "warm_start": task["warm_start"]}
+    run = Run(problem, instance, on_improvement=report, on_refusal=report_refusal, **arguments, **task["limits"])
     send(outbox, ("ready", versions()))
     if pickle.loads(messages.get()) != "go":
         return

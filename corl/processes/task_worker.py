@@ -16,14 +16,15 @@ __all__ = ["Answering", "main"]
 
 
 class Answering:
-    """A worker made from a pickled (make, arguments): it answers pickled payloads by `make(*arguments)`, which is called once."""
+    """A worker: it calls `make(*arguments)` once, and answers each payload by the function that this call returns."""
 
     def __init__(self, task: bytes) -> None:
+        """Create a worker; `task` is the pickled pair (make, arguments)."""
         self._task = task
         self._function: Callable[[Any], Any] | None = None
 
     def answer(self, payload: bytes) -> Outcome:
-        """Return ("answer", the function's result for the payload), or ("failed", CorlError)."""
+        """Return ("answer", the function's result for a pickled payload), or ("failed", CorlError)."""
         try:
             if self._function is None:
                 make, arguments = pickle.loads(self._task)
@@ -36,7 +37,7 @@ class Answering:
 
 
 def main() -> None:
-    """Serve payloads until the parent is gone."""
+    """Receive the task, then answer payloads until the parent is gone."""
     messages, outbox = connect()
     answering = Answering(messages.get())
     with contextlib.suppress(BrokenPipeError):  # the parent is gone

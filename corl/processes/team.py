@@ -1,4 +1,4 @@
-"""Team: the workers of one solve, as the calling process manages them; the work of each is in solve_worker.py."""
+"""Team: several processes that solve one instance, managed by the calling process; solve_worker.py is the code of each."""
 
 from __future__ import annotations
 
@@ -21,22 +21,32 @@ from corl.termination import Limit
 
 __all__ = ["Team"]
 
-_PATIENCE = 30.0  # seconds in which a worker that was asked to end must do so
-_GRACE = 0.1  # the same for workers that cannot react and are killed
+_STOP_LIMIT = 30.0  # seconds in which a worker must end when it is asked to stop
+_LAST_MESSAGES = 0.1  # seconds for the last messages of workers that cannot react and are then killed
 _log = logging.getLogger(__name__)
 
 
 class Team:
-    """Copies of a solver in `count` processes, with different seeds; a context manager that ends all of them.
+    """Copies of a solver in `count` processes (workers) with different seeds; a context manager that ends all of them.
 
-    They share `run.workers` cores and nothing else. With `iterations` each runs to its own end, and the result is the best of all
-    whatever their speeds, of equal ones that of the lower worker; otherwise the end of the run ends them all. A worker that
-    crashes or is killed causes a warning in the log. If all are killed, the result is the best reported solution; a SolverError
-    is raised if there is none, or if one crashed. A SolverError or UsageError of one worker ends the run. `killed`: whether
-    workers cannot receive the request to end, and are killed instead (`Solver.own_process`).
+    The workers divide `run.workers` processors among them and exchange nothing. With a limit of iterations, each worker runs to
+    its own limit. The result is then the best of all, and of equal ones that of the worker with the lower number, so that it
+    does not depend on their speeds. Otherwise all workers end when the run ends.
+
+    A worker that crashes or is killed causes a warning in the log. If no worker ends regularly, the result is the best reported
+    solution; SolverError is raised if there is none or a worker crashed. A SolverError or UsageError of a worker ends the run.
     """
 
     def __init__(self, run: Run, solver: Solver, count: int, killed: bool = False) -> None:
+        """Create a team without processes.
+
+        Args:
+            run: The run to which solutions and bounds are reported.
+            solver: The solver.
+            count: The number of workers.
+            killed: Whether workers are killed at the end of the run, because the solver cannot react to a request to stop
+                (`Solver.own_process`).
+        """
         self._run, self._count, self._killed = run, count, killed
         self._children: list[Child] = []
         self._alive: set[int] = set()
@@ -62,9 +72,9 @@ class Team:
         self._executor.close()
 
     def prepare(self) -> dict[str, str]:
-        """Start the workers, wait until each has prepared its solver, and return the versions of the packages they imported.
+        """Start the workers, wait until each has prepared its solver, and return the versions of packages in a worker.
 
-        Raises the error that all of them raised, or SolverError.
+        Raises the SolverError or UsageError of a worker, or SolverError if no worker is left.
         """
         for k in range(self._count):
             self._start(k)
@@ -80,23 +90,23 @@ class Team:
         return versions
 
     def collect(self) -> None:
-        """Pass on improvements until every worker has ended; when the run must end, ask the workers once, and wait for them."""
+        """Start the search, and pass improvements to the run until all workers have ended; stop them if the run must end."""
         self._send("go")
         deadline = math.inf
         while self._alive and time.perf_counter() < deadline:
             self._handle(*self._next())
             if deadline == math.inf and self._must_end:
                 self._send("stop")
-                deadline = time.perf_counter() + (_GRACE if self._killed else _PATIENCE)
+                deadline = time.perf_counter() + (_LAST_MESSAGES if self._killed else _STOP_LIMIT)
         self._check_alive()
         if self._killed:
             self._take_last()
         else:
             self._failures += [f"worker {k} did not stop and was killed" for k in self._alive]
-        rest = "what they had found is kept" if len(self._failures) == self._count else "the others continued"
+        consequence = "what they had found is kept" if len(self._failures) == self._count else "the others continued"
         for failure in self._failures:
-            _log.warning("%s; %s", failure, rest)
-        if self._run.iterations is not None and self._best:  # independent of the order of their reports
+            _log.warning("%s; %s", failure, consequence)
+        if self._run.iterations is not None and self._best:  # whatever the order in which they were reported
             sign = 1 if self._run.problem.sense == "min" else -1
             k = min(self._best, key=lambda k: (sign * self._best[k][0], k))
             self._run.objective, self._run.solution = self._best[k]
@@ -104,7 +114,7 @@ class Team:
 
     @property
     def _must_end(self) -> bool:
-        """Return whether to end all workers; with `iterations`, one worker's target or optimum must not end the others early."""
+        """Whether to end all workers. With a limit of iterations, the target or optimum of one worker does not end the others."""
         run = self._run
         return run.should_stop if run.iterations is None else run.interrupted or run.remaining == 0.0
 
@@ -118,7 +128,7 @@ class Team:
         self._executor.submit(k, child)
 
     def _lane(self, children: Iterator[tuple[int, Child]]) -> Iterator[tuple[int, Outcome]]:
-        """Run the lane of a worker: send it its task, then yield its messages until it is gone."""
+        """Send each worker (number, child process) its task and seed, then yield its messages until it is gone."""
         for k, child in children:
             fault = ""
             try:
@@ -134,9 +144,11 @@ class Team:
             child.close()
 
     def _next(self) -> tuple[int, Outcome]:
+        """Return (worker, message), with the message ("nothing",) if none arrives within 20 ms."""
         return self._executor.take(timeout=0.02) or (-1, ("nothing",))
 
     def _handle(self, k: int, message: Outcome) -> None:
+        """Process a message of worker k (see solve_worker.py). Raises the error in it if the kind is "failed"."""
         kind = message[0]
         if kind == "improved":
             _, objective, bound, solution = message
@@ -169,7 +181,7 @@ class Team:
             self._failures.append(f"worker {k} {message[1]}{self._children[k].ending()}")
 
     def _take_last(self) -> None:
-        """Examine only the last pending improvement of each worker, as there is no time to examine the others."""
+        """Process only the last waiting solution and the last bound of each worker: there is no time for earlier ones."""
         last: dict[tuple[int, bool], Outcome] = {}
         while found := self._executor.take(timeout=0.0):
             k, message = found
@@ -179,17 +191,18 @@ class Team:
             self._handle(k, message)
 
     def _check_alive(self) -> None:
+        """Raise SolverError if all workers failed, and there is no solution or one of them crashed."""
         if len(self._failures) == self._count and (self._crashed or self._run.solution is None):
             raise SolverError(self._failures[0])
 
     def _send(self, word: str) -> None:
         for k in self._alive:
-            with contextlib.suppress(OSError, ValueError):  # it is gone already, which its own thread reports
+            with contextlib.suppress(OSError, ValueError):  # the worker is gone already, as its thread reports
                 self._children[k].send(word)
 
 
 def _seed(seed: int, k: int) -> int:
-    """Return the seed of worker k; the first has the run's own seed."""
+    """Return the seed of worker k; worker 0 has the seed of the run."""
     import numpy as np
 
     return int(np.random.SeedSequence([seed, k]).generate_state(1)[0]) if k else seed

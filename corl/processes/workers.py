@@ -18,21 +18,29 @@ from corl.processes.pipes import pickled
 __all__ = ["EXECUTORS", "Maker", "Workers"]
 
 Maker: TypeAlias = Callable[..., Callable[[Any], Any]]
-"""A function of an importable module that makes the function of a worker."""
+"""A function of an importable module; called once in each worker, it returns the function from payload to answer."""
 
 EXECUTORS = ("processes", "ray")
 """The names of executors: processes of this machine, or actors of a Ray cluster (extra "distributed")."""
-_POLL_EVERY = 0.01  # seconds
+_POLL_EVERY = 0.01  # seconds between two calls of `poll`
 
 
 class Workers:
-    """`count` workers that answer payloads, each by `make(*arguments)(payload)`; 0: this process answers, when asked to.
+    """Workers that answer payloads by `make(*arguments)(payload)`; a context manager that ends its processes.
 
-    A context manager that ends its processes. Arguments, payloads and answers must pickle. An exception in a worker is raised by
-    `next` or `map`: a CorlError unchanged, any other as a CorlError that names it.
+    Arguments, payloads and answers must be picklable. `take`, `next` and `map` raise the exceptions of workers: a CorlError
+    unchanged, any other exception as a CorlError that names it.
     """
 
     def __init__(self, count: int, make: Maker, *arguments: Any, executor: str = "processes") -> None:
+        """Start the workers. Raises UsageError or CorlError.
+
+        Args:
+            count: The number of workers; 0: this process computes an answer when it is taken.
+            make: Returns the function from payload to answer.
+            *arguments: The arguments of `make`.
+            executor: One of EXECUTORS.
+        """
         self.count = count
         self._submitted = self._taken = 0
         self._executor = _executor(count, make, arguments, executor)
@@ -50,16 +58,16 @@ class Workers:
         return self._submitted - 1
 
     def take(self, number: int) -> Any:
-        """Return the answer to the payload `number`, once. Do not mix it with calls of `next` or `map`."""
+        """Return the answer to the payload `number`; possible once per payload. Do not mix `take` with `next` or `map`."""
         return self._answer(number, None)
 
     def next(self, poll: Callable[[], object] | None = None) -> Any:
-        """Return the answer to the first payload whose answer was not taken yet.
+        """Return the answer to the first payload whose answer was not returned yet.
 
         `poll` is called about every 10 ms while no worker has answered; an exception that it raises ends the wait.
         """
         if self._taken == self._submitted:
-            raise UsageError("next() takes the answer to a payload that was submitted before")
+            raise UsageError("next() returns the answer to a payload that was submitted before; all have been returned")
         self._taken += 1
         return self._answer(self._taken - 1, poll)
 
@@ -82,7 +90,7 @@ class Workers:
 
 def _executor(count: int, make: Maker, arguments: tuple[Any, ...], executor: str) -> Executor:
     if count == 0:
-        return _Here(make, arguments)
+        return _InThisProcess(make, arguments)
     task = pickled((make, arguments), "a maker and arguments")
     if executor == "ray":
         from corl.processes.ray import Ray
@@ -98,8 +106,8 @@ def _executor(count: int, make: Maker, arguments: tuple[Any, ...], executor: str
     return Threads([partial(_lane, k, child, task) for k, child in enumerate(children)], partial(end, children))
 
 
-class _Here:
-    """The executor without workers: payloads are answered in this process when the answer is taken."""
+class _InThisProcess:
+    """The executor without workers: this process computes an answer when it is taken."""
 
     def __init__(self, make: Maker, arguments: tuple[Any, ...]) -> None:
         self._answer = make(*arguments)
@@ -117,7 +125,7 @@ class _Here:
 
 
 def _lane(k: int, child: Child, task: bytes, payloads: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Outcome]]:
-    """Run lane k: send a child process the task, then payloads; if it ends, all remaining payloads are lost."""
+    """Send worker k, a child process, its task and then payloads; if the process ends, all remaining payloads are lost."""
     number = -1
     try:
         child.send_bytes(task)

@@ -1,7 +1,7 @@
-"""The names of distances in files (TSPLIB's EDGE_WEIGHT_TYPE), and the judges' formulas for them.
+"""The names of distances in files (TSPLIB's EDGE_WEIGHT_TYPE), and the formulas by which solutions are evaluated.
 
-The formulas are those of TSPLIB 95 (G. Reinelt, section 2) written out in NumPy. They are deliberately not those of
-corl.routing.metric, which the solvers compute with: a fault in one shows as a difference to the other.
+The formulas are those of TSPLIB 95 (G. Reinelt, section 2) in NumPy. They deliberately share no code with corl.routing.metric,
+which solvers use: a fault in either file shows as a difference.
 """
 
 from __future__ import annotations
@@ -17,23 +17,30 @@ COORDINATE_TYPES = {
     "EUC_2D": 2, "EUC_3D": 3, "MAX_2D": 2, "MAX_3D": 3, "MAN_2D": 2, "MAN_3D": 3,
     "CEIL_2D": 2, "GEO": 2, "ATT": 2, "EXACT_2D": 2, "EXACT_3D": 3,
 }  # fmt: skip
-"""Edge-weight types given by coordinates, and how many a city has. EXACT_* is the unrounded Euclidean distance."""
+"""Edge-weight type -> the number of a city's coordinates. EXACT_* is the unrounded Euclidean distance."""
 
 LARGEST = 1e12
-"""The largest coordinate or distance: sums of a million such distances stay exact enough in float64."""
+"""The largest accepted coordinate or distance, chosen so that float64 sums of a million distances stay exact enough."""
 
 _Array = NDArray[np.float64]
 _PI = 3.141592  # the value in TSPLIB 95
-_EARTH = 6378.388  # kilometres
+_EARTH = 6378.388  # radius in kilometres
 
 
 def edge_lengths(
     edge_weight_type: str, points: _Array | None, matrix: _Array | None, tails: NDArray[np.integer], heads: NDArray[np.integer]
 ) -> _Array:
-    """Return the distances from tails[i] to heads[i], float64 [len(tails)], by points [n, 2 or 3] or by a matrix [n, n].
+    """Return the distances from tails[i] to heads[i], float64 [len(tails)].
 
-    From a node to itself it is 0; TSPLIB's formula for GEO would give 1, as it does for two nodes at the same place.
-    TENTHS_2D, which does not occur in files: the Euclidean distance truncated to whole tenths (DIMACS 2022, for time windows).
+    The distance of a node to itself is 0. (TSPLIB's formula for GEO would give 1, as it does for two nodes at the same place.)
+
+    Args:
+        edge_weight_type: A name in `COORDINATE_TYPES`, "EXPLICIT", or "TENTHS_2D", which does not occur in files: ten times the
+            Euclidean distance, rounded down (DIMACS 2022, for time windows).
+        points: float64 [n, 2 or 3], the coordinates; None if there is a matrix.
+        matrix: float64 [n, n], the distances, or None.
+        tails: int [E].
+        heads: int [E].
     """
     if matrix is not None:
         lengths = np.asarray(matrix[tails, heads])
@@ -58,7 +65,7 @@ def _att(a: _Array, b: _Array) -> _Array:
 
 
 def _geo(a: _Array, b: _Array) -> _Array:
-    """Return distances by section 2.3: coordinates are DDD.MM, degrees and minutes."""
+    """Return distances on the globe by TSPLIB's section 2.3. Coordinates have the form DDD.MM: degrees and minutes."""
     (latitude_i, longitude_i), (latitude_j, longitude_j) = _radians(a).T, _radians(b).T
     q1 = np.cos(longitude_i - longitude_j)
     q2 = np.cos(latitude_i - latitude_j)

@@ -1,4 +1,4 @@
-"""The graphs of several instances in flat arrays, so that one pool of states mixes sizes and kinds of distances.
+"""The graphs of several instances in flat arrays, so that one pool of states may mix sizes and kinds of distances.
 
 An environment of a routing problem has a `GraphPool` as the field `graphs` of its state; its kernels read the distances of an
 instance through `graph_metric`.
@@ -20,34 +20,38 @@ __all__ = ["GraphPool", "distances_between", "graph_metric", "graph_pool", "offs
 
 
 class GraphPool(NamedTuple):
-    """I graphs of n nodes each."""
+    """I graphs; n is the number of nodes of a graph."""
 
     kind: NDArray[np.int64]
     """[I] the metric's kind (corl.routing.metric)."""
     size: NDArray[np.int64]
-    """[I] n."""
+    """[I] the number of nodes, n."""
     nodes_start: NDArray[np.int64]
-    """[I] the index of a graph's first node in arrays [sum of n] that a problem adds (scores, demands)."""
+    """[I] the index of a graph's first node in arrays [sum of n] that a problem adds, such as scores or demands."""
     points_start: NDArray[np.int64]
-    """[I] the index of its first node in `points`."""
+    """[I] the index of a graph's first node in `points`."""
     matrix_start: NDArray[np.int64]
-    """[I] the index of the first of its n * n distances in `matrix`."""
+    """[I] the index of the first of a graph's n * n distances in `matrix`."""
     listed: NDArray[np.int64]
     """[I] the length of a node's neighbour list."""
     lists_start: NDArray[np.int64]
-    """[I] the index in `lists` at which the lists of its nodes begin."""
+    """[I] the index of a graph's first neighbour list in `lists`."""
     points: NDArray[np.float64]
-    """[sum of n over graphs with coordinates, 3] as the metric has them."""
+    """[sum of n over graphs with coordinates, 3] the coordinates, as in `Metric.points`."""
     matrix: NDArray[np.float64]
-    """[sum of n * n over graphs with a matrix]"""
+    """[sum of n * n over graphs with a matrix] the distances, row by row."""
     lists: NDArray[np.int32]
     """[sum of n * listed] the nearest nodes of every node, nearest first."""
 
 
 def graph_pool(metrics: Sequence[Metric], listed: int = 0, prices: Sequence[NDArray[np.float64] | None] = ()) -> GraphPool:
-    """Return the pool of these graphs; neighbour lists hold up to `listed` nodes.
+    """Return the pool of some graphs.
 
-    prices: for each graph None, or float64 [n], taken off a matrix's distances to each node before the nearest are listed.
+    Args:
+        metrics: The metrics of the graphs.
+        listed: The greatest length of a neighbour list.
+        prices: For each graph None, or float64 [n]: the price of a node is subtracted from a matrix's distances to this node
+            before the nearest nodes are listed.
     """
     size = np.array([len(metric.points) or len(metric.matrix) for metric in metrics], np.int64)
     lists = [
@@ -75,7 +79,7 @@ def offsets(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
 
 @kernel(inline=True)
 def graph_metric(graphs: Any, instance: Any) -> Any:
-    """Return the Metric of one graph, of views into the pool."""
+    """Return the Metric of one graph; its arrays are views of the pool's arrays."""
     n, kind, start = graphs.size[instance], graphs.kind[instance], graphs.matrix_start[instance]
     m = n if kind == EXPLICIT else 0
     first = graphs.points_start[instance]
@@ -84,7 +88,10 @@ def graph_metric(graphs: Any, instance: Any) -> Any:
 
 @kernel
 def distances_between(metric: Any, nodes: Any, out: Any) -> None:
-    """Write to out [K, K] the distances between `nodes` [K]; entries of a node to itself, and of -1, are not written."""
+    """Write the distances between `nodes` [K] to `out`, float64 [K, K].
+
+    Entries between a node and itself, and entries of nodes that are -1, are not written.
+    """
     for i in range(len(nodes)):
         for j in range(i):
             if nodes[i] >= 0 and nodes[j] >= 0 and nodes[i] != nodes[j]:

@@ -21,7 +21,7 @@ def entries(layout: str, n: int) -> int:
 
 
 def fill(layout: str, values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the matrix, float64 [n, n], of its `entries(layout, n)` numbers; the diagonal is 0, whatever the file has there."""
+    """Return the matrix, float64 [n, n], from the `entries(layout, n)` numbers of a file. The diagonal becomes 0."""
     if layout == "FULL_MATRIX":
         matrix = values.reshape(n, n).copy()
     else:

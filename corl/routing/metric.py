@@ -1,6 +1,6 @@
-"""Distances inside kernels, computed where they are needed: no N x N matrix for coordinate instances.
+"""Distances for compiled kernels, computed when they are needed, so that coordinates need no n x n matrix.
 
-The judges do not use this file: they have the formulas of corl.routing.edge_weights.
+Only solvers use this file; solutions are evaluated by the formulas of corl.routing.edge_weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = [
 
 EUCLIDEAN, ROUNDED, CEIL, ATT, MANHATTAN, MAXIMUM, GEO, EXPLICIT, TENTHS = range(9)
 
-_BONDED = 16  # added to the kind of a metric with bonds
+_BONDED = 16  # added to the kind of a metric with bonds (see `bonded`)
 
 _KINDS = {
     "EXACT_2D": EUCLIDEAN, "EXACT_3D": EUCLIDEAN, "EUC_2D": ROUNDED, "EUC_3D": ROUNDED, "CEIL_2D": CEIL, "ATT": ATT,
@@ -30,17 +30,25 @@ _KINDS = {
 
 
 class Metric(NamedTuple):
-    """The data of `distance`. Every kind is a monotone rounding of a distance between `points`; EXPLICIT reads `matrix`."""
+    """The data that `distance` needs: coordinates and a kind of rounding or, for EXPLICIT, a matrix."""
 
     kind: int
+    """EUCLIDEAN, ROUNDED, ... or EXPLICIT; with bonds, plus _BONDED."""
     points: NDArray[np.float64]
-    """float64 [n, 3]: coordinates (z = 0 in the plane); for GEO the unit vectors on the sphere; [0, 3] for EXPLICIT."""
+    """float64 [n, 3], coordinates (z = 0 in the plane), or for GEO unit vectors on the sphere; [0, 3] for EXPLICIT."""
     matrix: NDArray[np.float64]
-    """float64 [n, n] for EXPLICIT; with bonds [n, 2], each city's partner (-1: none) and a bond's length; else [0, 0]."""
+    """For EXPLICIT float64 [n, n], the distances. With bonds float64 [n, 2]: the city at the other end of each city's bond (-1 if
+    it has none), and the length of the bond. Otherwise [0, 0]."""
 
 
 def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDArray[np.float64] | None) -> Metric:
-    """Return the Metric of points ([n, 2 or 3], as in the file) or of a matrix [n, n], which is not copied."""
+    """Return a Metric.
+
+    Args:
+        edge_weight_type: TSPLIB's name of the distance, see `_KINDS`.
+        given: float64 [n, 2 or 3], the coordinates as in the file; None if there is a matrix.
+        matrix: float64 [n, n], the distances, which are not copied, or None.
+    """
     kind = _KINDS[edge_weight_type]
     if matrix is not None:
         return Metric(kind, np.zeros((0, 3)), matrix)
@@ -58,9 +66,13 @@ def metric(edge_weight_type: str, given: NDArray[np.float64] | None, matrix: NDA
 
 
 def bonded(given: Metric, partner: NDArray[np.integer[Any]]) -> Metric:
-    """Return the metric of points with bonds: edges so short that no improving exchange of edges breaks one.
+    """Return a metric with bonds, which are edges that must stay in a tour.
 
-    partner: int [n], the city at the other end of a city's bond, -1 for a city without one.
+    A bond gets a negative length so large that no exchange of edges that removes the bond is an improvement.
+
+    Args:
+        given: A metric of coordinates.
+        partner: int [n], the city at the other end of each city's bond, -1 for a city without a bond.
     """
     matrix = np.empty((len(partner), 2))
     matrix[:, 0] = partner
@@ -70,9 +82,9 @@ def bonded(given: Metric, partner: NDArray[np.integer[Any]]) -> Metric:
 
 @kernel(inline=True, borrow=True)
 def distance(metric: Any, i: Any, j: Any) -> Any:
-    """Return the float64 distance from city i to city j, as TSPLIB 95 (Reinelt) defines it; TENTHS: truncated to whole tenths.
+    """Return the float64 distance from city i to city j, as in TSPLIB 95 (Reinelt); TENTHS as in corl.routing.edge_weights.
 
-    From a city to itself it is 0, as in corl.routing.edge_weights.
+    The distance of a city to itself is 0.
     """
     kind = metric.kind
     if kind == EXPLICIT:

@@ -1,4 +1,4 @@
-"""The nearest cities of every city, without an N x N matrix for coordinates."""
+"""The nearest cities of every city, computed from coordinates without an n x n matrix."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from corl.routing.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 
 __all__ = ["nearest_cities"]
 
-_ROWS = 100_000  # cities, or matrix entries in thousands, per block
+_ROWS = 100_000  # cities in a block of queries; with a matrix, a block takes about 1000 * _ROWS bytes
 
 
 def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
-    """Return int32 [n, k]: for each city its k nearest others, k < n, nearest first (with a matrix, by the distance to them).
+    """Return for each city the k nearest other cities, k < n, nearest first: int32 [n, k].
 
-    prices: float64 [n], subtracted from a matrix's distances to each city.
+    Args:
+        metric: The distances. If a matrix is asymmetric, the distances from the city to the other cities count.
+        k: The number of neighbours.
+        prices: float64 [n] or None; the price of a city is subtracted from a matrix's distances to this city.
     """
     n = len(metric.matrix) if metric.kind == EXPLICIT else len(metric.points)
     out = np.empty((n, k), np.int32)
@@ -36,6 +39,6 @@ def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = 
         block = np.arange(start, min(n, start + _ROWS))
         _, found = tree.query(metric.points[block], k + 1, p=norm)
         others = found != block[:, None]
-        others[others.all(axis=1), -1] = False  # among many cities at one place, a city may not be in its own result
+        others[others.all(axis=1), -1] = False  # a city may lack in its own result if many cities are at its place
         out[block] = found[others].reshape(len(block), k)
     return out

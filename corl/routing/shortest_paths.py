@@ -1,7 +1,7 @@
-"""Shortest paths on a complete graph whose distances are computed a row at a time.
+"""Shortest paths on a complete graph whose distances are computed row by row.
 
-E. W. Dijkstra, A note on two problems in connexion with graphs, Numerische Mathematik 1, 1959, without a queue: O(n) NumPy work
-per settled node, which no heap improves on where every node has an arc to every other one.
+E. W. Dijkstra, A note on two problems in connexion with graphs, Numerische Mathematik 1, 1959, without a heap: each node takes
+O(n) NumPy operations, and a heap would not be faster on a complete graph.
 """
 
 from __future__ import annotations
@@ -17,27 +17,28 @@ __all__ = ["dijkstra"]
 def dijkstra(
     row: Callable[[int], NDArray[np.float64]],
     length: NDArray[np.float64],
-    left: NDArray[np.bool_],
+    unvisited: NDArray[np.bool_],
     before: NDArray[np.int64] | None = None,
 ) -> Iterator[int]:
-    """Yield the nodes that can be reached, the nearest first, each before its arcs are used, so that a caller may stop there.
+    """Yield the nodes that can be reached, nearest first. A node is yielded before the arcs from it are used.
 
     Args:
         row: row(i) is float64 [n], the lengths of the arcs from node i, at least 0; infinite if there is no arc.
-        length: float64 [n], at first the arcs from the start of all paths; in place, the shortest lengths found so far.
-            They are final for the nodes yielded, and for all nodes after the last one.
-        left: bool [n], the nodes to visit, without the start; in place, those whose arcs were not used yet.
-        before: int64 [n] or None; in place, the predecessor of each node on its path. Nodes reached from the start keep theirs.
+        length: float64 [n], at first the lengths of the arcs from the start; in place, the lengths of the shortest paths found so
+            far. They are final for the nodes yielded and, when the iterator ends, for all nodes.
+        unvisited: bool [n], at first the nodes to visit, without the start; in place, the nodes whose arcs were not used yet.
+        before: int64 [n] or None; in place, the predecessor of each node on its path. The entry of a node whose path is the arc
+            from the start is not changed.
 
     Yields:
         The next node.
     """
-    while left.any():
-        nearest = int(np.where(left, length, np.inf).argmin())
-        if not left[nearest] or length[nearest] == np.inf:
+    while unvisited.any():
+        nearest = int(np.where(unvisited, length, np.inf).argmin())
+        if not unvisited[nearest] or length[nearest] == np.inf:
             break
         yield nearest
-        left[nearest] = False
+        unvisited[nearest] = False
         through = length[nearest] + row(nearest)
         shorter = through < length
         length[shorter] = through[shorter]

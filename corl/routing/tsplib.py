@@ -17,17 +17,16 @@ __all__ = [
 ]  # fmt: skip
 
 LARGEST_DIMENSION = 20_000_000
-_LINES = 100_000  # lines per block of output
+_LINES = 100_000  # lines that are written at once
 
 
 # -------------------------------------------------------------------- the header
 def dimension(text: Text, header: dict[str, Entry]) -> int:
-    """Return DIMENSION, the number of cities: at least one, and no more than the file can hold."""
+    """Return DIMENSION, the number of cities: at least one, and not more than the file can hold. Raises InputError."""
     entry = required(text, header, "DIMENSION")
     n = text.integer(entry.value, "DIMENSION", entry.line, 1, LARGEST_DIMENSION)
-    if n > max(
-        1, len(text.content) // 2
-    ):  # each takes at least a digit and a blank; memory is not allocated for a false DIMENSION
+    # A city takes at least a digit and a blank. Checked before memory is allocated for a false DIMENSION.
+    if n > max(1, len(text.content) // 2):
         message = f"{n:,} cities cannot be in a file of {len(text.content):,} characters"
         raise text.error(message, line=entry.line, field="DIMENSION")
     return n
@@ -43,7 +42,10 @@ def required(text: Text, header: dict[str, Entry], keyword: str) -> Entry:
 def one_of(
     text: Text, header: dict[str, Entry], keyword: str, accepted: tuple[str, ...], refused: dict[str, str], required: bool = True
 ) -> str:
-    """Return the value of a keyword; "" if it is missing and not required."""
+    """Return the value of a keyword in the header, one of `accepted`; "" if it is missing and not required.
+
+    Raises InputError for other values; `refused` has further words for some of them (value -> the reason in the message).
+    """
     if keyword not in header and not required:
         return ""
     if keyword not in header:
@@ -58,21 +60,21 @@ def one_of(
 
 # -------------------------------------------------------------------- the sections
 def section(text: Text, sections: dict[str, Text], keyword: str, because: str) -> Text:
-    """Return a section's data. Raises InputError, saying that `because` needs it, if it is missing."""
+    """Return a section's data. Raises InputError if it is missing; `because` names in the message what needs it."""
     if keyword not in sections:
         raise text.error(f"missing; {because} needs it", line=text.last_line, field=keyword)
     return sections[keyword]
 
 
 def coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return ids int64 [n] and coordinates float64 [n, columns] of a section with one city per line."""
+    """Return ids int64 [n] and coordinates float64 [n, columns] of a section with one city per line. Raises InputError."""
     part = sections[keyword]
     table = part.table(keyword, 1 + columns)
     if len(table) != n:
         message = f"{len(table):,} lines of coordinates; DIMENSION says {n:,}"
         raise part.error(message, line=part.row_line(min(n, len(table) - 1)), field=keyword)
     ids = table[:, 0]
-    if (bad := (ids != np.floor(ids)) | (ids < 0) | (ids > 2**53)).any():  # lists of nodes end with -1
+    if (bad := (ids != np.floor(ids)) | (ids < 0) | (ids > 2**53)).any():  # negative numbers end sections
         row = int(bad.argmax())
         message = f"{float(ids[row]):.17g} is no city number; accepted: an integer from 0"
         raise part.error(message, line=part.row_line(row), field=keyword)
@@ -86,7 +88,10 @@ def coordinates(sections: dict[str, Text], keyword: str, n: int, columns: int) -
 
 
 def square(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int, symmetric: bool) -> NDArray[np.float64]:
-    """Return the matrix, float64 [n, n], of EDGE_WEIGHT_SECTION in any layout. Raises InputError if `symmetric` does not hold."""
+    """Return the matrix, float64 [n, n], of EDGE_WEIGHT_SECTION in any layout.
+
+    Raises InputError for a malformed section or, if `symmetric`, for a matrix that is not symmetric.
+    """
     layout = one_of(text, header, "EDGE_WEIGHT_FORMAT", LAYOUTS, {"FUNCTION": "a function is no matrix"})
     part = section(text, sections, "EDGE_WEIGHT_SECTION", "EDGE_WEIGHT_TYPE EXPLICIT")
     values, expected = part.numbers("EDGE_WEIGHT_SECTION"), entries(layout, n)
@@ -118,7 +123,7 @@ def write_coordinates(stream: TextIO, ids: NDArray[np.int64], points: NDArray[np
 
 
 def numerals(values: NDArray[np.float64]) -> Iterable[str]:
-    """Return the shortest text of each number that reads back as the same float64; whole numbers without a point."""
+    """Return for each number the shortest text that reads back as the same float64; integers have no decimal point."""
     whole = values.astype(np.int64)
     if np.array_equal(whole, values) and not np.signbit(values[values == 0]).any():
         return map(str, whole.tolist())

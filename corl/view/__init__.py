@@ -1,1 +1,1 @@
-"""One page about an instance, a solution or a Result: an interactive picture, tables, and the course of the run."""
+"""HTML pages about an instance, a solution or a Result: an interactive picture, tables, objective and bound over time."""

@@ -17,15 +17,20 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Trace", "in_browser", "in_notebook", "page"]
 
 Facts: TypeAlias = Sequence[tuple[str, str]]
-"""Names and values, as they are shown."""
+"""Pairs (name, value) of texts to show."""
 Trace: TypeAlias = Sequence[tuple[float, float | None, float | None]]
-"""Seconds, objective and bound."""
+"""(seconds, objective, bound) at each improvement."""
 
 
 def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (), trace: Trace = ()) -> str:
-    """Return the page of an instance and, if given, of a solution.
+    """Return the HTML page of an instance and, if given, of a solution.
 
-    `run` has facts about the run that found the solution, `trace` its trace, as in `corl.Result`.
+    Args:
+        problem: The problem.
+        instance: The instance.
+        solution: The solution, or None.
+        run: Facts about the run that found the solution (`Result.facts`).
+        trace: The trace of that run (`Result.trace`).
     """
     scene = problem.view(instance, solution)
     name = getattr(instance, "name", "") or problem.name
@@ -42,12 +47,13 @@ def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (),
 
 
 def _facts(problem: Problem, instance: Any, solution: Any, run: Facts) -> list[tuple[str, str]]:
-    known = [(key.replace("_", " "), _shown(fact)) for key, fact in problem.describe(instance).items()]
+    """Return the facts to show: of the run, or the objective value of the solution, then of the instance."""
+    about_instance = [(key.replace("_", " "), _shown(fact)) for key, fact in problem.describe(instance).items()]
     if run:
-        return [*run, *known]
+        return [*run, *about_instance]
     if solution is None:
-        return known
-    return [("objective", value(float(problem.with_sense_of(instance).evaluate(instance, solution)))), *known]
+        return about_instance
+    return [("objective", value(float(problem.with_sense_of(instance).evaluate(instance, solution)))), *about_instance]
 
 
 def _shown(fact: Any) -> str:
@@ -55,7 +61,7 @@ def _shown(fact: Any) -> str:
 
 
 def _embedded(data: Any) -> Any:
-    """Return JSON that cannot end its script element."""
+    """Return data as JSON for a script element; no text in it can end the element."""
     from markupsafe import Markup
 
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, default=float)
@@ -63,7 +69,7 @@ def _embedded(data: Any) -> Any:
 
 
 def in_browser(html: str) -> None:
-    """Open the page in the user's browser, from a file that is not removed, as the browser may read it later."""
+    """Open the page in the user's browser, from a temporary file. It is not removed, as the browser may read it again later."""
     import tempfile
     import webbrowser
     from pathlib import Path
@@ -74,5 +80,5 @@ def in_browser(html: str) -> None:
 
 
 def in_notebook(html: str) -> str:
-    """Return the page within a notebook's cell."""
+    """Return an HTML element that shows the page in a notebook's cell."""
     return f'<iframe srcdoc="{escape(html)}" style="width:100%;height:640px;border:0"></iframe>'

@@ -14,9 +14,9 @@ class Group:
     """Shapes that are highlighted together: a route, a job, a tensor."""
 
     cells: Sequence[Any]
-    """Its row in the table, under `Scene.head`."""
+    """The group's row in the table, whose column names are `Scene.head`."""
     steps: Sequence[Sequence[Any]] = ()
-    """The rows of its detail table, under `Scene.steps_head`: the stops of a route with load and time."""
+    """The rows of the group's own table, such as the stops of a route; its column names are `Scene.steps_head`."""
 
 
 @dataclass
@@ -25,26 +25,31 @@ class Scene:
 
     title: str
     x: str = ""
-    """The label of the x axis; "" if the picture has no axes (`equal`)."""
+    """The label of the x axis; "" if the picture has no axes."""
     y: str = ""
+    """The label of the y axis."""
     equal: bool = False
     """Whether both axes have the same scale, as on a map."""
     rows: Sequence[str] = ()
-    """Names of the rows 0, 1, ..., the first one on top, if y is a row number."""
+    """Names of the rows 0, 1, ..., the first one on top, if y is a row number, as in a Gantt chart."""
     head: Sequence[str] = ()
+    """The column names of the table of groups."""
     groups: list[Group] = field(default_factory=list)
+    """The groups, numbered from 0."""
     steps_head: Sequence[str] = ()
+    """The column names of the groups' own tables."""
     points: list[tuple[float, float, str, int, str]] = field(default_factory=list)
-    """(x, y, text, group or -1, kind): kind "" a node, "depot" a square, "out" one that is not served."""
+    """(x, y, text, group or -1, kind); kind "" is a node, "depot" a depot, "out" a node that is not served."""
     lines: list[tuple[Sequence[float], Sequence[float], str, int]] = field(default_factory=list)
-    """(xs, ys, text, group or -1)"""
+    """(x coordinates, y coordinates, text, group or -1)"""
     boxes: list[tuple[float, float, float, float, str, int, bool]] = field(default_factory=list)
     """(x, y, width, height, text, group or -1, whether it is marked); with `rows`, y is the row and height 1."""
     marked: str = ""
     """The meaning of marked boxes."""
     tight: list[str] = field(default_factory=list)
-    """The limits that the solution meets exactly."""
+    """The limits that the solution meets exactly, as texts."""
     note: str = ""
+    """A text below the picture."""
 
 
 def short(value: float) -> str:

@@ -29,7 +29,7 @@ def draw(instance: FlowShopInstance, solution: Any, axes: Axes) -> None:
 
     sequence = np.arange(instance.jobs) if solution is None else check(instance, solution)
     end, duration = completion(instance, sequence), instance.duration[sequence]
-    # consecutive jobs are a golden ratio of the colour wheel apart, so that neighbours differ for any number of jobs
+    # steps of a golden ratio of the colour wheel make the colours of consecutive jobs differ, for any number of jobs
     colours = matplotlib.colormaps["hsv"]((sequence * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if duration.size <= 2000 else 0.0
     for i in range(instance.machines):

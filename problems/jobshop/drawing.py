@@ -104,7 +104,7 @@ def _draw_bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any
         schedule: Start and machine of each operation.
         row: int [operations], the row of each operation's bar.
         hue: int [operations], the colour of each bar, as an index into `hues`.
-        hues: The text for each colour; its first characters label the bars.
+        hues: The text that each colour stands for; its first characters label the bars of that colour.
         axes: Where the bars are drawn.
     """
     import matplotlib
@@ -112,7 +112,7 @@ def _draw_bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any
     counts = np.diff(instance.choice_first)
     chosen = instance.choice_machine == np.repeat(schedule.machine, counts)
     duration = instance.choice_duration[chosen]
-    # consecutive hues are a golden ratio of the colour wheel apart, so that neighbours differ for any number of hues
+    # steps of a golden ratio of the colour wheel make consecutive colours differ, for any number of colours
     colours = matplotlib.colormaps["hsv"]((np.arange(len(hues)) * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if instance.operations <= 2000 else 0.0
     axes.barh(row, duration, left=schedule.start, height=0.9, color=colours[hue], edgecolor="white", linewidth=line)

@@ -33,9 +33,9 @@ def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
         return ""
     down_for_good = np.zeros(instance.machines, bool)
     down_for_good[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
-    # an operation fits after the last break of any machine that is not down for good
-    suspects = np.logical_and.reduceat(down_for_good[instance.choice_machine], instance.choice_first[:-1])
-    for i in np.flatnonzero(suspects).tolist():
+    # only operations whose machines are all down for good: any other fits after its machine's last break
+    without_machine = np.logical_and.reduceat(down_for_good[instance.choice_machine], instance.choice_first[:-1])
+    for i in np.flatnonzero(without_machine).tolist():
         if all(next_available(rules, machine, int(lowest[i]), length) is None for machine, length in instance.choices(i)):
             return f"{instance.place_of(i)} does not fit into any time in which an eligible machine is available"
     return ""

@@ -46,6 +46,7 @@ def draw(instance: MappingInstance, solution: Any, axes: Axes) -> None:
 
 
 def _residencies(instance: MappingInstance, residencies: Any, timeline: Timeline, axes: Axes) -> None:
+    """Draw one rectangle per residency, in the colour of its tensor."""
     import matplotlib
     from matplotlib.patches import Rectangle
 

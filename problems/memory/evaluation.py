@@ -257,7 +257,7 @@ def _data_times(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int]
         fills_nothing = t * base + begin[c] not in filled
         if way[c] == IN and (fills_nothing or in_slow[t] > begin[c]):
             why = "has no residency to fill" if fills_nothing else "begins before slow memory holds it"
-            raise Infeasible(f"copy {c}: that of {names[t]} at operation {begin[c]} {why}")
+            raise Infeasible(f"copy {c}, of {names[t]} at operation {begin[c]}, {why}")
     return arrived, in_slow
 
 

@@ -34,7 +34,10 @@ UNIT = 0.1
     _ACTION, _ACCESS, _COPY_LEFT, _KEEPS, _COPIES, _PASSES, _DONE, _SIZE, _SAVING, _WRITES, _GROUPED, _DISTANCE, _NEXT_USE,
     _RESIDENT, _LAST_USE, _COPY_START, _NEXT_SAVING, _PRESSURE, _TAKEN, _DENSITY,
 ) = range(FEATURES)  # fmt: skip
-"""Columns of the features of the listed actions and of the next accesses."""
+"""Columns of the features of the listed actions and of the next accesses.
+
+Distances in operations are divided by 16 or 32, and -1 stands for a next use or a start of a copy that does not exist.
+"""
 _SPAN, _BAND, _IDLE, _BEGINS, _WANTED = 2, 3, 11, 12, 16
 """Columns of the features of spans of operations; the bands are in _BAND to _BAND + BANDS - 1."""
 _KEEPING = (_NEXT_USE, _NEXT_SAVING, _PRESSURE, _TAKEN, _DENSITY)  # features about the time until the tensor's next use

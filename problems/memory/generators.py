@@ -168,11 +168,13 @@ def machine_with(fast_mib: float) -> Machine:
 
 
 def _comment(generator: str, parameters: dict[str, Any], seed: int) -> str:
+    """Return the command that generates an instance, for its comment."""
     given = " ".join(f"--option {key}={value}" for key, value in parameters.items())
     return f"corl generate memory {generator} {given} --seed {seed}"
 
 
 def _check(field: str, value: float, low: float, high: float) -> None:
+    """Raise UsageError if a parameter is not in low..high."""
     if not low <= value <= high:
         raise UsageError(f"{field}: {value} is not accepted; accepted: {low:g} to {high:g}")
 

@@ -133,6 +133,7 @@ class MappingInstance:
         self._check_order()
 
     def _check_values(self) -> None:
+        """Check the range of numbers, the kinds of tensors, and that names of tensors are different."""
         for i, flops in enumerate(self.flops.tolist()):
             if not _real(flops, 0.0):
                 raise InputError(f"{flops} is not accepted; accepted: a number from 0", field=f"ops[{i}].flops")

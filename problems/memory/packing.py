@@ -24,8 +24,7 @@ def pack(rects: Any, same_offset_as: Any, count: Any, capacity: Any) -> Any:
     forward. A chain of rectangles that must have the same offset is placed as a whole.
 
     Args:
-        rects: int64 [>= count, 4], columns LOW, HIGH, OFFSET and SIZE of timing.py; only offsets are written, -1: no offset
-            found.
+        rects: int64 [>= count, 4], columns LOW, HIGH, OFFSET and SIZE of timing.py; only offsets are written (-1: none found).
         same_offset_as: int64 [>= count], an earlier rectangle that must have the same offset; -1: none. The rectangle may overlap
             the earlier one at its own first operation.
         count: The number of rectangles.
@@ -41,18 +40,18 @@ def pack(rects: Any, same_offset_as: Any, count: Any, capacity: Any) -> Any:
     order, placed, fewest = np.argsort(-size), np.empty((count, 4), np.int64), count + 1
     best = np.zeros(count, np.int64)
     for number in range(max(2, min(_MAX_ORDERS, _MAX_PAIRS // (count * count + 1)))):
-        found, unplaced, first = 0, 0, -1
+        placed_count, unplaced, first = 0, 0, -1
         for q in range(count):
             r = order[q]
             if root[r] != r:
                 continue
-            offset = _offset(rects, root, count, placed, found, r, capacity)
+            offset = _offset(rects, root, count, placed, placed_count, r, capacity)
             for m in range(r, count):
                 if root[m] == r:
                     rects[m, OFFSET] = offset
                     if offset >= 0:
-                        placed[found] = rects[m]
-                        found += 1
+                        placed[placed_count] = rects[m]
+                        placed_count += 1
             if offset < 0:
                 unplaced += 1
                 first = q if first < 0 else first
@@ -67,12 +66,12 @@ def pack(rects: Any, same_offset_as: Any, count: Any, capacity: Any) -> Any:
 
 
 @kernel
-def _offset(rects: Any, root: Any, count: Any, placed: Any, found: Any, r: Any, capacity: Any) -> Any:
+def _offset(rects: Any, root: Any, count: Any, placed: Any, placed_count: Any, r: Any, capacity: Any) -> Any:
     """Return the lowest offset at which the chain with root r overlaps none of placed[:found]; -1 if there is none."""
     offset, before = 0, -1
     while offset >= 0 and offset != before:
         before = offset
         for m in range(r, count):
             if root[m] == r and offset >= 0:
-                offset = lowest_offset(placed, found, rects[m, LOW], rects[m, HIGH], rects[m, SIZE], capacity, offset)
+                offset = lowest_offset(placed, placed_count, rects[m, LOW], rects[m, HIGH], rects[m, SIZE], capacity, offset)
     return offset

@@ -60,7 +60,7 @@ def plan_to_json(instance: MappingInstance, plan: MappingPlan) -> _Rows:
         rows["residencies"].append(_row(instance, t, low, high) | {"offset": offset})
     for (t, way, low, high), *span in zip(plan.copies.tolist(), timeline.copy_start.tolist(), timeline.copy_end.tolist()):
         rows["copies"].append(_row(instance, t, low, high) | {"direction": directions[way]} | dict(zip(_SECONDS, span)))
-    return {part: [{key: row[key] for key in _KEYS[part]} for row in found] for part, found in rows.items()}
+    return {part: [{key: row[key] for key in _KEYS[part]} for row in entries] for part, entries in rows.items()}
 
 
 def _row(instance: MappingInstance, tensor: int, low: int, high: int) -> dict[str, Any]:
@@ -137,8 +137,8 @@ def write_plan(instance: MappingInstance, plan: MappingPlan, path: Path) -> None
     with writing(path) as stream:
         table = csv.DictWriter(stream, _COLUMNS, lineterminator="\n")
         table.writeheader()
-        for part, found in rows.items():
-            for row in sorted(found, key=lambda row: (row["from"], row["to"])):
+        for part, entries in rows.items():
+            for row in sorted(entries, key=lambda row: (row["from"], row["to"])):
                 table.writerow({key: value for key, value in row.items() if key != "direction"} | {"what": _what(part, row)})
 
 
@@ -168,9 +168,9 @@ def read_plan(instance: MappingInstance, path: Path) -> MappingPlan:
     try:
         return plan_from_json(instance, values)
     except InputError as error:
-        found = re.match(r"solution\.(\w+)\[(\d+)\]\.?(\w*)", error.field or "")
-        at = lines[found[1]][int(found[2])] if found else None
-        raise text.error(error.reason, line=at, field=found[3] if found and found[3] else None) from None
+        match = re.match(r"solution\.(\w+)\[(\d+)\]\.?(\w*)", error.field or "")
+        at = lines[match[1]][int(match[2])] if match else None
+        raise text.error(error.reason, line=at, field=match[3] if match and match[3] else None) from None
 
 
 def _value(text: Text, key: str, cell: str, line: int) -> Any:

@@ -88,12 +88,12 @@ def lowest_offset(rects: Any, count: Any, low: Any, high: Any, size: Any, capaci
         capacity: The size of the memory, in bytes.
         floor: The smallest offset to consider.
     """
-    begin, end, found = np.empty(count, np.int64), np.empty(count, np.int64), 0
+    begin, end, interval_count = np.empty(count, np.int64), np.empty(count, np.int64), 0
     for r in range(count):
         if rects[r, LOW] < high and low < rects[r, HIGH] and rects[r, SIZE] > 0:
-            found = insert_sorted(begin, end, found, rects[r, OFFSET], rects[r, OFFSET] + rects[r, SIZE])
+            interval_count = insert_sorted(begin, end, interval_count, rects[r, OFFSET], rects[r, OFFSET] + rects[r, SIZE])
     offset = floor
-    for k in range(found):
+    for k in range(interval_count):
         if begin[k] - offset >= size:
             break
         offset = max(offset, end[k])

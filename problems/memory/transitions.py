@@ -68,21 +68,21 @@ def _simulate(state: Any, row: Any) -> None:
     """Update the run time `value` and the idle bytes `idle` of a row, in place."""
     instance = state.instance[row]
     n, o, base = state.ops[instance], state.ops_start[instance], state.tensors_start[instance]
-    copies, found = np.empty((state.rect_count[row], 3), np.int64), 0
+    copies, copy_count = np.empty((state.rect_count[row], 3), np.int64), 0
     for r in range(state.rect_count[row]):
         low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
         t = base + state.contents[row, r, HELD_TENSOR]
         if low != state.definition[t]:
-            copies[found, ISSUED], copies[found, NEEDED] = low, state.contents[row, r, FILLED]
+            copies[copy_count, ISSUED], copies[copy_count, NEEDED] = low, state.contents[row, r, FILLED]
         elif state.output[t] or state.last_op[t] >= high:  # needed in slow memory: copied out before the rectangle ends
-            copies[found, ISSUED], copies[found, NEEDED] = low + 1, high
+            copies[copy_count, ISSUED], copies[copy_count, NEEDED] = low + 1, high
         else:
             continue
-        copies[found, BYTES] = state.sizes[t]
-        found += 1
+        copies[copy_count, BYTES] = state.sizes[t]
+        copy_count += 1
     compute, rates = state.compute[o : o + n], state.rates[instance]
     slow, fast, idle = state.slow[row][:n], state.fast[row][:n], state.idle[row][:n]
-    state.value[row] = serve(compute, slow, fast, rates, copies, found, idle)
+    state.value[row] = serve(compute, slow, fast, rates, copies, copy_count, idle)
 
 
 @kernel
@@ -94,33 +94,33 @@ def _options(state: Any, row: Any, out: Any) -> Any:
     instance = state.instance[row]
     a = state.accesses_start[instance] + state.current_access[row]
     t, op, base = state.tensor[a], state.op[a], state.tensors_start[instance]
-    size, group, found = state.sizes[base + t], state.group[base + t], 0
+    size, group, option_count = state.sizes[base + t], state.group[base + t], 0
     if group < 0 or state.group_decision[row, group] != _SLOW:
         high = kept_until(state, row, a)
         if state.write[a]:
             if high >= 0 and fits(state, row, op, high, size, rectangle_under(state, row, a)):
-                out[found] = KEEP
-                found += 1
+                out[option_count] = KEEP
+                option_count += 1
             use = next_use(state, row, a)
             may_copy_out = group < 0 and state.next_access[a] >= 0 and op + 2 <= use
             if may_copy_out and fits(state, row, op, copied_out(state, row, a, use), size, -1):
-                out[found] = COPY
-                found += 1
+                out[option_count] = COPY
+                option_count += 1
         elif is_resident(state, row, t, op):
             if high >= 0 and fits(state, row, state.rects[row, state.latest_rect[row, t], HIGH], high, size, -1):
-                out[found] = KEEP
-                found += 1
+                out[option_count] = KEEP
+                option_count += 1
         else:
             start, _ = copy_start(state, row, t, op)
             if start < op:
                 if high >= 0 and fits(state, row, start, high, size, -1):
-                    out[found] = COPY_KEEP
-                    found += 1
+                    out[option_count] = COPY_KEEP
+                    option_count += 1
                 if fits(state, row, start, op + 1, size, -1):
-                    out[found] = COPY
-                    found += 1
-    out[found] = PASS
-    return found + 1
+                    out[option_count] = COPY
+                    option_count += 1
+    out[option_count] = PASS
+    return option_count + 1
 
 
 @kernel
@@ -323,6 +323,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @kernel
 def _copy(state: Any, src: Any, dst: Any) -> None:
+    """Copy the game in row `src` to row `dst`, in place."""
     instance = state.instance[src]
     state.instance[dst], state.current_access[dst], state.value[dst] = instance, state.current_access[src], state.value[src]
     n, m, g, count = state.ops[instance], state.tensors[instance], state.groups[instance], state.rect_count[src]
@@ -343,10 +344,10 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
     """
     if state.current_access[row] >= state.accesses[state.instance[row]]:
         return 0
-    found = np.empty(ACTIONS, np.int64)
-    count = _options(state, row, found)
+    legal = np.empty(ACTIONS, np.int64)
+    count = _options(state, row, legal)
     shown = min(count, len(out))
     for k in range(shown):
-        out[k] = found[k]
+        out[k] = legal[k]
     out[shown - 1] = PASS
     return shown

@@ -1,4 +1,4 @@
-"""Conversion of an allocation into the decisions that build it, for imitation."""
+"""Conversion of an allocation into actions of the environment that build it, for imitation learning."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
-    """Return the buffers that are not fixed, int64 [k], the lowest first: in this order each is placed at its offset or below.
+    """Return the buffers that are not fixed in increasing order of their offsets, int64 [k].
 
-    Raises Infeasible if `solution` is not a feasible allocation.
+    In this order the environment places each buffer at its offset in `solution` or below. Raises Infeasible if `solution` is not
+    a feasible allocation.
     """
     order = np.argsort(check(instance, solution), kind="stable")
     return order[instance.fixed[order] < 0]

@@ -20,9 +20,10 @@ __all__ = ["StaticEnvironment"]
 class StaticEnvironment(Environment):
     """A pool of partial allocations. An action is a buffer, which is placed at the lowest offset at which it fits.
 
-    `actions` lists the `width` unplaced buffers of the largest area (lifetime times size); `step` accepts any unplaced one. The
-    reward of a step is minus the increase of the height, the base value is minus the height of the fixed buffers, and the episode
-    ends when all are placed. Some order leads to an allocation of minimal height: the order of its offsets.
+    `actions` lists the `width` unplaced buffers of the largest area (lifetime times size); `step` accepts any unplaced buffer.
+    The height is the largest offset + size of a placed buffer. The reward of a step is minus the increase of the height, and the
+    base value is minus the height of the fixed buffers. The episode ends when all buffers are placed. Some order of the buffers
+    leads to an allocation of minimal height: the order of their offsets in such an allocation.
     """
 
     def __init__(self, instances: Sequence[StaticInstance], rows: int, width: int = 64) -> None:
@@ -40,12 +41,12 @@ class StaticEnvironment(Environment):
         return bases
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the reduced states; slot k belongs to `actions`.
+        """Return the observations; slot k describes the k-th listed action.
 
         action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
-        buffers: float64 [R, K, 4], the start and end of a lifetime, size, and lowest offset; 0 in empty slots.
-        height: float64 [R], of the buffers placed; load: float64 [R], a lower bound on every height.
-        span: float64 [R, 2], the start of the first buffer and the end of the last.
+        buffers: float64 [R, K, 4], start and end of the buffer's lifetime, its size, and its lowest offset; 0 in empty slots.
+        height: float64 [R], the height of the placed buffers; load: float64 [R], the largest load, a lower bound on every height.
+        span: float64 [R, 2], the earliest start and the latest end of a buffer's lifetime.
         remaining: int64 [R], the number of unplaced buffers, listed or not.
         """
         state = self.state
@@ -69,7 +70,7 @@ class StaticEnvironment(Environment):
 def _pool(instances: list[StaticInstance], rows: int) -> State:
     """Return the pool of `instances`; the rows are initialised by `reset`."""
     count = np.array([instance.n for instance in instances], np.int64)
-    most = int(count.max())
+    max_count = int(count.max())
     flat = {key: np.concatenate([getattr(i, key) for i in instances]) for key in ("lower", "upper", "size", "alignment", "fixed")}
     areas = [(instance.upper - instance.lower).astype(np.float64) * instance.size for instance in instances]
     return State(
@@ -80,6 +81,6 @@ def _pool(instances: list[StaticInstance], rows: int) -> State:
         instance=np.zeros(rows, np.int32),
         filled=np.zeros(rows, np.int32),
         height=np.zeros(rows, np.int64),
-        offset=np.zeros((rows, most), np.int64),
-        placed=np.zeros((rows, most), np.int32),
+        offset=np.zeros((rows, max_count), np.int64),
+        placed=np.zeros((rows, max_count), np.int32),
     )

@@ -1,4 +1,4 @@
-"""The judge: the memory that an allocation takes, and its feasibility."""
+"""The judge: the height of an allocation, which is the memory that it takes, and its feasibility."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["check", "objective"]
 
 
 def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
-    """Return `solution` as int64 [n] offsets, if it is feasible. Raises Infeasible, naming the first violation by buffer id."""
+    """Return `solution` as offsets, int64 [n], if it is feasible. Raises Infeasible, naming the first violation and buffer."""
     try:
         offsets = np.asarray(solution)
     except ValueError:  # ragged
@@ -30,8 +30,8 @@ def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
     offsets = offsets.astype(np.int64)
     if (misaligned := offsets % instance.alignment != 0).any():
         at = int(misaligned.argmax())
-        what = f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}"
-        raise Infeasible(f"{what}, no multiple of its alignment, {instance.alignment[at]}")
+        fact = f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}"
+        raise Infeasible(f"{fact}, no multiple of its alignment, {instance.alignment[at]}")
     if (moved := (instance.fixed >= 0) & (instance.fixed != offsets)).any():
         at = int(moved.argmax())
         raise Infeasible(f"the offset of buffer {instance.ids[at]!r} is {offsets[at]}; it is fixed at {instance.fixed[at]}")
@@ -42,5 +42,5 @@ def check(instance: StaticInstance, solution: Any) -> NDArray[np.int64]:
 
 
 def objective(instance: StaticInstance, solution: Any) -> float:
-    """Return the largest offset + size: the memory that an allocation takes. Raises Infeasible if it is not feasible."""
+    """Return the height: the largest offset + size of a buffer. Raises Infeasible if `solution` is not feasible."""
     return float((check(instance, solution) + instance.size).max())

@@ -1,4 +1,4 @@
-"""Features of a partial allocation, relative to the load and to the instance's span of time."""
+"""Features of a partial allocation. Offsets and sizes are relative to the largest load, times to the instance's span of time."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ COLUMNS = ("start", "end", "size", "offset")
 START, END, SIZE, OFFSET = range(len(COLUMNS))
 
 TOKENS = 8
-"""F: features of a token."""
+"""The number of features of a token."""
 _OFFSET, _MEMORY, _REMAINING = 3, 6, 7
-"""The columns of the memory's token."""
+"""The columns that the memory's token uses; _OFFSET is also the column of a buffer's lowest offset."""
 
 
 def buffers(observation: Mapping[str, NDArray[Any]]) -> Tokens:
-    """Return K tokens for the listed buffers and one for the memory. The unit is the load; times are shares of the span.
+    """Return K tokens for the listed buffers and one token for the memory.
 
-    Features of a buffer: start, end, size, lowest offset, its end in memory, the increase of the height. Features of the memory:
-    its height, in the column of the offset; a mark of its token; the number of unplaced buffers (logarithm).
+    Features of a buffer: start and end of its lifetime, as shares of the span; its size, its lowest offset, its end in memory at
+    that offset, and the increase of the height, in units of the largest load. Features of the memory: its height, in the same
+    unit; 1, which distinguishes its token; and the logarithm of the number of unplaced buffers.
     """
     mask, table = observation["mask"], observation["buffers"]
     rows, slots = mask.shape
     load = np.maximum(observation["load"], 1.0)
     begin, end = observation["span"][:, :1], observation["span"][:, 1:]
-    unit, top = load[:, None], observation["height"][:, None]
+    unit, height = load[:, None], observation["height"][:, None]
     size, offset = table[:, :, SIZE], table[:, :, OFFSET]
     x = np.zeros((rows, slots + 1, TOKENS), np.float32)
     times = [(table[:, :, k] - begin) / (end - begin) for k in (START, END)]
-    parts = [*times, size / unit, offset / unit, (offset + size) / unit, np.maximum(offset + size - top, 0.0) / unit]
+    parts = [*times, size / unit, offset / unit, (offset + size) / unit, np.maximum(offset + size - height, 0.0) / unit]
     for k, part in enumerate(parts):
         x[:, :slots, k] = np.where(mask, part, 0.0)
     x[:, slots, _OFFSET] = observation["height"] / load
@@ -50,9 +51,13 @@ def buffers(observation: Mapping[str, NDArray[Any]]) -> Tokens:
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, values: Any) -> None:
-    """Write the listed buffers to `values`, float64 [R, K, 4], in the columns of COLUMNS, in place.
+    """Write the facts of the listed buffers to `values`, in place.
 
-    rows: int64 [R]; actions: int32 [R, K], the listed buffers, -1 after the last. Empty slots are left unchanged.
+    Args:
+        state: The pool.
+        rows: int64 [R].
+        actions: int32 [R, K], the listed buffers; -1 after the last.
+        values: float64 [R, K, 4], with the columns of COLUMNS. Empty slots are left unchanged.
     """
     for k in range(len(rows)):
         row = rows[k]

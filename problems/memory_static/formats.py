@@ -1,9 +1,9 @@
-"""Instance and solution files: minimalloc's CSV, buffers as lines.
+"""Instance and solution files in the CSV format of minimalloc (M. Moffitt, ASPLOS 2023), one buffer per line.
 
-The first line names the columns, in any order: id (or buffer, buffer_id), lower (start, begin), upper (or end, the last moment
-at which the buffer is alive, which is upper - 1), size, and optionally alignment and offset. Cells of alignment and offset may
-be empty: an alignment of 1, and an offset that is not fixed. Numbers are integers. Lines that begin with # are comments (ours).
-A solution is the same file with an offset in every line.
+The first line names the columns, in any order: id (or buffer, buffer_id), lower (or start, begin), upper, size, and optionally
+alignment and offset. Instead of upper there may be end, the last moment at which the buffer is alive, which is upper - 1. An
+empty cell of alignment means 1, an empty cell of offset that the offset is not fixed. Numbers are integers. Lines that begin with
+# are comments, an extension of ours. A solution file has the same columns and an offset in every line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["read_instance", "read_offsets", "read_text", "recognises", "write_in
 
 _COLUMNS = ("id", "lower", "upper", "size", "alignment", "offset")
 _SYNONYMS = {"buffer": "id", "buffer_id": "id", "start": "lower", "begin": "lower", "end": "last"}
-_Row = tuple[int, dict[str, str]]
+_Row = tuple[int, dict[str, str]]  # (line number, column -> cell)
 
 
 def recognises(head: str) -> bool:
@@ -70,7 +70,7 @@ def _names(line: str) -> list[str]:
 
 
 def _rows(text: Text) -> tuple[list[_Row], str]:
-    """Return (line number, column -> cell) of the buffers, and the comments."""
+    """Return the lines of the buffers, and the comments. Raises InputError."""
     if text.content.count("\n") > LARGEST_BUFFERS:  # checked before memory is allocated for them
         count = sum(not line.startswith("#") for _, line in text.lines()) - 1
         if count > LARGEST_BUFFERS:
@@ -94,6 +94,7 @@ def _rows(text: Text) -> tuple[list[_Row], str]:
 
 
 def _header(text: Text, number: int, line: str) -> list[str]:
+    """Return the columns that the header, line `number`, names. Raises InputError."""
     names = _names(line)
     for name in names:
         if name not in (*_COLUMNS, "last"):
@@ -109,7 +110,7 @@ def _header(text: Text, number: int, line: str) -> list[str]:
 
 
 def _values(text: Text, line: int, row: dict[str, str]) -> Iterator[int]:
-    """Yield lower, upper, size, alignment and offset of a line."""
+    """Yield lower, upper, size, alignment and offset of a line; FREE for an offset that is not fixed. Raises InputError."""
     if not row["id"]:
         raise text.error("an empty cell; accepted: a name", line=line, field="id")
     lower = text.integer(row["lower"], "lower", line, -LARGEST, LARGEST)
@@ -142,9 +143,9 @@ def write_offsets(instance: StaticInstance, offsets: NDArray[np.int64], path: st
 
 
 def _write(instance: StaticInstance, offsets: NDArray[np.int64], placed: bool, comment: str, path: str | Path) -> None:
-    """Write the buffers as CSV; `placed`: with a column of offsets, in which negative ones are empty."""
+    """Write the buffers as CSV. `placed`: whether there is a column of offsets, in which negative offsets are empty cells."""
     aligned = bool((instance.alignment != 1).any())
-    keep = [True, True, True, True, aligned, placed]
+    written = [True, True, True, True, aligned, placed]
     columns: list[list[Any]] = [
         [_cell(name) for name in instance.ids],
         instance.lower.tolist(),
@@ -153,23 +154,23 @@ def _write(instance: StaticInstance, offsets: NDArray[np.int64], placed: bool, c
         instance.alignment.tolist(),
         [offset if offset >= 0 else "" for offset in offsets.tolist()],
     ]
-    chosen = [column for column, kept in zip(columns, keep) if kept]
+    chosen = [column for column, keep in zip(columns, written) if keep]
     with writing(path) as file:
         for line in comment.splitlines():
             file.write(f"# {line}\n")
-        file.write(",".join(name for name, kept in zip(_COLUMNS, keep) if kept) + "\n")
+        file.write(",".join(name for name, keep in zip(_COLUMNS, written) if keep) + "\n")
         file.writelines(",".join(map(str, row)) + "\n" for row in zip(*chosen))
 
 
 def _cell(name: str) -> str:
-    """Return a name as a cell: in quotation marks if it contains a comma or a quotation mark, or would look like a comment."""
+    """Return a name as a cell: in quotation marks if it has a comma, a quotation mark, # or spaces at an end."""
     return '"' + name.replace('"', '""') + '"' if any(sign in name for sign in ',"#') or name != name.strip() else name
 
 
 def read_offsets(instance: StaticInstance, path: str | Path) -> NDArray[np.int64]:
-    """Return the offsets in a solution file, int64 [n], in the instance's order; its lines may be in any order.
+    """Return the offsets in a solution file, int64 [n], in the instance's order; the file's lines may be in any order.
 
-    Raises InputError for a malformed file, Infeasible if its buffers differ from the instance's.
+    Raises InputError for a malformed file, Infeasible if the file's buffers differ from the instance's.
     """
     text = Text.read(path)
     rows, _ = _rows(text)

@@ -1,8 +1,9 @@
-"""Random instances, the same for the same seed on every machine (NumPy's PCG64 streams).
+"""Generators of random instances. The same seed gives the same instance on every machine (NumPy's PCG64 streams).
 
-`tiled` and `peaks` are made from a packing without gaps, so that the optimal height is the load; their shapes are those of
-minimalloc's challenging set (M. Moffitt, MiniMalloc: a lightweight memory allocator for hardware-accelerated machine learning,
-ASPLOS 2023). For `network` and `large` it is unknown whether the load can be reached.
+The load is the total size of the buffers that are alive at a moment; no height is below the largest load. `tiled` and `peaks` cut
+a packing without gaps into buffers, so that this bound is the optimal height. Their shapes are like those of minimalloc's
+challenging set (M. Moffitt, MiniMalloc: a lightweight memory allocator for hardware-accelerated machine learning, ASPLOS 2023).
+For `network` and `large` it is unknown whether the bound can be reached.
 """
 
 from __future__ import annotations
@@ -19,47 +20,48 @@ from corl.problems.memory_static.instance import StaticInstance, make_instance
 
 __all__ = ["GENERATORS", "large", "network", "peaks", "tiled"]
 
-_GRAIN = 1024  # every number of minimalloc's set is a multiple of it
-_CELLS = 1024  # so that time and capacity are 2**20
+_GRAIN = 1024  # a common divisor of all numbers of `tiled` and `peaks`, as in minimalloc's set
+_CELLS = 1024  # the capacity, and the length of time of `tiled`, in units of _GRAIN: 2**20
 
 
 def tiled(*, size: int = 200, trim: float = 0.1, seed: int = 0) -> StaticInstance:
-    """Return `size` rectangles that tile time x memory, by staggered cuts; a share `trim` of lifetimes is then shortened.
+    """Return `size` buffers that fill a rectangle of time x memory, of which a share `trim` then gets shorter lifetimes.
 
-    Long thin buffers live next to short thick ones. Most sections are full, as in minimalloc's A, B, C, D and K.
+    Long-lived small buffers are next to short-lived large ones. At most moments all memory is in use, as in minimalloc's
+    instances A, B, C, D and K.
     """
     _check(size, trim)
     random = np.random.default_rng([seed, 1])
     left, low, right, high = _cut(random, size, _CELLS, _CELLS)
-    cut = random.random(size) < trim
+    trimmed = random.random(size) < trim
     length = right - left
     shorter = np.maximum(1, (length * random.uniform(0.5, 1.0, size)).astype(np.int64))
-    late = random.random(size) < 0.5
-    begin = np.where(cut & late, right - shorter, left)
-    end = np.where(cut & ~late, left + shorter, right)
+    at_start = random.random(size) < 0.5  # whether the start or the end of a lifetime is cut off
+    begin = np.where(trimmed & at_start, right - shorter, left)
+    end = np.where(trimmed & ~at_start, left + shorter, right)
     return _shuffled("tiled", f"--size {size} --option trim={trim!r}", seed, random, begin, end, high - low)
 
 
 def peaks(*, size: int = 300, seed: int = 0) -> StaticInstance:
-    """Return buffers of similar sizes and lifetimes; all memory is in use at some moments, the peaks, and less between them.
+    """Return buffers of similar sizes and lifetimes. All memory is in use at some moments, the peaks, and less between them.
 
-    As in minimalloc's F and G, about sixteen buffers are alive at a peak, and a buffer lives at one peak, or few.
+    As in minimalloc's instances F and G, about sixteen buffers are alive at a peak, and a buffer is alive at one or a few peaks.
     """
     _check(size, 0.0)
     random = np.random.default_rng([seed, 2])
     rows: list[tuple[int, int, int]] = []
-    floor = np.zeros(_CELLS, np.int64)  # when each unit of memory became free
-    moment, first = 0, 0
+    free_from = np.zeros(_CELLS, np.int64)  # the time from which on each unit of memory is free
+    peak, previous_peak = 0, 0
     while len(rows) < size:
         walls = _walls(random, 16)
-        moment = int(floor.max()) + int(random.integers(1, 4))
-        following = moment + int(random.integers(6, 16))
+        peak = int(free_from.max()) + int(random.integers(1, 4))
+        peak_end = peak + int(random.integers(6, 16))
         for low, high in pairwise(walls):
-            begin = max(int(floor[low:high].max()), first, moment - int(random.integers(6, 28)))
-            end = following + int(random.integers(0, 14))
+            begin = max(int(free_from[low:high].max()), previous_peak, peak - int(random.integers(6, 28)))
+            end = peak_end + int(random.integers(0, 14))
             rows.append((begin, end, high - low))
-            floor[low:high] = end
-        first = moment
+            free_from[low:high] = end
+        previous_peak = peak
     table = np.array(rows[:size], np.int64)
     return _shuffled("peaks", f"--size {size}", seed, random, table[:, 0], table[:, 1], table[:, 2])
 
@@ -67,14 +69,14 @@ def peaks(*, size: int = 300, seed: int = 0) -> StaticInstance:
 def network(*, layers: int = 60, branches: int = 3, training: bool = False, seed: int = 0) -> StaticInstance:
     """Return buffers of a neural network: workspaces, and activations that live to the next layer or along a skip connection.
 
-    A layer has up to `branches` parallel branches. With `training`, most activations live until their layer's backward pass, so
-    that lifetimes nest. Sizes are powers of two and their multiples, as those of tensors.
+    A layer has up to `branches` parallel branches. With `training`, most activations live until the backward pass of their layer,
+    so that lifetimes are nested. Sizes are multiples of large powers of two, as those of tensors are.
     """
     if not 2 <= layers <= 100_000 or not 1 <= branches <= 16:
         raise UsageError(f"layers={layers}, branches={branches} is not accepted; accepted: 2 to 100,000 and 1 to 16")
     random = np.random.default_rng([seed, 3])
     rows: list[tuple[int, int, int]] = []
-    whole = 4 * layers
+    horizon = 4 * layers
     for layer in range(layers):
         now = 2 * layer
         channels, pixels = 2 ** min(10, 5 + 6 * layer // layers), 4 ** max(0, 5 - 6 * layer // layers)
@@ -82,18 +84,21 @@ def network(*, layers: int = 60, branches: int = 3, training: bool = False, seed
             size = int(channels * pixels * random.integers(1, 8, endpoint=True) * 4)
             end = now + 4 if random.random() < 0.75 else now + 2 * int(random.integers(2, 12))
             if training and random.random() < 0.8:
-                end = whole - now
-            rows.append((now, min(end, whole + 1), size))
+                end = horizon - now
+            rows.append((now, min(end, horizon + 1), size))
         rows.append((now + 1, now + 2, int(channels * 64 * random.integers(1, 32))))
         if training:
-            rows.append((whole - now - 1, whole - now + 2, int(channels * pixels * random.integers(1, 8, endpoint=True) * 4)))
+            rows.append((horizon - now - 1, horizon - now + 2, int(channels * pixels * random.integers(1, 8, endpoint=True) * 4)))
     table = np.array(rows, np.int64)
     words = f"--option layers={layers} --option branches={branches} --option training={str(training).lower()}"
     return _shuffled("network", words, seed, random, table[:, 0], table[:, 1], table[:, 2])
 
 
 def large(*, size: int = 10_000, seed: int = 0) -> StaticInstance:
-    """Return up to a million buffers: short ones in bursts among long ones, with sizes over many orders of magnitude."""
+    """Return up to a million buffers with sizes over many orders of magnitude.
+
+    Most lifetimes are short; half of the buffers start in bursts.
+    """
     _check(size, 0.0)
     random = np.random.default_rng([seed, 4])
     horizon = 2 * size
@@ -112,23 +117,25 @@ GENERATORS: dict[str, Callable[..., StaticInstance]] = {"tiled": tiled, "peaks":
 
 
 def _check(size: int, share: float) -> None:
+    """Raise UsageError if the number of buffers, or the share of lifetimes to shorten, is out of range."""
     if not 1 <= size <= 1_000_000:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to 1,000,000")
     if not 0.0 <= share <= 1.0:
         raise UsageError(f"trim: {share} is not accepted; accepted: 0 to 1")
 
 
-def _walls(random: Generator, most: int) -> list[int]:
-    """Return the borders, in cells, of `most` - 1 to `most` + 1 buffers that fill the memory, each above 0.4 of the mean size."""
-    weights = random.uniform(0.6, 1.4, int(random.integers(most - 1, most + 1, endpoint=True)))
+def _walls(random: Generator, count: int) -> list[int]:
+    """Return the borders, in units of _GRAIN, of `count` - 1 to `count` + 1 buffers of similar sizes that fill the memory."""
+    weights = random.uniform(0.6, 1.4, int(random.integers(count - 1, count + 1, endpoint=True)))
     inner = np.round(np.cumsum(weights) / weights.sum() * _CELLS).astype(np.int64)
     return [0, *inner.tolist()]
 
 
 def _cut(random: Generator, count: int, width: int, height: int) -> NDArray[np.int64]:
-    """Return left, low, right, high, int64 [4, count], of rectangles that tile width x height, which is doubled while too small.
+    """Cut a rectangle of width (time) x height (memory) into `count` rectangles; return left, low, right, high, int64 [4, count].
 
-    Large rectangles are split repeatedly, across time or memory: the relatively wider, the more likely in time.
+    The rectangle's sides are doubled until it has 16 cells for each part. Then a random part, mostly a large one, is split again
+    and again. The longer a part is in time relative to the whole, the more likely it is split in time and not in memory.
     """
     while width * height < 16 * count:
         width, height = 2 * width, 2 * height
@@ -159,7 +166,10 @@ def _shuffled(
     upper: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> StaticInstance:
-    """Return the instance of these buffers in a random order; numbers of `tiled` and `peaks` are multiples of _GRAIN."""
+    """Return the instance of these buffers in a random order. Numbers of `tiled` and `peaks` are multiplied by _GRAIN.
+
+    kind, words: the generator's name, and its options as on the command line, for the comment.
+    """
     order = random.permutation(len(size))
     grain = _GRAIN if kind in ("tiled", "peaks") else 1
     comment = f"corl generate memory-static {kind} {words} --seed {seed}"

@@ -1,4 +1,4 @@
-"""StaticInstance: the data of one static allocation; and its sections, the load on each, and overlaps in memory."""
+"""StaticInstance: buffers of fixed lifetimes and sizes; the load on memory over time; and a search for overlaps in memory."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from corl.errors import InputError
 __all__ = ["FREE", "LARGEST", "LARGEST_BUFFERS", "Sections", "StaticInstance", "first_overlap", "make_instance", "sections"]
 
 LARGEST = 2**53
-"""The limit on times, sizes, alignments, offsets and the sum of all sizes: every height is exact in float64."""
+"""The limit on times, sizes, alignments, offsets and the sum of all sizes, so that every height is exact in float64."""
 LARGEST_BUFFERS = 2_000_000
-_MANY = 50_000
-"""The number of buffers above which a kernel searches for overlaps first: a million takes it 2 s, the sweep over a minute."""
+_MAX_SWEEP = 50_000
+"""The largest number of buffers for which the sweep in plain Python searches for overlaps at once.
+
+For more buffers a kernel first decides whether there is an overlap: for a million, the kernel takes 2 s, the sweep over a minute.
+"""
 FREE = -1
 """The offset of a buffer that may be placed anywhere."""
 
 
 @dataclass(frozen=True, eq=False)
 class StaticInstance:
-    """n buffers; each is alive from `lower` to before `upper` and takes `size` units of memory from an offset to be found.
+    """n buffers. Each is alive from `lower` until before `upper`, and takes `size` units of memory from an offset to be found.
 
     Two buffers that are alive at the same time may not overlap in memory. Raises InputError for invalid shapes or numbers.
     """
@@ -34,16 +37,17 @@ class StaticInstance:
     ids: tuple[str, ...]
     """[n] the names of the buffers in the file, all different."""
     lower: NDArray[np.int64]
-    """[n]"""
+    """[n] the start of each lifetime."""
     upper: NDArray[np.int64]
-    """[n] greater than `lower`."""
+    """[n] the end of each lifetime, exclusive; greater than `lower`."""
     size: NDArray[np.int64]
-    """[n] at least 0."""
+    """[n] units of memory, at least 0."""
     alignment: NDArray[np.int64]
-    """[n] at least 1: the offset is a multiple of it."""
+    """[n] at least 1; a buffer's offset is a multiple of its alignment."""
     fixed: NDArray[np.int64]
-    """[n] the offset of a buffer that is placed already, FREE for all others."""
+    """[n] the given offset of a buffer, or FREE."""
     comment: str = ""
+    """Free text, kept in files."""
 
     def __post_init__(self) -> None:
         n = len(self.ids)
@@ -62,7 +66,7 @@ class StaticInstance:
         self._check_buffers()
 
     def _check_buffers(self) -> None:
-        """Check the constraints between several fields or several buffers."""
+        """Check the constraints between several fields or several buffers. Raises InputError."""
         if len(set(self.ids)) < self.n:
             twice = next(name for k, name in enumerate(self.ids) if self.ids.index(name) < k)
             raise InputError(f"two buffers are called {twice!r}", field="id")
@@ -107,10 +111,10 @@ def make_instance(
         name: The instance's name.
         lower: Start of each lifetime.
         upper: End of each lifetime, exclusive.
-        size: Units of memory.
-        ids: Names of the buffers; None: 0, 1, ...
-        alignment: None: 1 for all.
-        fixed: Offsets that are given, FREE for others; None: all are free.
+        size: Units of memory of each buffer.
+        ids: Names of the buffers; None: "0", "1", ...
+        alignment: The alignment of each buffer; None: 1 for all.
+        fixed: The given offset of each buffer, or FREE; None: FREE for all.
         comment: Free text, kept in files.
     """
     sizes = _integers(size, "size")
@@ -128,16 +132,16 @@ def make_instance(
 
 
 class Sections(NamedTuple):
-    """S sections: the spans of time between two moments at which a buffer starts or ends."""
+    """S sections: the spans of time between successive moments at which a buffer starts or ends."""
 
     times: NDArray[np.int64]
-    """[S + 1] section s is from times[s] to before times[s + 1]."""
+    """[S + 1] section s lasts from times[s] until before times[s + 1]."""
     first: NDArray[np.int64]
     """[n] the first section of a buffer."""
     last: NDArray[np.int64]
-    """[n] the section after its last."""
+    """[n] the section after a buffer's last one."""
     load: NDArray[np.int64]
-    """[S] the total size of the buffers that are alive; its maximum is a lower bound on every height."""
+    """[S] the total size of the buffers that are alive; the largest load is a lower bound on every height."""
 
 
 def sections(instance: StaticInstance) -> Sections:
@@ -155,25 +159,24 @@ def first_overlap(
 ) -> tuple[int, int] | None:
     """Return the first pair of buffers, in time, that overlap in memory while both are alive; None if there is none.
 
-    All arrays are int64 [k]. A sweep over time keeps the buffers that are alive in a list sorted by offset, in which each ends
-    before the next begins, so that a new one can only overlap its two neighbours. If there are many buffers, a kernel determines
-    first whether there is such a pair.
+    All arrays are int64 [k]. A sweep over time keeps the buffers that are alive in a list sorted by offset. None of these
+    overlap, so a new buffer overlaps one of them only if it overlaps one of its two neighbours in the list.
     """
     solid = np.flatnonzero(size > 0)
-    if len(solid) > _MANY:
+    if len(solid) > _MAX_SWEEP:
         from corl.problems.memory_static.overlaps import any_overlap
 
         if not any_overlap(lower[solid], upper[solid], offset[solid], size[solid]):
             return None
     starts, ends = solid[np.argsort(lower[solid], kind="stable")], solid[np.argsort(upper[solid], kind="stable")]
     begin, end, low, high = (array.tolist() for array in (lower, upper, offset, offset + size))
-    alive: list[tuple[int, int]] = []
-    gone, leaving = 0, ends.tolist()
+    alive: list[tuple[int, int]] = []  # (offset, buffer)
+    removed, by_end = 0, ends.tolist()
     for k in starts.tolist():
-        while end[leaving[gone]] <= begin[k]:
-            out = leaving[gone]
-            del alive[bisect_left(alive, (low[out], out))]
-            gone += 1
+        while end[by_end[removed]] <= begin[k]:
+            ended = by_end[removed]
+            del alive[bisect_left(alive, (low[ended], ended))]
+            removed += 1
         at = bisect_left(alive, (low[k], k))
         if at and high[alive[at - 1][1]] > low[k]:
             return alive[at - 1][1], k
@@ -184,7 +187,7 @@ def first_overlap(
 
 
 def _integers(given: ArrayLike, field: str) -> NDArray[np.int64]:
-    """Return a contiguous int64 array. Raises InputError for anything that holds other than integers."""
+    """Return `given` as a contiguous int64 array. Raises InputError if it has values other than integers."""
     try:
         array = np.asarray(given)
         if array.dtype.kind == "f" and np.isfinite(array).all() and (array == np.floor(array)).all():

@@ -1,4 +1,7 @@
-"""Buffers of a program of memory mapping, alive from the first operation that accesses them to the last, in operations."""
+"""Conversion of a program of memory mapping into buffers.
+
+Times are numbers of operations. A buffer is alive from the first operation that accesses its tensor to the last.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,12 @@ __all__ = ["buffers_of", "trace_buffers"]
 def buffers_of(program: MappingInstance, alignment: int = 1, comment: str = "") -> StaticInstance:
     """Return the buffers that a program needs besides its weights. Raises InputError if there are none.
 
-    Tensors that are updated in place share a buffer. Inputs are alive from the beginning, outputs until the end.
+    The tensors of an alias group (updates in place) share a buffer. Inputs are alive from the beginning, outputs until the end.
+
+    Args:
+        program: The program.
+        alignment: The alignment of all buffers.
+        comment: The instance's comment.
     """
     accessed = np.unique(program.access_tensor)
     first, last = np.full(program.tensors, program.ops), np.zeros(program.tensors, np.int64)
@@ -50,7 +58,10 @@ def trace_buffers(
     dimensions: str = "",
     alignment: int = 1,
 ) -> StaticInstance:
-    """Return the buffers of a model that memory mapping traces. For `corl trace --problem memory-static`."""
+    """Return the buffers of a model, for `corl trace --problem memory-static`.
+
+    All options but `alignment` are those of `corl trace` for memory mapping.
+    """
     from corl.problems.memory.problem import Mapping
 
     given = {"model": model, "batch": batch, "dtype": dtype, "tokens": tokens, "dimensions": dimensions}

@@ -38,8 +38,8 @@ def _buffers(observation: Mapping[str, Any]) -> Tokens:
 class StaticAllocation(Problem):
     """Offsets for buffers of fixed lifetimes; the height, the largest offset + size, is minimised.
 
-    A solution is an integer array: the offsets, in the instance's order. Modules that are only needed by one method are imported
-    there: `import corl.problems.memory_static.problem` loads NumPy alone.
+    A solution is an integer array: the offsets, in the instance's order. Each method imports the modules that only it needs, so
+    that `import corl.problems.memory_static.problem` loads no library but NumPy.
     """
 
     name = "memory-static"
@@ -74,9 +74,9 @@ class StaticAllocation(Problem):
         write_instance(instance, path)
 
     def adapt(self, data: Any) -> StaticInstance:
-        """Return the instance for an array or list of (lower, upper, size) rows, or an object with these as lists.
+        """Return the instance of an array or list of (lower, upper, size) rows, or of an object of lists.
 
-        Raises InputError.
+        The object's keys are lower, upper, size and optionally ids, alignment and fixed. Raises InputError.
         """
         if isinstance(data, Mapping):
             data = {key: value for key, value in data.items() if (key, value) != ("problem", self.name)}
@@ -110,9 +110,9 @@ class StaticAllocation(Problem):
         return dict(zip(instance.ids, np.asarray(solution, np.int64).tolist()))
 
     def from_json(self, instance: StaticInstance, value: Any) -> NDArray[np.int64]:
-        """Return int64 [n] offsets.
+        """Return the offsets of a JSON object {buffer: offset}, int64 [n].
 
-        Raises InputError for anything but an object of integers, Infeasible for other buffers than these.
+        Raises InputError for a value of another form, Infeasible if its buffers are not those of the instance.
         """
         if not isinstance(value, dict) or not all(type(offset) is int and abs(offset) < 2**62 for offset in value.values()):
             raise InputError("accepted: an object of buffers and their offsets, integers", field="solution")
@@ -137,12 +137,14 @@ class StaticAllocation(Problem):
 
     def describe(self, instance: StaticInstance) -> dict[str, Any]:
         """Return facts for `corl info`."""
-        found = sections(instance)
-        load = int(found.load.max())
-        busy = float((found.load * np.diff(found.times).astype(np.float64)).sum()) / max(1, found.times[-1] - found.times[0])
+        section_data = sections(instance)
+        load = int(section_data.load.max())
+        busy = float((section_data.load * np.diff(section_data.times).astype(np.float64)).sum()) / max(
+            1, section_data.times[-1] - section_data.times[0]
+        )
         facts: dict[str, Any] = {
             "buffers": instance.n,
-            "sections": len(found.load),
+            "sections": len(section_data.load),
             "load": load,
             "mean_load": f"{busy / max(1, load):.4g} of the largest",
             "sizes": f"{instance.size.min()} to {instance.size.max()}",
@@ -169,9 +171,9 @@ class StaticAllocation(Problem):
     def environment(
         self, instances: Sequence[StaticInstance], rows: int, width: int | None = None, name: str = ""
     ) -> StaticEnvironment:
-        """Return an environment that places buffer after buffer at its lowest offset: `rows` states of `instances`.
+        """Return an environment with `rows` states of `instances`, which places buffer after buffer at its lowest offset.
 
-        The `width` largest buffers are listed.
+        At most `width` buffers are listed as actions.
         """
         from corl.problems.memory_static.environment import StaticEnvironment
 
@@ -179,14 +181,14 @@ class StaticAllocation(Problem):
         return StaticEnvironment(instances, rows) if width is None else StaticEnvironment(instances, rows, width)
 
     def decisions(self, instance: StaticInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
-        """Return the buffers that are not fixed, the lowest first: in this order each is placed at its offset or below it."""
+        """Return the buffers that are not fixed in increasing order of their offsets (corl.problems.memory_static.decisions)."""
         from corl.problems.memory_static.decisions import decisions
 
         self.environment_name(name)
         return decisions(instance, solution)
 
     def warm_up_instance(self, instance: StaticInstance) -> StaticInstance:
-        """Return the instance of the first dozen buffers."""
+        """Return the instance with the first twelve buffers only."""
         n = min(instance.n, 12)
         if n == instance.n:
             return instance

@@ -18,20 +18,23 @@ __all__ = ["State", "lowest", "reset_rows"]
 
 
 class State(NamedTuple):
-    """The pool. I instances of n buffers (N at most), R rows."""
+    """The pool. I instances of n buffers (N at most), R rows.
+
+    Fields of shape [sum of n] hold the buffers of all instances, one instance after the other.
+    """
 
     buffers: NDArray[np.int64]
-    """[I] n."""
+    """[I] n, the number of buffers."""
     buffers_start: NDArray[np.int64]
-    """[I] index of the instance's first buffer in the flat arrays."""
+    """[I] index of the instance's first buffer in the fields of shape [sum of n]."""
     lower: NDArray[np.int64]
-    """[sum of n]"""
+    """[sum of n] the start of a buffer's lifetime."""
     upper: NDArray[np.int64]
-    """[sum of n]"""
+    """[sum of n] the end of a buffer's lifetime, exclusive."""
     size: NDArray[np.int64]
-    """[sum of n]"""
+    """[sum of n] units of memory."""
     alignment: NDArray[np.int64]
-    """[sum of n]"""
+    """[sum of n] the number of which a buffer's offset is a multiple."""
     fixed: NDArray[np.int64]
     """[sum of n] the given offset, or -1."""
     order: NDArray[np.int32]
@@ -43,16 +46,16 @@ class State(NamedTuple):
     height: NDArray[np.int64]
     """[R] the largest offset + size of a placed buffer."""
     offset: NDArray[np.int64]
-    """[R, N] offset of each placed buffer; -1 for others."""
+    """[R, N] the offset of a placed buffer; -1 if the buffer is not placed."""
     placed: NDArray[np.int32]
-    """[R, N] the placed buffers, the lowest offset first."""
+    """[R, N] the placed buffers, the lowest offset first; the first `filled` entries are used."""
 
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make rows[k] the empty allocation of instances[k] with its fixed buffers placed, in place.
+    """Start the allocation of instances[k] in rows[k], with only the fixed buffers placed, in place.
 
-    bases: float64 [k], to which minus the height of the fixed buffers is written.
+    bases: float64 [len(rows)], to which minus the height of the fixed buffers is written.
     """
     for k in range(len(rows)):
         row, instance = rows[k], instances[k]
@@ -84,7 +87,7 @@ def lowest(state: Any, row: Any, buffer: Any) -> Any:
     first = state.buffers_start[state.instance[row]]
     at = first + buffer
     lower, upper, size, alignment = state.lower[at], state.upper[at], state.size[at], state.alignment[at]
-    edge = 0
+    edge = 0  # the lowest offset above the buffers considered so far that are alive at the same time
     for k in range(state.filled[row]):
         other = state.placed[row, k]
         if state.size[first + other] == 0 or state.upper[first + other] <= lower or upper <= state.lower[first + other]:
@@ -115,7 +118,7 @@ def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
 
 @attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the buffers that are not placed, the largest area first."""
+    """List the buffers that are not placed, the largest area (lifetime times size) first."""
     instance = state.instance[row]
     first, n = state.buffers_start[instance], state.buffers[instance]
     count = 0

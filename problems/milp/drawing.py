@@ -1,4 +1,4 @@
-"""Drawings of programs: the matrix."""
+"""Drawing of a program's constraint matrix."""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""The judge of solutions: checks bounds, integrality and rows in NumPy, and shares no code with solvers.
+"""The judge of solutions: checks integrality, bounds and constraints in NumPy, and shares no code with solvers.
 
-An integer variable may be 1e-6 from an integer, and is rounded to it before anything else is checked. A row whose variables are
-all integer is checked exactly, except for the precision of decimal coefficients (exact.digits). Any other row may exceed its
-side by 1e-6 x max(its unit, |side|, its largest |a_ij x_j|), and a continuous variable its bound by
-1e-6 x max(its unit, |bound|), as in MIP solvers. The units (scaling.py) are 1 in ordinary programs, smaller if all numbers
-are small, larger if all coefficients of a row are large, so that the result does not depend on the units of the data.
+The tolerances, as in MIP solvers:
+- An integer variable may differ by 1e-6 from an integer. It is rounded to this integer before anything else is checked.
+- A continuous variable may violate its bound by 1e-6 * max(unit, |bound|).
+- A row whose variables are all integer must hold exactly, except for the precision of decimal coefficients (exact.digits).
+- Any other row may violate its side by 1e-6 * max(unit, |side|, largest |a_ij x_j| of the row).
+
+Units (scaling.py) are powers of two. They are 1 in ordinary programs, smaller if all numbers are small, and larger if all
+coefficients of a row are large, so that the verdict does not depend on the units in which the data are given.
 """
 
 from __future__ import annotations
@@ -23,21 +26,21 @@ from corl.tolerance import FEASIBILITY
 
 __all__ = ["check", "contradiction", "objective", "objective_of", "violation"]
 
-_ROUNDING = 1e-9  # relative violations up to this are rounding errors of sums
+_ROUNDING = 1e-9  # relative violations up to this size are attributed to rounding in sums
 
 
 def objective(instance: MilpInstance, solution: Any) -> float:
-    """Return c x + offset of a feasible solution, float64 [n]. Raises Infeasible, naming the first violated limit."""
+    """Return c @ x + offset for a solution x, float64 [n], that must be feasible. Raises Infeasible as `check` does."""
     return objective_of(instance, check(instance, solution))
 
 
 def objective_of(instance: MilpInstance, x: NDArray[np.float64]) -> float:
-    """Return c x + offset, with integer variables rounded."""
+    """Return c @ x + offset for x, float64 [n], after rounding its integer variables."""
     return total(instance.c, _whole(instance, x), instance.offset)
 
 
 def check(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
-    """Return the solution as float64 [n], if it is feasible. Raises Infeasible otherwise."""
+    """Return the solution as float64 [n], if it is feasible. Raises Infeasible otherwise, naming the first violated limit."""
     try:
         x = np.asarray(solution, np.float64)
     except (TypeError, ValueError):
@@ -62,49 +65,53 @@ def check(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
 
 
 def violation(instance: MilpInstance, x: NDArray[np.float64]) -> str:
-    """Return the largest violation of a feasible x, float64 [n], in one line; "" if it is no more than rounding."""
+    """Return one line about the largest violation of a feasible x, float64 [n]; "" if all are within rounding."""
     whole = _whole(instance, x)
     fraction = np.abs(x - whole)
-    found = [("integer variable", instance.names, np.where(fraction > _ROUNDING, fraction, 0.0))]
-    found += [(part.what, part.names, part.broken(_ROUNDING)) for part in _limits(instance, whole)]
-    size, place = max((float(most.max()), f"{what} {names[int(most.argmax())]}") for what, names, most in found if len(most))
+    violations = [("integer variable", instance.names, np.where(fraction > _ROUNDING, fraction, 0.0))]
+    violations += [(part.what, part.names, part.broken(_ROUNDING)) for part in _limits(instance, whole)]
+    size, place = max(
+        (float(sizes.max()), f"{what} {names[int(sizes.argmax())]}") for what, names, sizes in violations if len(sizes)
+    )
     return f"{place} is broken by {size:.2g}, within the tolerance {FEASIBILITY:g}" if size else ""
 
 
 class _Limits(NamedTuple):
-    """The lower or the upper limits of variables or rows, and by how much values exceed them. All arrays have one length."""
+    """The lower or the upper limits of all variables or all rows, and by how much the values violate them."""
 
     what: str
     """"variable" or "constraint"."""
     names: tuple[str, ...]
+    """[k] the names of the variables or constraints."""
     outside: str
-    """"below" or "above": where values that violate the limit lie."""
+    """"below" for lower limits, "above" for upper limits: the side on which violating values lie."""
     limit: NDArray[np.float64]
+    """[k]"""
     beyond: NDArray[np.float64]
-    """By how much each value exceeds its limit; negative if it does not."""
+    """[k] by how much each value violates its limit; negative if it does not."""
     size: NDArray[np.float64]
-    """The size that a relative tolerance is multiplied by; 0: no tolerance."""
-    known: NDArray[np.float64]
-    """The precision of the limit and of the value compared with it."""
+    """[k] the size by which the relative tolerance is multiplied; 0 for no tolerance."""
+    rounding: NDArray[np.float64]
+    """[k] the precision of the limit and of the value: violations up to it are always accepted."""
 
-    def broken(self, share: float) -> NDArray[np.float64]:
-        """Return each excess in `beyond` that is larger than share x `size` + `known`, otherwise 0."""
-        return np.where(self.beyond > share * self.size + self.known, self.beyond, 0.0)
+    def broken(self, tolerance: float) -> NDArray[np.float64]:
+        """Return [k] violations in `beyond` that exceed tolerance * `size` + `rounding`; 0 for the others."""
+        return np.where(self.beyond > tolerance * self.size + self.rounding, self.beyond, 0.0)
 
 
 def _whole(instance: MilpInstance, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return x with its integers rounded."""
+    """Return x, float64 [n], with integer variables rounded."""
     return np.where(instance.integer, np.round(x), x)
 
 
 def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]:
-    """Yield the limits of the variables and of the rows.
+    """Yield the lower and upper limits of the variables, then those of the rows.
 
-    Limits of integer variables, and of rows whose variables are all integer, have no tolerance.
+    Limits of integer variables, and of rows whose variables are all integer, have no relative tolerance.
 
     Args:
         instance: A program of n variables.
-        x: float64 [n], with its integers rounded.
+        x: float64 [n], with integer variables rounded.
     """
     units = column_units(instance)
     low, high = integer_limits(instance)
@@ -116,24 +123,25 @@ def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]
     mixed = np.bincount(instance.row, ~instance.integer[instance.column], m) > 0
     largest = row_units(instance)
     np.maximum.at(largest, instance.row, terms)
-    rounded = np.bincount(instance.row, digits(instance.value) * np.abs(x_of_entries), m).astype(np.float64)
+    row_rounding = np.bincount(instance.row, digits(instance.value) * np.abs(x_of_entries), m).astype(np.float64)
     for outside, limit, sign in (("below", instance.row_lower, -1.0), ("above", instance.row_upper, 1.0)):
         side = _finite(limit)
         size = np.where(mixed, np.maximum(largest, side), 0.0)
-        known = rounded + digits(side)
-        beyond = beyond_side(instance.value, x_of_entries, instance.first, limit, sign, np.where(mixed, np.inf, known))
-        yield _Limits("constraint", instance.row_names, outside, limit, beyond, size, known)
+        rounding = row_rounding + digits(side)
+        beyond = beyond_side(instance.value, x_of_entries, instance.first, limit, sign, np.where(mixed, np.inf, rounding))
+        yield _Limits("constraint", instance.row_names, outside, limit, beyond, size, rounding)
 
 
 def _finite(limits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the absolute values of the limits, 0 without a limit."""
+    """Return the absolute values of the limits; 0 for infinite ones."""
     return np.where(np.isfinite(limits), np.abs(limits), 0.0)
 
 
 def contradiction(instance: MilpInstance) -> str:
-    """Return why there is no solution, if the limits alone prove it; "" otherwise.
+    """Return why the program is infeasible, if single limits prove it; "" otherwise.
 
-    Reasons: crossed limits, limits with no integer between them, a row without coefficients that must not be 0.
+    Reasons are a lower limit above an upper one, limits of an integer variable with no integer between them, and a row without
+    coefficients whose limits exclude 0.
     """
     lower, upper, below, above = instance.lower, instance.upper, instance.row_lower, instance.row_upper
     least, most = integer_limits(instance)

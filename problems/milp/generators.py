@@ -1,8 +1,8 @@
-"""Generators: random instances of the families on which the literature measures learned branching, at its sizes.
+"""Generators of random instances of the families on which the literature evaluates learned branching.
 
-Written from the papers' descriptions. Sizes and parameters of set cover, auctions, facility location and independent set are
-those of Gasse, Chételat, Ferroni, Charlin and Lodi (Exact combinatorial optimization with graph convolutional neural networks,
-NeurIPS 2019).
+They follow the papers' descriptions. The default sizes and parameters of set cover, auctions, facility location and independent
+set are those of Gasse, Chételat, Ferroni, Charlin and Lodi (Exact combinatorial optimization with graph convolutional neural
+networks, NeurIPS 2019).
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ from corl.problems.milp.instance import MilpInstance, from_triplets
 
 __all__ = ["GENERATORS", "auctions", "facility_location", "independent_set", "multiple_knapsack", "set_cover"]
 
-_LARGEST = 50_000_000  # entries of the matrix
-_LARGEST_VALUE = 100.0  # of the common values of an auction's items
+_MAX_ENTRIES = 50_000_000  # of the constraint matrix
+_MAX_ITEM_VALUE = 100.0  # the largest common value of an item in an auction
 
 
 def set_cover(
     *, rows: int = 500, columns: int = 1000, density: float = 0.05, largest_cost: int = 100, seed: int = 0
 ) -> MilpInstance:
-    """Return set cover as in Balas and Ho (1980): minimise the cost, 1..largest_cost, of columns that cover every row.
+    """Return a set cover problem as in Balas and Ho (1980): choose columns of least total cost that cover every row.
 
-    A fraction `density` of the matrix is 1; every row has at least two columns and every column at least one row.
+    Costs are integers from 1 to `largest_cost`. A fraction `density` of the entries of the matrix is 1; every row is covered by
+    at least two columns, and every column covers at least one row.
     """
     entries = round(density * rows * columns)
-    _need("rows, columns", rows >= 2 and columns >= 2 and rows * columns <= 10 * _LARGEST, "from 2")
+    _need("rows, columns", rows >= 2 and columns >= 2 and rows * columns <= 10 * _MAX_ENTRIES, "from 2")
     _need("density", max(2 * rows, columns) <= entries <= rows * columns, "two entries a row and one a column, 1 at the most")
     _need("largest_cost", largest_cost >= 1, "from 1")
     random = np.random.default_rng(seed)
-    chosen = np.zeros((rows, columns), np.bool_)
+    covers = np.zeros((rows, columns), np.bool_)
     owners = np.concatenate([random.permutation(rows) for _ in range(-(-columns // rows))])[:columns]
-    chosen[owners, np.arange(columns)] = True  # every column covers a row, spread evenly
-    for poor in np.flatnonzero(chosen.sum(1) < 2).tolist():
-        lacking = 2 - int(chosen[poor].sum())
-        chosen[poor, random.choice(np.flatnonzero(~chosen[poor]), lacking, replace=False)] = True
-    free = np.flatnonzero(~chosen.ravel())
-    chosen.ravel()[random.choice(free, max(0, entries - int(chosen.sum())), replace=False)] = True
-    row, column = np.nonzero(chosen)
+    covers[owners, np.arange(columns)] = True  # first, every column covers one row, evenly spread over the rows
+    for row_index in np.flatnonzero(covers.sum(1) < 2).tolist():
+        missing = 2 - int(covers[row_index].sum())
+        covers[row_index, random.choice(np.flatnonzero(~covers[row_index]), missing, replace=False)] = True
+    free = np.flatnonzero(~covers.ravel())
+    covers.ravel()[random.choice(free, max(0, entries - int(covers.sum())), replace=False)] = True
+    row, column = np.nonzero(covers)
     cost = random.integers(1, largest_cost, columns, endpoint=True)
     return from_triplets(
         f"set-cover-{rows}x{columns}-{seed}", "min", cost, row, column, np.ones(len(row)), np.ones(rows),
@@ -56,10 +57,12 @@ def auctions(
 ) -> MilpInstance:
     """Return a combinatorial auction with arbitrary relationships (Leyton-Brown, Pearson and Shoham 2000, section 4.3).
 
-    A bidder values each item at its common value (1..100) plus a private deviation of -50..50. A bundle begins with one item;
-    with probability `add_item` each time, another item compatible with its items is added. The price of a bundle is the sum of
-    its items' values plus its size to the power 1 + `additivity`. The bidder also bids on up to `most_substitutes` bundles of
-    similar value, each of which begins with an item of the first bundle. At most one bid of each bidder can win.
+    Maximise the sum of the prices of the winning bids; each item is sold at most once, and each bidder wins at most one bid.
+
+    A bidder values each item at its common value (1 to 100) plus a private deviation (-50 to 50). A bundle begins with one item.
+    As long as a random draw succeeds, with probability `add_item`, another item is added, chosen by its affinity to those in
+    the bundle. The price of a bundle is the sum of the values of its items plus its size to the power 1 + `additivity`. The
+    bidder also bids on up to `most_substitutes` bundles of similar value, each of which begins with an item of the first bundle.
     """
     _need("items", 2 <= items <= 10_000, "2 to 10,000")
     _need("bids", 1 <= bids <= 1_000_000, "1 to 1,000,000")
@@ -67,30 +70,34 @@ def auctions(
     _need("additivity", -1.0 <= additivity <= 2.0, "-1 to 2")
     _need("most_substitutes", most_substitutes >= 0, "from 0")
     random = np.random.default_rng(seed)
-    values = random.uniform(1.0, _LARGEST_VALUE, items)
+    values = random.uniform(1.0, _MAX_ITEM_VALUE, items)
     affinity = np.triu(random.random((items, items)), 1)
     affinity = affinity + affinity.T
     affinity /= affinity.sum(1, keepdims=True)
     market = _Market(random, values, affinity, add_item, additivity)
-    found: list[tuple[list[int], float]] = []
+    bids_found: list[tuple[list[int], float]] = []
     bidders: list[list[int]] = []
-    while len(found) < bids:
-        bundles = market.bidder(min(most_substitutes + 1, bids - len(found)))
+    while len(bids_found) < bids:
+        bundles = market.bidder(min(most_substitutes + 1, bids - len(bids_found)))
         if len(bundles) > 1:
-            bidders.append(list(range(len(found), len(found) + len(bundles))))
-        found += bundles
+            bidders.append(list(range(len(bids_found), len(bids_found) + len(bundles))))
+        bids_found += bundles
     holders: list[list[int]] = [[] for _ in range(items)]
-    for bid, (bundle, _) in enumerate(found):
+    for bid, (bundle, _) in enumerate(bids_found):
         for item in bundle:
             holders[item].append(bid)
     groups = [group for group in holders if group] + bidders
     options = {"add_item": add_item, "additivity": additivity, "most_substitutes": most_substitutes}
     call = _call("auctions", seed, items=items, bids=bids, **options)
-    return _packing(f"auctions-{items}x{bids}-{seed}", [price for _, price in found], groups, call)
+    return _packing(f"auctions-{items}x{bids}-{seed}", [price for _, price in bids_found], groups, call)
 
 
 class _Market:
-    """The bidders of an auction."""
+    """Draws the bids of an auction's bidders.
+
+    values: float64 [items], the common values; affinity: float64 [items, items], rows sum to 1; `add` and `additivity` as in
+    `auctions`.
+    """
 
     def __init__(
         self,
@@ -103,20 +110,20 @@ class _Market:
         self.random, self.values, self.affinity, self.add, self.power = random, values, affinity, add, 1.0 + additivity
 
     def bidder(self, most: int) -> list[tuple[list[int], float]]:
-        """Return up to `most` different bundles of one bidder with their prices, all above 0; the first bundle comes first."""
+        """Return up to `most` different bundles of a new bidder with their positive prices; substitutes follow the first."""
         interest = self.random.random(len(self.values))
-        private = self.values + _LARGEST_VALUE * (interest - 0.5)  # the paper's deviation: half of the largest value
+        private = self.values + _MAX_ITEM_VALUE * (interest - 0.5)  # deviations up to half of the largest value, as in the paper
         while True:
             bundle = self.grow(int(self.random.choice(len(private), p=interest / interest.sum())), interest, 0)
             price = self.price(bundle, private)
             if price > 0.0:
                 break
         found = {tuple(bundle): price}
-        budget, common = 1.5 * price, 0.5 * self.values[bundle].sum()  # the paper's limits for substitutes
+        budget, min_value = 1.5 * price, 0.5 * self.values[bundle].sum()  # limits for substitutes, as in the paper
         candidates = [self.grow(item, interest, len(bundle)) for item in bundle]
         offers = sorted(((self.price(other, private), tuple(other)) for other in candidates), reverse=True)
         for offer, other in offers:
-            if len(found) < most and 0.0 <= offer <= budget and self.values[list(other)].sum() >= common:
+            if len(found) < most and 0.0 <= offer <= budget and self.values[list(other)].sum() >= min_value:
                 found.setdefault(other, offer)
         return [(list(key), offer) for key, offer in found.items() if offer > 0.0]
 
@@ -125,8 +132,8 @@ class _Market:
 
         Args:
             item: The first item.
-            interest: float64 [items], the private interest of the bidder, which weights the choice of further items.
-            size: The number of items, or 0.
+            interest: float64 [items], the bidder's interest in each item, by which the choice of further items is weighted.
+            size: The number of items in the bundle, or 0.
         """
         bundle = [item]
         free = np.ones(len(interest), np.bool_)
@@ -140,17 +147,19 @@ class _Market:
         return sorted(bundle)
 
     def price(self, bundle: list[int], private: NDArray[np.float64]) -> float:
+        """Return the price of a bundle for a bidder with the values `private`, float64 [items]."""
         return float(private[bundle].sum() + len(bundle) ** self.power)
 
 
 def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float = 5.0, seed: int = 0) -> MilpInstance:
     """Return capacitated facility location (Cornuéjols, Sridharan and Thizy 1991): minimise the cost of serving all demand.
 
-    Customers and facilities are uniform in the unit square. Demands are 5..35, capacities 10..160, scaled so that together
-    they are `ratio` times the demand; opening costs sqrt(capacity) x 100..110 + 0..90, serving 10 x distance x demand.
-    Columns: the share of each customer's demand that each facility serves, then which are open (binary).
+    Customers and facilities are uniform in the unit square. Demands are 5 to 35; capacities are 10 to 160, then scaled so that
+    their sum is `ratio` times the total demand. Opening a facility costs sqrt(capacity) times 100 to 110, plus 0 to 90; serving a
+    customer costs 10 * distance * demand. The variables are the share of each customer's demand that each facility serves, then
+    for each facility whether it is open (binary).
     """
-    _need("customers", customers >= 1 and facilities >= 1 and customers * facilities <= _LARGEST // 3, "from 1")
+    _need("customers", customers >= 1 and facilities >= 1 and customers * facilities <= _MAX_ENTRIES // 3, "from 1")
     _need("ratio", 1.0 <= ratio <= 1e6, "1 to 1,000,000")
     random = np.random.default_rng(seed)
     places, sites = random.random((customers, 2)), random.random((facilities, 2))
@@ -166,7 +175,7 @@ def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float
     rows += [(share[i], np.ones(facilities), 1.0, np.inf) for i in range(customers)]
     for j in range(facilities):
         rows.append((np.append(share[:, j], opened[j]), np.append(demand, -capacity[j]), -np.inf, 0.0))
-    rows.append((opened, capacity, float(demand.sum()), np.inf))  # redundant, but tightens the relaxation
+    rows.append((opened, capacity, float(demand.sum()), np.inf))  # redundant for integers, but it tightens the relaxation
     pairs = [(i, j) for i in range(customers) for j in range(facilities)]
     rows += [(np.array([share[i, j], opened[j]]), np.array([1.0, -1.0]), -np.inf, 0.0) for i, j in pairs]
     names = [f"x_{i}_{j}" for i in range(1, customers + 1) for j in range(1, facilities + 1)]
@@ -181,16 +190,16 @@ def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float
 
 
 def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> MilpInstance:
-    """Return the largest independent set of a Barabási-Albert graph, edges covered greedily by cliques (Bergman et al. 2016).
+    """Return the largest independent set of a Barabási-Albert graph, with a constraint per clique (Bergman et al. 2016).
 
-    The graph begins with a star of affinity + 1 nodes; each further node is joined to `affinity` others, chosen in
-    proportion to their degrees.
+    The cliques cover all edges; they are found greedily. The graph begins with a star of affinity + 1 nodes. Each further node is
+    joined to `affinity` others, drawn with probabilities proportional to their degrees.
     """
     _need("nodes", 2 <= nodes <= 1_000_000, "2 to 1,000,000")
     _need("affinity", 1 <= affinity < nodes, "1 to nodes - 1")
     random = np.random.default_rng(seed)
     neighbours: list[set[int]] = [set() for _ in range(nodes)]
-    ends: list[int] = []  # every node as often as it has edges
+    ends: list[int] = []  # contains each node as often as it has edges, so that a uniform draw is proportional to the degree
     for node in range(affinity, nodes):
         chosen: set[int] = set(range(affinity)) if node == affinity else set()
         while len(chosen) < affinity:
@@ -204,7 +213,7 @@ def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> Mi
 
 
 def _cliques(neighbours: list[set[int]]) -> list[list[int]]:
-    """Return cliques that cover every edge: each grown greedily from an uncovered edge, by the highest degree."""
+    """Return cliques that cover every edge; each grows from an uncovered edge, always by the node of highest degree."""
     covered: set[tuple[int, int]] = set()
     cliques = []
     order = sorted(range(len(neighbours)), key=lambda node: (-len(neighbours[node]), node))
@@ -229,25 +238,26 @@ def multiple_knapsack(
     correlation: Literal["uncorrelated", "weak", "strong", "subset-sum"] = "weak",
     seed: int = 0,
 ) -> MilpInstance:
-    """Return 0-1 multiple knapsack (Pisinger 1999; Fukunaga 2011): each item goes into at most one knapsack.
+    """Return a 0-1 multiple knapsack problem (Pisinger 1999; Fukunaga 2011): each item goes into at most one knapsack.
 
-    Weights are 10..1000; profits 1..1000, weight - 99..weight + 99 (at least 1), weight + 10, or the weight itself. All
-    capacities together are half of the weights; each but the last is 0.4 to 0.6 of an equal share of all weights.
+    Weights are 10 to 1000. Profits depend on `correlation`. uncorrelated: 1 to 1000; weak: the weight plus -99 to 99, at least 1;
+    strong: the weight plus 10; subset-sum: the weight. The capacities sum to half of the total weight. Each but the last is 0.4
+        to 0.6 times the total weight divided by the number of knapsacks.
     """
-    _need("items", items >= 1 and knapsacks >= 1 and items * knapsacks <= _LARGEST, "from 1")
+    _need("items", items >= 1 and knapsacks >= 1 and items * knapsacks <= _MAX_ENTRIES, "from 1")
     random = np.random.default_rng(seed)
     weight = random.integers(10, 1000, items, endpoint=True)
-    near = np.maximum(1, weight + random.integers(-99, 99, items, endpoint=True))
-    free = random.integers(1, 1000, items, endpoint=True)
-    drawn = {"uncorrelated": free, "weak": near, "strong": weight + 10, "subset-sum": weight}
-    _need("correlation", correlation in drawn, ", ".join(drawn))
+    weak = np.maximum(1, weight + random.integers(-99, 99, items, endpoint=True))
+    uncorrelated = random.integers(1, 1000, items, endpoint=True)
+    profits = {"uncorrelated": uncorrelated, "weak": weak, "strong": weight + 10, "subset-sum": weight}
+    _need("correlation", correlation in profits, ", ".join(profits))
     share = weight.sum() / knapsacks
     capacity = np.floor(random.uniform(0.4 * share, 0.6 * share, knapsacks))
     capacity[-1] = max(0.0, float(weight.sum() // 2 - capacity[:-1].sum()))
     column = np.arange(items * knapsacks).reshape(items, knapsacks)  # item i in knapsack k
     rows = np.concatenate([np.repeat(np.arange(knapsacks), items), knapsacks + np.repeat(np.arange(items), knapsacks)])
     return from_triplets(
-        f"multiple-knapsack-{items}x{knapsacks}-{seed}", "max", np.repeat(drawn[correlation], knapsacks), rows,
+        f"multiple-knapsack-{items}x{knapsacks}-{seed}", "max", np.repeat(profits[correlation], knapsacks), rows,
         np.concatenate([column.T.ravel(), column.ravel()]), np.concatenate([np.tile(weight, knapsacks), np.ones(column.size)]),
         np.full(knapsacks + items, -np.inf), np.append(capacity, np.ones(items)), upper=1.0, integer=True,
         names=[f"x_{i}_{k}" for i in range(1, items + 1) for k in range(1, knapsacks + 1)],
@@ -256,7 +266,7 @@ def multiple_knapsack(
 
 
 def _packing(name: str, profit: list[float], groups: list[list[int]], comment: str) -> MilpInstance:
-    """Return the set packing program: maximise profit x, at most one variable of each group, x binary."""
+    """Return a set packing problem: maximise profit @ x for binary x, with at most one variable of each group at 1."""
     rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     columns = np.array([k for group in groups for k in group], np.int64)
     return from_triplets(
@@ -266,11 +276,13 @@ def _packing(name: str, profit: list[float], groups: list[list[int]], comment: s
 
 
 def _need(field: str, fits: bool, accepted: str) -> None:
+    """Raise UsageError unless the option `field` fits."""
     if not fits:
         raise UsageError(f"{field}: not accepted; accepted: {accepted}")
 
 
 def _call(kind: str, seed: int, **options: Any) -> str:
+    """Return the command that generates the instance, for its comment."""
     given = " ".join(f"--option {key}={value}" for key, value in options.items())
     return f"corl generate milp {kind} {given} --seed {seed}"
 

@@ -1,4 +1,4 @@
-"""MilpInstance: a mixed-integer linear program as flat arrays."""
+"""MilpInstance: a mixed-integer linear program, with its matrix in compressed sparse row (CSR) form."""
 
 from __future__ import annotations
 
@@ -18,42 +18,43 @@ if TYPE_CHECKING:
 __all__ = ["INFINITY", "MilpInstance", "from_triplets", "numbered"]
 
 INFINITY = 1e20
-"""A bound or a side at least this large means no limit, as in SCIP; instances hold it as `inf`. Other numbers are smaller."""
+"""A limit of at least this absolute value means no limit, as in SCIP; instances store it as inf. Other numbers are smaller."""
 
 
 @dataclass(frozen=True, eq=False)
 class MilpInstance:
     """min or max c x + offset, row_lower <= A x <= row_upper, lower <= x <= upper, x_j integer if `integer[j]`.
 
-    A has m rows and n columns, as CSR: row i has the entries first[i]:first[i + 1] of `column` and `value`, sorted by
-    column, none of them zero. A lower limit may be above its upper one: such a program is infeasible, not malformed.
+    A has m rows (constraints) and n columns (variables). A program with a lower limit above its upper one is infeasible, but a
+    valid instance. Raises InputError for invalid fields.
     """
 
     name: str
     sense: Literal["min", "max"]
     c: NDArray[np.float64]
-    """[n]"""
+    """[n] the objective coefficients."""
     offset: float
+    """The constant of the objective."""
     first: NDArray[np.int64]
-    """[m + 1]"""
+    """[m + 1] row i of A has the entries first[i]:first[i + 1] of `column` and `value`."""
     column: NDArray[np.int32]
-    """[nonzeros]"""
+    """[nonzeros] the column of each entry, increasing within a row."""
     value: NDArray[np.float64]
-    """[nonzeros]"""
+    """[nonzeros] the coefficient of each entry, not 0."""
     row_lower: NDArray[np.float64]
-    """[m], -inf: no limit."""
+    """[m] the lower sides of the rows; -inf: no limit."""
     row_upper: NDArray[np.float64]
-    """[m], inf: no limit."""
+    """[m] the upper sides of the rows; inf: no limit."""
     lower: NDArray[np.float64]
-    """[n], -inf: no limit."""
+    """[n] the lower limits of the variables; -inf: no limit."""
     upper: NDArray[np.float64]
-    """[n], inf: no limit."""
+    """[n] the upper limits of the variables; inf: no limit."""
     integer: NDArray[np.bool_]
-    """[n]"""
+    """[n] whether each variable must be an integer."""
     names: tuple[str, ...]
-    """[n], the names of the variables, all different."""
+    """[n] the names of the variables, all different."""
     row_names: tuple[str, ...]
-    """[m], the names of the constraints, all different."""
+    """[m] the names of the constraints, all different."""
     comment: str = ""
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class MilpInstance:
 
     @cached_property
     def row(self) -> NDArray[np.int32]:
-        """The row of each entry, [nonzeros]."""
+        """int32 [nonzeros], the row of each entry."""
         return np.repeat(np.arange(self.m, dtype=np.int32), np.diff(self.first))
 
     @cached_property
@@ -91,24 +92,24 @@ class MilpInstance:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The number of each variable by its name."""
+        """Name of a variable -> its column."""
         return {name: j for j, name in enumerate(self.names)}
 
     @property
     def matrix(self) -> csr_array:
-        """A as a SciPy matrix."""
+        """A as a SciPy matrix, float64 [m, n]."""
         from scipy.sparse import csr_array
 
         return csr_array((self.value, self.column, self.first), shape=(self.m, self.n))
 
     @cached_property
     def binary(self) -> NDArray[np.bool_]:
-        """Whether each variable is an integer from 0 to 1, bool [n]."""
+        """bool [n], whether each variable is an integer from 0 to 1."""
         return np.asarray(self.integer & (self.lower == 0.0) & (self.upper == 1.0), np.bool_)
 
 
 def numbered(letter: str, count: int) -> tuple[str, ...]:
-    """Return `count` names: ("x1", "x2", ...) for the letter "x"."""
+    """Return `count` names, such as ("x1", "x2", ...) for the letter "x"."""
     return tuple(f"{letter}{j}" for j in range(1, count + 1))
 
 
@@ -132,7 +133,7 @@ def from_triplets(
 ) -> MilpInstance:
     """Return an instance from the entries (row, column, value) of A, in any order; zeros are dropped. Raises InputError.
 
-    Limits of size INFINITY or larger become infinite.
+    Limits of absolute value INFINITY or larger become infinite.
 
     Args:
         name: The name of the instance.
@@ -159,15 +160,15 @@ def from_triplets(
             raise InputError("not accepted; accepted: rows and columns within the matrix, one for each value", field="entries")
     order = np.lexsort((column, row))
     row, column, value = row[order], column[order], value[order]
-    twice = np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))
-    if len(twice):
-        raise InputError(f"row {row[twice[0]]} has column {column[twice[0]]} twice; accepted: once", field="matrix")
-    kept = value != 0.0
+    duplicates = np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))
+    if len(duplicates):
+        raise InputError(f"row {row[duplicates[0]]} has column {column[duplicates[0]]} twice; accepted: once", field="matrix")
+    nonzero = value != 0.0
     first = np.zeros(m + 1, np.int64)
-    first[1:] = np.cumsum(np.bincount(row[kept], minlength=m)) if m else 0
+    first[1:] = np.cumsum(np.bincount(row[nonzero], minlength=m)) if m else 0
     return MilpInstance(
-        name=name, sense=sense, c=cost, offset=float(offset), first=first, column=column[kept].astype(np.int32),
-        value=value[kept], row_lower=_unlimited(low), row_upper=_unlimited(high),
+        name=name, sense=sense, c=cost, offset=float(offset), first=first, column=column[nonzero].astype(np.int32),
+        value=value[nonzero], row_lower=_unlimited(low), row_upper=_unlimited(high),
         lower=_unlimited(np.broadcast_to(np.asarray(lower, np.float64), n)),
         upper=_unlimited(np.broadcast_to(np.asarray(upper, np.float64), n)),
         integer=np.array(np.broadcast_to(np.asarray(integer, np.bool_), n)),
@@ -177,7 +178,7 @@ def from_triplets(
 
 
 def _unlimited(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values, infinite from INFINITY on."""
+    """Return the limits, with those of absolute value INFINITY or larger replaced by inf or -inf."""
     return np.where(np.abs(values) >= INFINITY, np.copysign(np.inf, values), values)
 
 

@@ -1,4 +1,4 @@
-"""Milp: the adapter of mixed-integer linear programs."""
+"""Milp: the `corl.Problem` of mixed-integer linear programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ __all__ = ["MaximisedMilp", "Milp"]
 
 
 class Milp(Problem):
-    """Mixed-integer linear programs: MPS and LP files, pyscipopt Models. A solution is the variables' values, float64 [n]."""
+    """Mixed-integer linear programs, from MPS and LP files and pyscipopt Models.
+
+    A solution is the variables' values, float64 [n].
+    """
 
     name = "milp"
     title = "mixed-integer linear programs, minimised or maximised as the instance says"
@@ -32,11 +35,11 @@ class Milp(Problem):
     instance_suffixes = (".lp", ".mps")
 
     def with_sense_of(self, instance: MilpInstance) -> Milp:
-        """Return the problem that minimises or the one that maximises."""
+        """Return the problem with the instance's sense, which minimises or maximises."""
         return MaximisedMilp() if instance.sense == "max" else Milp()
 
     def infeasible(self, instance: MilpInstance) -> str:
-        """Return why the limits alone admit no solution; "" if they may."""
+        """Return why the program is infeasible, if single limits prove it; "" otherwise."""
         from corl.problems.milp.evaluation import contradiction
 
         return contradiction(instance)
@@ -54,7 +57,7 @@ class Milp(Problem):
         return violation(instance, np.asarray(solution, np.float64))
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of an MPS or LP file."""
+        """Return whether `head` is the beginning of an MPS or LP file."""
         from corl.problems.milp.formats import recognises
 
         return recognises(head)
@@ -94,7 +97,7 @@ class Milp(Problem):
         write_solution(instance, solution, path)
 
     def to_json(self, instance: MilpInstance, solution: Any) -> dict[str, float]:
-        """Return {variable: value}, without zeros."""
+        """Return {name of a variable: value}, without variables that are 0."""
         x = np.asarray(solution, np.float64)
         return {instance.names[j]: float(x[j]) for j in np.flatnonzero(x).tolist()}
 
@@ -137,19 +140,19 @@ class Milp(Problem):
         return [{"variable": name, "value": value, "objective": weight} for name, value, weight in columns]
 
     def draw(self, instance: MilpInstance, solution: Any, axes: Axes) -> None:
-        """Draw the matrix, one mark per entry; with a solution, the columns of its nonzero variables are highlighted."""
+        """Draw the matrix with one mark per entry; with a solution, columns of variables that are 0 are pale."""
         from corl.problems.milp.drawing import draw
 
         draw(instance, solution, axes)
 
     def warm_up_instance(self, instance: MilpInstance) -> MilpInstance:
-        """Return a program of four items and two knapsacks, for which solvers compile the same kernels."""
+        """Return a small program, a multiple knapsack problem, for which solvers compile the same kernels."""
         from corl.problems.milp.generators import multiple_knapsack
 
         return multiple_knapsack(items=4, knapsacks=2)
 
 
 class MaximisedMilp(Milp):
-    """The same problem for instances that are maximised."""
+    """Mixed-integer linear programs that are maximised."""
 
     sense = "max"

@@ -1,7 +1,8 @@
-"""Units of a program's variables, rows and objective, for the judge's tolerances; and the program in these units, for engines.
+"""Units of a program's variables, rows and objective, and the program divided by these units.
 
-The unit of a row or of the objective is 1 if it has coefficients of size up to 1 and from 1 on, so that ordinary programs do not
-change; otherwise the size of the coefficient nearest to 1. Units are rounded to powers of two, so that dividing by them is exact.
+The judge's tolerances are relative to the units; engines (SCIP, HiGHS, CP-SAT) solve the scaled program. The unit of a row, or of
+the objective, is 1 if 1 lies between its smallest and its largest absolute coefficient, so that ordinary programs do not change.
+Otherwise it is the absolute coefficient nearest to 1. Units are rounded to powers of two, so that dividing by them is exact.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from corl.problems.milp.instance import INFINITY, MilpInstance
 
 __all__ = ["Scaled", "column_units", "cost_unit", "unreliable", "integer_limits", "row_units", "scaled"]
 
-_SMALLEST = 1e-9  # smallest unit of a row about a point: smaller distances to its side may be rounding errors of the data
-_SPREAD_INTEGER = 1e9  # largest / smallest coefficient: engines treat 1e-9 as zero
-_SPREAD_MIXED = 1e6  # the same with continuous variables: beyond it, substituting one of them made engines lose solutions
-_LARGEST_SIDE = 1e8  # side / smallest coefficient: to engines, sides that differ by a relative 1e-9 are equal
+_MIN_UNIT = 1e-9  # of a row in `shifted_to`: smaller distances to a side may be rounding errors of the data
+_MAX_SPREAD_INTEGER = 1e9  # largest / smallest coefficient of a row of integers: engines treat 1e-9 as zero
+_MAX_SPREAD_MIXED = 1e6  # ... of a row with continuous variables: above it, engines that substituted one lost solutions
+_MAX_SIDE = 1e8  # side / smallest coefficient of a row: engines treat sides that differ by a relative 1e-9 as equal
 _Floats = NDArray[np.float64]
 
 
 def integer_limits(instance: MilpInstance) -> tuple[_Floats, _Floats]:
-    """Return the lower and upper limits, float64 [n] each; those of integer variables are rounded inwards to integers."""
+    """Return the variables' lower and upper limits, float64 [n] each; limits of integer variables are rounded inwards."""
     low, high = instance.lower, instance.upper
     with np.errstate(invalid="ignore"):
         least, most = np.ceil(low - digits(low)), np.floor(high + digits(high))
@@ -35,7 +36,8 @@ def integer_limits(instance: MilpInstance) -> tuple[_Floats, _Floats]:
 def column_units(instance: MilpInstance) -> _Floats:
     """Return the units of the variables, float64 [n], powers of two.
 
-    The unit of a continuous variable is the larger size of its finite limits, at most 1; that of any other variable is 1.
+    The unit of a continuous variable is the largest absolute value of its finite limits, but at most 1; without finite limits
+    other than 0 it is 1, as for integer variables.
     """
     largest = np.zeros(instance.n)
     for limit in (instance.lower, instance.upper):
@@ -46,7 +48,7 @@ def column_units(instance: MilpInstance) -> _Floats:
 def row_units(instance: MilpInstance) -> _Floats:
     """Return the units of the rows, float64 [m], powers of two.
 
-    A unit is 1, clipped to the range of the row's absolute coefficients in the variables' units.
+    A unit is 1, clipped to the range of the row's absolute coefficients when variables are measured in their units.
     """
     sizes, unit = np.abs(instance.value) * column_units(instance)[instance.column], np.ones(instance.m)
     filled = np.diff(instance.first) > 0
@@ -63,18 +65,18 @@ def cost_unit(instance: MilpInstance) -> float:
 
 
 class Scaled(NamedTuple):
-    """A program in its own units, possibly shifted to another origin, and the conversion back to the instance."""
+    """A scaled program, possibly shifted to another origin, and the conversion back to the instance."""
 
     program: MilpInstance
     """The scaled program; the instance itself if all units are 1 and the limits of integer variables are integers."""
     origin: _Floats
-    """[n] integers, 0 for continuous variables: the scaled point that is 0 in `program`."""
+    """[n] the scaled point that becomes 0 in `program`: integers, 0 for continuous variables."""
     column: _Floats
     """[n] the units of the variables, powers of two."""
     cost: float
     """The unit of the objective, a power of two."""
     offset: float
-    """The objective value of the instance at which that of `program` is 0."""
+    """The objective value of the instance for a solution whose objective value in `program` is 0."""
 
     def to_instance(self, x: _Floats) -> _Floats:
         """Return a solution of `program`, [n], as a solution of the instance, [n]."""
@@ -89,22 +91,22 @@ class Scaled(NamedTuple):
         return value * self.cost + self.offset
 
     def shifted_to(self, x: _Floats) -> Scaled:
-        """Return the program shifted so that the rounded integers of `x`, [n], a point of `program`, become 0.
+        """Return the program shifted so that the integer variables are 0 at the point `x`, [n], of `program`, after rounding.
 
-        Rows are divided by the distance between their activity at that point and their sides. The tolerances of engines are
-        relative to the sides and become as small as these distances.
+        Each row is divided by the distance between its activity at that point and its nearer side, if that is below 1. Engines'
+        tolerances are relative to the sides, so that they become as small as these distances.
         """
         program = self.program
         origin = np.where(program.integer, np.round(x), 0.0)
-        at = origin[program.column]
-        known = np.bincount(program.row, digits(program.value) * np.abs(at), program.m)
+        origin_of_entries = origin[program.column]
+        rounding = np.bincount(program.row, digits(program.value) * np.abs(origin_of_entries), program.m)
         lower, upper = (
-            np.where(np.abs(rest) <= known + np.where(np.isfinite(side), digits(side), 0.0), 0.0, rest)
+            np.where(np.abs(distance) <= rounding + np.where(np.isfinite(side), digits(side), 0.0), 0.0, distance)
             for side in (program.row_lower, program.row_upper)
-            for rest in (-beyond_side(program.value, at, program.first, side, 1.0),)
+            for distance in (-beyond_side(program.value, origin_of_entries, program.first, side, 1.0),)
         )
-        least = np.minimum(*(np.where((side != 0.0) & np.isfinite(side), np.abs(side), 1.0) for side in (lower, upper)))
-        row = _power(np.minimum(1.0, np.maximum(least, _SMALLEST)))
+        nearer = np.minimum(*(np.where((side != 0.0) & np.isfinite(side), np.abs(side), 1.0) for side in (lower, upper)))
+        row = _power(np.minimum(1.0, np.maximum(nearer, _MIN_UNIT)))
         moved = replace(
             program, offset=0.0, value=program.value / row[program.row], row_lower=_in_units(lower, row),
             row_upper=_in_units(upper, row), lower=program.lower - origin, upper=program.upper - origin,
@@ -113,12 +115,12 @@ class Scaled(NamedTuple):
 
 
 def scaled(instance: MilpInstance) -> Scaled:
-    """Return the program in its own units."""
+    """Return the program divided by its units."""
     column, row, cost = column_units(instance), row_units(instance), cost_unit(instance)
     lower, upper = integer_limits(instance)
     origin = np.zeros(instance.n)
-    same = (column == 1.0).all() and (row == 1.0).all() and cost == 1.0
-    if same and np.array_equal(lower, instance.lower) and np.array_equal(upper, instance.upper):
+    all_one = (column == 1.0).all() and (row == 1.0).all() and cost == 1.0
+    if all_one and np.array_equal(lower, instance.lower) and np.array_equal(upper, instance.upper):
         return Scaled(instance, origin, column, 1.0, 0.0)
     program = replace(
         instance, c=instance.c * column / cost, offset=instance.offset if cost == 1.0 else 0.0,
@@ -129,7 +131,7 @@ def scaled(instance: MilpInstance) -> Scaled:
 
 
 def unreliable(program: MilpInstance) -> str:
-    """Return why the proofs of engines for a program in its own units may be wrong, in one line; "" if they are reliable."""
+    """Return why engines may prove something wrong about a scaled program, in one line; "" if their proofs are reliable."""
     mixed = np.bincount(program.row, ~program.integer[program.column], program.m) > 0
     sides = np.zeros(program.m)
     for side in (program.row_lower, program.row_upper):
@@ -138,15 +140,15 @@ def unreliable(program: MilpInstance) -> str:
     np.minimum.at(smallest, program.row, np.abs(program.value))
     with np.errstate(over="ignore"):
         sides /= smallest
-    for what, found, most in (
-        ("largest coefficient", np.where(mixed, program.spreads, 1.0), _SPREAD_MIXED),
-        ("largest coefficient", program.spreads, _SPREAD_INTEGER),
-        ("side", sides, _LARGEST_SIDE),
+    for what, ratios, limit in (
+        ("largest coefficient", np.where(mixed, program.spreads, 1.0), _MAX_SPREAD_MIXED),
+        ("largest coefficient", program.spreads, _MAX_SPREAD_INTEGER),
+        ("side", sides, _MAX_SIDE),
     ):
-        if (found > most).any():
-            i = int(found.argmax())
-            said = f"the {what} of constraint {program.row_names[i]} is {found[i]:.3g} times its smallest coefficient"
-            return f"{said}; engines are believed up to {most:g}"
+        if (ratios > limit).any():
+            i = int(ratios.argmax())
+            message = f"the {what} of constraint {program.row_names[i]} is {ratios[i]:.3g} times its smallest coefficient"
+            return f"{message}; engines are believed up to {limit:g}"
     return ""
 
 
@@ -156,9 +158,9 @@ def _power(values: _Floats) -> _Floats:
 
 
 def _in_units(sides: _Floats, units: _Floats) -> _Floats:
-    """Return the sides divided by the units, in size at most INFINITY / 10: to engines, larger ones would mean no side.
+    """Return the sides divided by the units, with absolute values of at most INFINITY / 10.
 
-    No solution comes near such a side, so that lowering it changes nothing.
+    Engines would treat a larger number as no side. No solution comes near such a side, so that the limit changes nothing.
     """
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(sides), np.clip(sides / units, -INFINITY / 10, INFINITY / 10), sides)

@@ -1,4 +1,4 @@
-"""The branching decisions that lead the environment to a given tree."""
+"""Conversion of a tree into the environment's actions that lead to it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["decisions"]
 
 
 def decisions(instance: BranchingInstance, solution: BranchingTree) -> NDArray[np.int64]:
-    """Return the variables branched on, int64 [T], in preorder. Raises UsageError if the environment cannot build the tree.
+    """Return the variables that a tree branches on, int64 [T], in preorder. Raises UsageError if the environment cannot build it.
 
-    A tree of another solver may branch at a node that is integral for the environment, which searches depth first and takes the
-    child nearer to the LP value first.
+    The environment searches depth first and takes the child nearer to the LP value first. A tree of another solver may take the
+    other child first, or branch at a node that the environment would not branch on.
     """
     environment = BranchingEnvironment([instance], 1)
     taken = np.asarray(solution.variable, np.int64)

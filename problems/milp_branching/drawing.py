@@ -1,6 +1,6 @@
-"""Drawings of branch-and-bound trees, each node at the height of its bound: with matplotlib, and as scenes for pages.
+"""Drawings of branch-and-bound trees, each node at the height of its bound: with matplotlib, and as scenes for web pages.
 
-`draw_tree` takes plain arrays, so that trees recorded in any engine can be drawn; `draw` takes a BranchingTree.
+`draw` takes a BranchingTree; `draw_tree` takes plain arrays, so that trees recorded in any engine can be drawn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BRANCHED, _LEAF, _EDGE, _BEST = "#24292f", "#0969da", "#8c959f", "#cf222e"
 
 
 def positions(parent: ArrayLike) -> NDArray[np.float64]:
-    """Return the horizontal positions, float64 [N], of the nodes of a tree.
+    """Return the horizontal positions of the nodes of a tree, float64 [N].
 
     Leaves are at 0, 1, ... in preorder; any other node is midway between its first and its last child.
 
@@ -32,28 +32,28 @@ def positions(parent: ArrayLike) -> NDArray[np.float64]:
         parent: int [N], the parent of each node, -1 for the root; parents come before their children, and children are drawn
             in the order given.
     """
-    above = np.asarray(parent, np.int64)
-    below: list[list[int]] = [[] for _ in above]
-    for node, upper in enumerate(above.tolist()):
-        if upper >= 0:
-            below[upper].append(node)
-    x, leaves, stack = np.zeros(len(above)), 0, [int(root) for root in np.flatnonzero(above < 0)[::-1]]
+    parents = np.asarray(parent, np.int64)
+    children_of: list[list[int]] = [[] for _ in parents]
+    for node, parent_node in enumerate(parents.tolist()):
+        if parent_node >= 0:
+            children_of[parent_node].append(node)
+    x, leaves, stack = np.zeros(len(parents)), 0, [int(root) for root in np.flatnonzero(parents < 0)[::-1]]
     while stack:  # preorder, without recursion: a tree may be deep
         node = stack.pop()
-        stack += below[node][::-1]
-        if not below[node]:
+        stack += children_of[node][::-1]
+        if not children_of[node]:
             x[node] = leaves
             leaves += 1
-    for node in range(len(above) - 1, -1, -1):
-        if below[node]:
-            x[node] = 0.5 * (x[below[node][0]] + x[below[node][-1]])
+    for node in range(len(parents) - 1, -1, -1):
+        if children_of[node]:
+            x[node] = 0.5 * (x[children_of[node][0]] + x[children_of[node][-1]])
     return x
 
 
 def draw_tree(
     parent: ArrayLike, bound: ArrayLike, axes: Axes, *, value: float | None = None, title: str = "", sense: str = "min"
 ) -> None:
-    """Draw the nodes at the height of their bounds, infeasible nodes slightly beyond the worst bound, the incumbent as a line.
+    """Draw nodes at the height of their bounds, infeasible ones slightly beyond the worst bound, and a line for the incumbent.
 
     Args:
         parent: int [N], the parent of each node, -1 for the root; parents come before their children.
@@ -63,16 +63,16 @@ def draw_tree(
         title: The title of the axes.
         sense: "min" or "max".
     """
-    above, height = np.asarray(parent, np.int64), np.array(bound, np.float64)
-    x, leaf = positions(above), np.ones(len(above), np.bool_)
-    leaf[above[above >= 0]] = False
+    parents, height = np.asarray(parent, np.int64), np.array(bound, np.float64)
+    x, leaf = positions(parents), np.ones(len(parents), np.bool_)
+    leaf[parents[parents >= 0]] = False
     finite = np.isfinite(height)
     shown = np.append(height[finite], [] if value is None else [value])
     low, high = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 0.0)
     margin = 0.08 * (high - low) or 1.0
     height[~finite] = high + margin if sense == "min" else low - margin
-    for node in np.flatnonzero(above >= 0).tolist():
-        axes.plot(x[[above[node], node]], height[[above[node], node]], color=_EDGE, linewidth=0.7, zorder=1)
+    for node in np.flatnonzero(parents >= 0).tolist():
+        axes.plot(x[[parents[node], node]], height[[parents[node], node]], color=_EDGE, linewidth=0.7, zorder=1)
     kinds = (("branched on", ~leaf, "o", _BRANCHED), ("leaf", leaf & finite, "s", _LEAF), ("infeasible", ~finite, "x", _BEST))
     for label, which, marker, colour in kinds:
         if which.any():
@@ -88,7 +88,7 @@ def draw_tree(
 
 
 def draw(instance: BranchingInstance, solution: BranchingTree, axes: Axes) -> None:
-    """Draw the tree of a solution, each node at the optimum of its relaxation; the relaxations are solved here."""
+    """Draw the tree of a solution, each node at the optimum of its relaxation, which is solved here."""
     nodes, bound, value = proof_of(instance, solution)
     title = titled(instance, len(nodes), value)
     draw_tree([node.parent for node in nodes], bound, axes, value=value, title=title, sense=instance.program.sense)

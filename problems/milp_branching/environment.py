@@ -20,11 +20,14 @@ __all__ = ["BranchingEnvironment"]
 
 
 class BranchingEnvironment(Environment):
-    """A pool of trees. An action is a fractional variable; the `width` most fractional are listed, `step` accepts any.
+    """A pool of branch-and-bound trees. An action is an integer variable with a fractional LP value, to branch on.
 
-    A step branches on the variable and solves nodes, depth first, until the next decision; the reward is minus the number of
-    nodes solved. The base value is minus the number of nodes solved before the first decision. Linear programs cannot be solved
-    in numba kernels: each row is a Python object and `compiled` is False, which `SimulatorModel` and the decoders check.
+    `actions` lists the `width` most fractional variables; `step` accepts any fractional one. A step branches and then solves
+    nodes, depth first, until the next decision. The reward is minus the number of nodes solved; the base value is minus the
+    number of nodes solved before the first decision.
+
+    Linear programs cannot be solved in numba kernels. The state of a row is therefore a Python object, and `compiled` is False,
+    which `SimulatorModel` and the decoders check.
     """
 
     compiled: ClassVar[bool] = False
@@ -36,10 +39,10 @@ class BranchingEnvironment(Environment):
         """Create the pool.
 
         Args:
-            instances: At least one.
+            instances: The instances, at least one.
             rows: The number of trees.
             width: The largest number of actions that are listed.
-            remaining: Returns the seconds left for linear programs; when none are left, solving one raises OutOfTime.
+            remaining: Returns the seconds left for linear programs; when no time is left, solving one raises OutOfTime.
         """
         super().__init__(instances, rows, width)
         self.width = max(1, min(width, max(instance.integers for instance in instances)))
@@ -52,7 +55,7 @@ class BranchingEnvironment(Environment):
         self._trees = [self._root(0)] * rows
 
     def tree(self, row: int) -> tuple[Relaxations, State]:
-        """Return the relaxations and the state of a row, for branching rules that need more than `observe`."""
+        """Return the relaxations and the state of a row, for branching rules that need more than the observation."""
         at = int(self._checked(row)[0])
         return self._relaxations[self._which[at]], self._trees[at]
 
@@ -61,7 +64,7 @@ class BranchingEnvironment(Environment):
         return self._which[rows]
 
     def _reset(self, rows: NDArray[np.int64], which: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Return the base values: minus the nodes solved before the first decision.
+        """Return the base values: minus the numbers of nodes solved before the first decision.
 
         Raises UsageError for an unbounded relaxation.
         """
@@ -70,7 +73,7 @@ class BranchingEnvironment(Environment):
         return np.array([-float(self._trees[row].solved) for row in rows.tolist()], np.float64)
 
     def actions(self, rows: ArrayLike) -> NDArray[np.int32]:
-        """See Environment.actions: variables, the most fractional first."""
+        """See Environment.actions. Lists variables, the most fractional first."""
         at = self._checked(rows)
         out = np.full((len(at), self.width), -1, np.int32)
         for i, row in enumerate(at.tolist()):
@@ -79,13 +82,13 @@ class BranchingEnvironment(Environment):
         return out
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the observations of R rows; slot k of K slots belongs to action k.
+        """Return the observations of R rows; slot k of K slots describes the k-th listed action.
 
         Returns:
             action: int32 [R, K], as listed by `actions`; -1 in empty slots.
             mask: bool [R, K], False in empty slots.
-            candidates: float32 [R, K, F], the features.FEATURES of each action; 0 in empty slots.
-            tree: float32 [R, G], the features.TREE_FEATURES.
+            candidates: float32 [R, K, F], the features `features.FEATURES` of each action; 0 in empty slots.
+            tree: float32 [R, G], the features `features.TREE_FEATURES` of the tree.
         """
         features = np.zeros((len(rows), self.width, len(FEATURES)), np.float32)
         tree = np.zeros((len(rows), len(TREE_FEATURES)), np.float32)
@@ -101,7 +104,7 @@ class BranchingEnvironment(Environment):
         return {"action": actions, "mask": actions >= 0, "candidates": features, "tree": tree}
 
     def solution(self, row: int) -> BranchingTree:
-        """Return the proof. Raises UsageError while a node is open."""
+        """Return the complete tree. Raises UsageError while a node is open."""
         at = int(self._checked(row)[0])
         state = self._trees[at]
         if state.node is not None:

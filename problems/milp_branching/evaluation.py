@@ -1,9 +1,9 @@
-"""The judge of branch-and-bound trees: it solves the relaxations of the leaves itself.
+"""The judge of branch-and-bound trees, which solves the linear relaxations of the leaves itself.
 
-A tree proves that its incumbent is optimal if the incumbent is feasible for the program (by the judge of `milp`) and the linear
-relaxation of every leaf is infeasible or better than the incumbent by at most 1e-6 x max(1, |value of the incumbent|), in the
-program's own units (problems/milp/scaling.py). A tree without an incumbent proves infeasibility if every leaf is infeasible. How
-the tree was found, and in which order its nodes were solved, does not matter.
+A tree with an incumbent proves it optimal if two conditions hold. The incumbent is feasible for the program, by the judge of
+`milp`. The relaxation of every leaf is infeasible, or better than the incumbent by at most 1e-6 * max(1, |objective value of the
+incumbent|), for the program divided by its units (problems/milp/scaling.py). A tree without an incumbent proves infeasibility if
+the relaxation of every leaf is infeasible. The order in which nodes were solved does not matter.
 """
 
 from __future__ import annotations
@@ -23,28 +23,31 @@ from corl.tolerance import FEASIBILITY
 
 __all__ = ["Visited", "check", "leaf_bound", "nodes_of", "objective"]
 
-_INFEASIBLE, _EITHER = 2, 4  # SciPy's statuses
+_INFEASIBLE, _EITHER = 2, 4  # SciPy's statuses: infeasible; infeasible or unbounded
 
 
 class Visited(NamedTuple):
-    """A node of a tree, in preorder."""
+    """A node of a tree whose nodes are numbered in preorder."""
 
     parent: int
-    """-1 for the root."""
+    """The number of the parent, -1 for the root."""
     depth: int
+    """The depth, 0 for the root."""
     variable: int
-    """-1 for a leaf."""
+    """The variable that the node branches on, -1 for a leaf."""
     lower: NDArray[np.float64]
+    """[n] the lower limits of the variables at the node."""
     upper: NDArray[np.float64]
+    """[n] the upper limits of the variables at the node."""
 
 
 def objective(instance: BranchingInstance, solution: Any) -> float:
-    """Return the number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is not proven."""
+    """Return the number of nodes of a tree, which must be a proof. Raises Infeasible as `check` does."""
     return float(len(check(instance, solution).variable))
 
 
 def check(instance: BranchingInstance, solution: Any) -> BranchingTree:
-    """Return the tree, if it is a proof. Raises Infeasible, naming the first node that is not proven."""
+    """Return the tree, if it is a proof. Raises Infeasible otherwise, naming the first leaf that proves nothing."""
     if not isinstance(solution, BranchingTree):
         raise Infeasible("a solution is a BranchingTree")
     program, cost = instance.scaled.program, instance.scaled.cost
@@ -61,15 +64,15 @@ def check(instance: BranchingInstance, solution: Any) -> BranchingTree:
 
 
 def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:
-    """Yield the nodes in preorder with their bounds on x. Raises Infeasible if the arrays are not a tree of this program."""
+    """Yield the nodes in preorder with their limits on x. Raises Infeasible if the arrays are not a tree of this program."""
     variable, floor, up_first = (np.asarray(part) for part in (tree.variable, tree.floor, tree.up_first))
     if variable.ndim != 1 or not variable.shape == floor.shape == up_first.shape or not len(variable):
         raise Infeasible("a tree has a variable, a floor and a first child for each of at least one node")
-    waiting = [(-1, 0, *integer_limits(program))]
+    unvisited = [(-1, 0, *integer_limits(program))]
     for k, (j, f, up) in enumerate(zip(variable.tolist(), floor.tolist(), up_first.tolist())):
-        if not waiting:
+        if not unvisited:
             raise Infeasible(f"node {k} comes after the end of the tree")
-        parent, depth, lower, upper = waiting.pop()
+        parent, depth, lower, upper = unvisited.pop()
         yield Visited(parent, depth, j, lower, upper)
         if j < 0:
             continue
@@ -79,20 +82,21 @@ def nodes_of(program: MilpInstance, tree: BranchingTree) -> Iterator[Visited]:
         below, above = upper.copy(), lower.copy()
         below[j], above[j] = f, f + 1.0
         children = [(k, depth + 1, lower, below), (k, depth + 1, above, upper)]  # down, up
-        waiting += children if up else children[::-1]
-    if waiting:
-        raise Infeasible(f"the tree ends before {len(waiting)} of its children")
+        unvisited += children if up else children[::-1]
+    if unvisited:
+        raise Infeasible(f"the tree ends before {len(unvisited)} of its children")
 
 
 def leaf_bound(program: MilpInstance, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
-    """Return the minimum of the linear relaxation with these bounds on x, without the constant; inf if it is infeasible.
+    """Return the minimum of the linear relaxation with these limits on x, without the constant of the objective.
 
-    The objective is that of the minimised program. -inf if the relaxation is unbounded. Raises SolverError if HiGHS fails.
+    The objective of a maximised program is negated. The minimum is inf if the relaxation is infeasible, and -inf if it is
+    unbounded. Raises SolverError if HiGHS fails.
 
     Args:
         program: A program of n variables.
-        lower: float64 [n].
-        upper: float64 [n].
+        lower: float64 [n], the lower limits of the variables.
+        upper: float64 [n], the upper limits.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 

@@ -1,6 +1,6 @@
-"""Features of a node for branching policies: features of the candidates, computed from plain arrays, and a network's tokens.
+"""Features of the candidates of a node in the environment, computed with NumPy, and a network's tokens.
 
-`candidates.Feature` defines the numbers. Kernels compute them in SCIP's tree (corl.solvers.milp.scip.candidates).
+`candidates.Feature` defines the features. In SCIP's tree, kernels compute them (corl.solvers.milp.scip.candidates).
 """
 
 from __future__ import annotations
@@ -22,64 +22,74 @@ _OF_SCIP = {
     Feature.COEFFICIENTS, Feature.RIVALS_ABOVE,
 }  # fmt: skip
 FEATURES = tuple(feature for feature in Feature if feature not in _OF_SCIP)
-"""The columns of the array that `candidate_features` returns: the features that do not depend on SCIP's statistics and rows."""
+"""The columns of the array that `candidate_features` returns: the features that exist outside SCIP."""
 TREE_FEATURES = ("nodes solved", "nodes waiting", "depth", "candidates", "whether there is an incumbent")
-"""The features in the environment's "tree": log(1 + x) of each number x, and the last as 0 or 1."""
+"""The features of the tree: log(1 + x) of the first four numbers x; the last one is 0 or 1."""
 
-_TIGHT = 1e-6  # relative distance between an activity and a side up to which the row is tight
-_LEAST = 1e-9  # lower limit of gains and gaps
+_TIGHT = 1e-6  # largest relative distance between the activity and a side of a tight row
+_MIN_GAIN = 1e-9  # lower limit of gains and gaps, before taking logarithms
 
 
 def candidates(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return a token for each listed candidate and one for the tree.
 
-    A token has the FEATURES of its candidate, clipped to -20..20 (0 in the tree's own token), then TREE_FEATURES. Values are
-    in units of ten nodes.
+    A token has the FEATURES of its candidate, clipped to -20..20, then the TREE_FEATURES; the tree's token has zeros in place of
+    the former. The unit of values is ten nodes.
     """
     mask, features, tree = observation["mask"], observation["candidates"], observation["tree"]
     rows, slots = mask.shape
     x = np.zeros((rows, slots + 1, len(FEATURES) + len(TREE_FEATURES)), np.float32)
     x[:, :slots, : len(FEATURES)] = np.clip(features, -20.0, 20.0)
     x[:, :, len(FEATURES) :] = tree[:, None, :]
-    there = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
-    x *= there[:, :, None]
-    return Tokens(x, there, None, np.full(rows, 10.0))
+    token_mask = np.concatenate([mask, np.ones((rows, 1), bool)], axis=1)
+    x *= token_mask[:, :, None]
+    return Tokens(x, token_mask, None, np.full(rows, 10.0))
 
 
 class Columns(NamedTuple):
-    """A program by columns, from `columns_of`; n columns, m rows."""
+    """A program of n columns and m rows, whose matrix can be read by columns and by rows."""
 
     cost: NDArray[np.float64]
     """[n] coefficients of the minimised objective."""
     cost_norm: float
+    """The Euclidean norm of `cost`, 1 if that is 0."""
     first: NDArray[np.int64]
-    """[n + 1]: column j has the entries first[j]:first[j + 1]."""
+    """[n + 1] column j has the entries first[j]:first[j + 1] of `row`."""
     row: NDArray[np.int32]
+    """[nonzeros] the row of each entry, column by column."""
     row_norm: NDArray[np.float64]
-    """[m] Euclidean."""
+    """[m] the Euclidean norm of each row, 1 if that is 0."""
     rows_first: NDArray[np.int64]
+    """[m + 1] row i has the entries rows_first[i]:rows_first[i + 1] of `column` and `value`."""
     column: NDArray[np.int32]
+    """[nonzeros] the column of each entry, row by row."""
     value: NDArray[np.float64]
-    """`rows_first`, `column` and `value` hold the same entries by rows, as in MilpInstance."""
+    """[nonzeros] the coefficient of each entry, row by row."""
     row_lower: NDArray[np.float64]
+    """[m] the lower sides of the rows."""
     row_upper: NDArray[np.float64]
+    """[m] the upper sides of the rows."""
 
 
 class Node(NamedTuple):
-    """The data at a node of the tree."""
+    """The data at a node of the tree from which features are computed."""
 
     x: NDArray[np.float64]
-    """[n] the LP's solution."""
+    """[n] the solution of the node's LP."""
     duals: NDArray[np.float64]
-    """[m]"""
+    """[m] the duals of the LP."""
     objective: float
+    """The objective value of the LP, minimised."""
     depth: int
+    """The depth of the node, 0 for the root."""
     root_x: NDArray[np.float64]
+    """[n] the solution of the root's LP."""
     incumbent: NDArray[np.float64] | None
+    """[n] the incumbent."""
     value: float
-    """The objective value of the incumbent; inf without one."""
+    """The objective value of the incumbent; inf without an incumbent."""
     gain_total: NDArray[np.float64]
-    """[2, n] sums of the objective's gains per unit of change of the variable, for branching down and up."""
+    """[2, n] for branching down and up on each variable: the sum of the objective's gains per unit of change of the variable."""
     gain_count: NDArray[np.int32]
     """[2, n] the number of these gains."""
 
@@ -92,7 +102,7 @@ def columns_of(
     row_lower: NDArray[np.float64],
     row_upper: NDArray[np.float64],
 ) -> Columns:
-    """Return a program of n columns and m rows by columns.
+    """Return a program given by rows as `Columns`.
 
     Args:
         cost: float64 [n], the coefficients of the minimised objective.
@@ -130,11 +140,11 @@ def candidate_features(columns: Columns, node: Node, listed: NDArray[np.int32], 
     near = np.minimum(f, 1.0 - f)
     cost = columns.cost[listed] / columns.cost_norm
     down, up = _pseudocosts(node, listed)
-    gain_down, gain_up = np.log(np.maximum(f * down, _LEAST)), np.log(np.maximum((1.0 - f) * up, _LEAST))
+    gain_down, gain_up = np.log(np.maximum(f * down, _MIN_GAIN)), np.log(np.maximum((1.0 - f) * up, _MIN_GAIN))
     gains = gain_down + gain_up
     rows, tight, dual_sum, dual_most, rivals = _in_rows(columns, node, listed)
     if np.isfinite(node.value):
-        gap = float(np.clip(np.log(max(_LEAST, (node.value - node.objective) / columns.cost_norm)), -20.0, 20.0))
+        gap = float(np.clip(np.log(max(_MIN_GAIN, (node.value - node.objective) / columns.cost_norm)), -20.0, 20.0))
     else:
         gap = 20.0
     parts = {
@@ -149,9 +159,9 @@ def candidate_features(columns: Columns, node: Node, listed: NDArray[np.int32], 
         Feature.DUAL_SUM: dual_sum, Feature.DUAL_MOST: dual_most, Feature.DUAL_FRACTION: dual_sum * near,
         Feature.RIVALS_SUM: np.log1p(rivals), Feature.GAP: np.full(len(f), gap),
         Feature.GAINS_BELOW_BEST: gains - gains.max(initial=-np.inf),
-        Feature.DUAL_SHARE: dual_sum / max(float(dual_sum.max(initial=0.0)), _LEAST),
+        Feature.DUAL_SHARE: dual_sum / max(float(dual_sum.max(initial=0.0)), _MIN_GAIN),
         Feature.ROWS_SHARE: rows / max(1, rows.max(initial=0)),
-        Feature.FRACTION_SHARE: near / max(float(near.max(initial=0.0)), _LEAST),
+        Feature.FRACTION_SHARE: near / max(float(near.max(initial=0.0)), _MIN_GAIN),
     }  # fmt: skip
     return np.stack([parts[feature] for feature in FEATURES], axis=1).astype(np.float32)
 
@@ -161,18 +171,18 @@ def _pseudocosts(node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.floa
 
     Unobserved pseudocosts are the mean of all observed ones, or 1 if there are none.
     """
-    both = []
+    directions = []
     for total, count in zip(node.gain_total, node.gain_count):
         observed = count > 0
         overall = float((total[observed] / count[observed]).mean()) if observed.any() else 1.0
         each = np.where(observed[listed], total[listed] / np.maximum(count[listed], 1), overall)
         mean = float(each.mean()) if len(each) else 1.0
-        both.append(each / mean if mean > 0 else np.ones(len(each)))
-    return both[0], both[1]
+        directions.append(each / mean if mean > 0 else np.ones(len(each)))
+    return directions[0], directions[1]
 
 
 def _in_rows(columns: Columns, node: Node, listed: NDArray[np.int32]) -> tuple[NDArray[np.float64], ...]:
-    """Return five numbers of the candidates `listed` [K], float64 [K] each.
+    """Return five measures of the rows of the candidates `listed` [K], float64 [K] each.
 
     Returns:
         The number of rows, the number of tight rows, the sum and the largest of the |dual| of the tight rows, and the number of

@@ -1,4 +1,4 @@
-"""Generators: small programs of the families of `milp`, of sizes whose trees have tens to hundreds of nodes."""
+"""Generators of small programs of the families of `milp`, at sizes whose trees have tens to hundreds of nodes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["GENERATORS"]
 
 
 def set_cover(*, size: int = 120, seed: int = 0) -> BranchingInstance:
-    """Return set cover with `size` columns, half as many rows, and a density of 0.1."""
+    """Return a set cover problem with `size` columns, half as many rows, and a density of 0.1."""
     return BranchingInstance(Milp.generators["set-cover"](rows=size // 2, columns=size, density=0.1, seed=seed))
 
 
 def multiple_knapsack(*, size: int = 8, seed: int = 0) -> BranchingInstance:
-    """Return multiple knapsack with `size` items and two knapsacks."""
+    """Return a multiple knapsack problem with `size` items and two knapsacks."""
     return BranchingInstance(Milp.generators["multiple-knapsack"](items=size, knapsacks=2, seed=seed))
 
 
@@ -33,4 +33,4 @@ def auctions(*, size: int = 150, seed: int = 0) -> BranchingInstance:
 GENERATORS: Mapping[str, Callable[..., BranchingInstance]] = {
     "set-cover": set_cover, "auctions": auctions, "independent-set": independent_set, "multiple-knapsack": multiple_knapsack,
 }  # fmt: skip
-"""The first is the default."""
+"""Name -> generator; the first one is the default."""

@@ -1,4 +1,4 @@
-"""BranchingInstance: a program to be solved by a small tree; BranchingTree: a tree that proves its optimum."""
+"""BranchingInstance: a program to be solved by branch and bound; BranchingTree: a tree that proves its optimum."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["BranchingInstance", "BranchingTree"]
 
 @dataclass(frozen=True, eq=False)
 class BranchingInstance:
-    """A program. Its integer variables must have finite limits (InputError otherwise), so that every tree is finite."""
+    """A mixed-integer program. Raises InputError if an integer variable has no finite limits: its trees may be infinite."""
 
     program: MilpInstance
 
     def __post_init__(self) -> None:
-        endless = self.program.integer & ~(np.isfinite(self.program.lower) & np.isfinite(self.program.upper))
-        if endless.any():
-            name = self.program.names[int(endless.argmax())]
+        unlimited = self.program.integer & ~(np.isfinite(self.program.lower) & np.isfinite(self.program.upper))
+        if unlimited.any():
+            name = self.program.names[int(unlimited.argmax())]
             raise InputError("an integer variable without limits; accepted: both limits finite", field=name[:40])
         if reason := unreliable(self.scaled.program):
             raise InputError(f"linear programming cannot hold it: {reason}")
 
     @cached_property
     def scaled(self) -> Scaled:
-        """The program in its own units; this is the one that is solved."""
+        """The program divided by its units (problems/milp/scaling.py); its relaxations are the ones that are solved."""
         return scaled(self.program)
 
     @property
@@ -47,16 +47,19 @@ class BranchingInstance:
 
 @dataclass(frozen=True, eq=False)
 class BranchingTree:
-    """A branch-and-bound tree of N nodes and its incumbent. Preorder: a node, the first child's subtree, the second child's."""
+    """A branch-and-bound tree of N nodes and its incumbent, a solution.
+
+    Nodes are in preorder: a node, then the subtree of its first child, then that of its second child.
+    """
 
     variable: NDArray[np.int32]
-    """[N] the variable a node branches on; -1 for a leaf."""
+    """[N] the variable x that each node branches on; -1 for a leaf."""
     floor: NDArray[np.float64]
-    """[N] f, an integer: the children have x <= f and x >= f + 1. 0 for a leaf."""
+    """[N] an integer f: the down child has x <= f, the up child x >= f + 1. 0 for a leaf."""
     up_first: NDArray[np.bool_]
-    """[N] whether the first child is the one with x >= f + 1."""
+    """[N] whether the up child is the first child."""
     incumbent: NDArray[np.float64] | None
-    """[n] the best solution; None if the tree proves that there is none."""
+    """[n] the solution that the tree proves to be optimal; None if the tree proves that there is no solution."""
 
     @property
     def nodes(self) -> int:

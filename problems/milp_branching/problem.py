@@ -1,4 +1,4 @@
-"""MilpBranching: the adapter of branch and bound as a problem."""
+"""MilpBranching: the `corl.Problem` of finding a small branch-and-bound tree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _candidates(observation: Mapping[str, Any]) -> Tokens:
 
 
 class MilpBranching(Problem):
-    """Find the branch-and-bound tree of the fewest nodes that proves a program's optimum. A solution is a BranchingTree."""
+    """Find the branch-and-bound tree with the fewest nodes that proves a program's optimum. A solution is a BranchingTree."""
 
     name = "milp-branching"
     title = "branch and bound itself: the fewest nodes that prove the optimum of a mixed-integer program"
@@ -44,13 +44,16 @@ class MilpBranching(Problem):
     features = {"candidates": _candidates}  # noqa: RUF012
 
     def evaluate(self, instance: BranchingInstance, solution: Any) -> float:
-        """Return the number of nodes of a tree that is a proof. Raises Infeasible, naming the first node that is not proven."""
+        """Return the number of nodes of a tree. Raises Infeasible if the tree is not a proof, naming a node."""
         from corl.problems.milp_branching.evaluation import objective
 
         return objective(instance, solution)
 
     def read(self, path: Path) -> BranchingInstance:
-        """Return the program in an MPS or LP file; the family must be named, since such files are `milp`'s. Raises InputError."""
+        """Return the instance of the program in an MPS or LP file. Raises InputError.
+
+        Callers must name the problem, because such files are recognised as instances of `milp`.
+        """
         try:
             return BranchingInstance(Milp().read(path))
         except InputError as error:
@@ -67,7 +70,7 @@ class MilpBranching(Problem):
     def to_json(self, instance: BranchingInstance, solution: Any) -> dict[str, Any]:
         """Return {"tree": [...], "incumbent": a solution as in `milp`, or null}.
 
-        The tree lists its nodes in preorder: null for a leaf, otherwise [variable, floor, "up" or "down"], the first child.
+        The tree lists its nodes in preorder: null for a leaf, otherwise [variable, floor, first child: "up" or "down"].
         """
         names = instance.program.names
         nodes = zip(solution.variable.tolist(), solution.floor.tolist(), solution.up_first.tolist())
@@ -98,7 +101,7 @@ class MilpBranching(Problem):
         return Milp().describe(instance.program)
 
     def draw(self, instance: BranchingInstance, solution: Any, axes: Axes) -> None:
-        """Draw the tree, its nodes at the height of their bounds; without a solution, the program's matrix."""
+        """Draw the tree with each node at the height of its bound; without a solution, the program's matrix."""
         from corl.problems.milp_branching.drawing import draw
 
         if solution is None:
@@ -115,7 +118,7 @@ class MilpBranching(Problem):
     def environment(
         self, instances: Sequence[BranchingInstance], rows: int, width: int | None = None, name: str = ""
     ) -> BranchingEnvironment:
-        """Return depth-first branch and bound, listing the 64 most fractional variables if `width` is None."""
+        """Return the environment of depth-first branch and bound, which lists the `width` (64) most fractional variables."""
         from corl.problems.milp_branching.environment import BranchingEnvironment
 
         self.environment_name(name)
@@ -128,12 +131,12 @@ class MilpBranching(Problem):
         return decisions(instance, solution)
 
     def warm_up_instance(self, instance: BranchingInstance) -> BranchingInstance:
-        """Return a program of four items and two knapsacks."""
+        """Return a small program, a multiple knapsack problem of four items and two knapsacks."""
         return BranchingInstance(Milp().warm_up_instance(instance.program))
 
 
 def _node(entry: Any, index: Mapping[str, int]) -> tuple[int, float, bool]:
-    """Return (variable, floor, up first) of a node in JSON. Raises InputError."""
+    """Return (variable, floor, whether the up child is first) of a node in JSON. Raises InputError."""
     if entry is None:
         return -1, 0.0, False
     named = isinstance(entry, list) and len(entry) == 3 and isinstance(entry[0], str) and entry[0] in index

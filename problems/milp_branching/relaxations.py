@@ -1,6 +1,6 @@
-"""The linear relaxations of a program's nodes, each solved from scratch by HiGHS's dual simplex through SciPy.
+"""The linear relaxations of a program's nodes, each solved from scratch by HiGHS's dual simplex method (through SciPy).
 
-A solve depends on the program and the node's limits alone: rows of an environment can be copied, and an episode is
+The result depends only on the program and the limits of the node. An environment can therefore copy its rows, and an episode is
 bit-identical whatever was solved before it. The latest relaxations are cached.
 """
 
@@ -19,7 +19,7 @@ from corl.problems.milp.instance import MilpInstance
 
 __all__ = ["OutOfTime", "Relaxation", "Relaxations"]
 
-_REMEMBERED = 20_000  # relaxations; about 4 KB each for 300 columns and 200 rows
+_MAX_CACHED = 20_000  # relaxations in the cache; about 4 KB each for 300 columns and 200 rows
 _OPTIMAL, _LIMIT, _INFEASIBLE, _UNBOUNDED = range(4)  # SciPy's statuses
 
 
@@ -28,18 +28,18 @@ class OutOfTime(Exception):
 
 
 class Relaxation(NamedTuple):
-    """An optimal solution of a node's linear program, which is minimised whatever the sense of the program."""
+    """An optimal solution of a node's linear program, which is minimised: the objective of a maximised program is negated."""
 
     objective: float
-    """Without the program's constant, negated if the program is maximised; inf if the relaxation is infeasible."""
+    """The minimum, without the program's constant; inf if the relaxation is infeasible."""
     x: NDArray[np.float64]
-    """[n]"""
+    """[n] the values of the variables."""
     duals: NDArray[np.float64]
-    """[m] the increase of the objective per unit of a row's side; 0 if neither side is tight."""
+    """[m] by how much the objective rises per unit of a row's side; 0 if neither side of the row is tight."""
 
 
 class Relaxations:
-    """Solves the relaxations of one program under changing limits. `remaining` returns the seconds left for all of them."""
+    """Solves the relaxations of one program with different limits. `remaining` returns the seconds left for all solves."""
 
     def __init__(self, program: MilpInstance, remaining: Callable[[], float] = lambda: math.inf) -> None:
         from scipy.sparse import csr_array, vstack
@@ -47,7 +47,7 @@ class Relaxations:
         self.program, self._remaining = program, remaining
         self.sign = -1.0 if program.sense == "max" else 1.0
         equal = program.row_lower == program.row_upper
-        self._parts = (  # rows that are equations, have an upper side, have a lower side
+        self._parts = (  # indices of equations, of rows with an upper side, of rows with a lower side
             np.flatnonzero(equal),
             np.flatnonzero(~equal & np.isfinite(program.row_upper)),
             np.flatnonzero(~equal & np.isfinite(program.row_lower)),
@@ -70,7 +70,7 @@ class Relaxations:
         if found is None:
             found = self._solve(lower, upper)
             self._remembered[key] = found
-            if len(self._remembered) > _REMEMBERED:
+            if len(self._remembered) > _MAX_CACHED:
                 self._remembered.popitem(last=False)
         return found
 
@@ -79,26 +79,27 @@ class Relaxations:
         from scipy.optimize import linprog
 
         program = self.program
-        nothing = Relaxation(np.inf, np.zeros(program.n), np.zeros(program.m))
+        infeasible = Relaxation(np.inf, np.zeros(program.n), np.zeros(program.m))
         if (lower > upper).any():
-            return nothing
+            return infeasible
         bounds = np.stack([lower, upper], axis=1)
         for presolve in (True, False):  # with presolve, HiGHS may report "infeasible or unbounded" without saying which
-            if (left := self._remaining()) <= 0.0:
+            if (seconds := self._remaining()) <= 0.0:
                 raise OutOfTime
-            options = {"presolve": presolve} | ({"time_limit": left} if left < math.inf else {})
-            found = linprog(self.sign * program.c, bounds=bounds, method="highs-ds", options=options, **self._rows)
-            if found.status == _LIMIT:
+            options = {"presolve": presolve} | ({"time_limit": seconds} if seconds < math.inf else {})
+            result = linprog(self.sign * program.c, bounds=bounds, method="highs-ds", options=options, **self._rows)
+            if result.status == _LIMIT:
                 raise OutOfTime
-            if found.status == _INFEASIBLE:
-                return nothing
-            if found.status == _OPTIMAL:
-                return Relaxation(float(found.fun), np.asarray(found.x, np.float64), self._duals(found))
-        if found.status == _UNBOUNDED:
+            if result.status == _INFEASIBLE:
+                return infeasible
+            if result.status == _OPTIMAL:
+                return Relaxation(float(result.fun), np.asarray(result.x, np.float64), self._duals(result))
+        if result.status == _UNBOUNDED:
             raise UsageError(f"{program.name or 'the program'}: its linear relaxation is unbounded; accepted: a bounded one")
-        raise SolverError(f"HiGHS on a linear relaxation: {found.message}")
+        raise SolverError(f"HiGHS on a linear relaxation: {result.message}")
 
     def _duals(self, found: object) -> NDArray[np.float64]:
+        """Return the duals in the order of the program's rows, from SciPy's result."""
         duals = np.zeros(self.program.m)
         equations, above, below = self._parts
         if len(equations):

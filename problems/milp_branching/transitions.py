@@ -1,7 +1,8 @@
-"""Depth-first branch and bound on immutable states: a new state shares unchanged parts with the one it was made from.
+"""Depth-first branch and bound on immutable states; a new state shares its unchanged parts with the previous one.
 
-The child nearer to the LP value is solved first (up at one half). A node is fathomed if its relaxation is infeasible, not better
-than the incumbent, or integral; an integral relaxation becomes the incumbent.
+Of two children, the one nearer to the LP value is solved first; at a fraction of one half, the up child. A node is fathomed if
+its relaxation is infeasible, no better than the incumbent, or integral. An integral relaxation better than the incumbent replaces
+it.
 """
 
 from __future__ import annotations
@@ -20,33 +21,36 @@ from corl.problems.milp_branching.relaxations import Relaxation, Relaxations
 __all__ = ["FRACTIONAL", "Pseudocosts", "State", "branch", "candidates", "children", "recorded", "root"]
 
 FRACTIONAL = 1e-6
-"""An integer variable is a candidate if its LP value is further than this from an integer."""
-_NO_BETTER = 1e-9  # relative improvement of the incumbent up to which a node is not better
+"""An integer variable is a candidate if its LP value differs by more than this from an integer."""
+_MIN_IMPROVEMENT = 1e-9  # by which relative amount a node's relaxation must be better than the incumbent
 
 
 class Pseudocosts(NamedTuple):
-    """Observed gains of the objective per unit of change of each branching variable; row 0 is down, row 1 is up."""
+    """The observed gains of the objective per unit of change of each branching variable; row 0 is for down, row 1 for up."""
 
     total: NDArray[np.float64]
     """[2, n] the sums of the gains."""
     observations: NDArray[np.int32]
-    """[2, n] the numbers of gains."""
+    """[2, n] the numbers of observed gains."""
 
 
 class _OpenNode(NamedTuple):
-    """A node whose relaxation has not been solved."""
+    """A node, before its relaxation is solved or its children are made."""
 
     lower: NDArray[np.float64]
+    """[n] the lower limits of the variables."""
     upper: NDArray[np.float64]
+    """[n] the upper limits of the variables."""
     depth: int
+    """The depth, 0 for the root."""
     variable: int
     """The variable that the parent branched on; -1 for the root."""
     up: int
     """1 for the up child, 0 for the down child."""
     moved: float
-    """The distance of the variable's LP value at the parent from the limits of this node."""
+    """How far the branching moved the variable: the distance from its LP value at the parent to the limit of this node."""
     objective: float
-    """The LP objective of the parent."""
+    """The objective value of the parent's LP."""
 
 
 class State(NamedTuple):
@@ -57,38 +61,39 @@ class State(NamedTuple):
     relaxation: Relaxation | None
     """The relaxation of `node`."""
     waiting: tuple[object, ...]
-    """A linked list of the nodes still to be solved: (the next node, (the one after it, (... ()))."""
+    """The nodes still to be solved, as a linked list: (next node, (node after that, (... ())))."""
     pending: int
     """The number of nodes in `waiting`."""
     log: tuple[object, ...]
-    """A linked list, last entry first, of (variable, floor, up first) of each finished node, in preorder."""
+    """(variable, floor, up first) of each finished node in preorder, as a linked list with the last entry first."""
     solved: int
     """The number of relaxations solved: the nodes of the tree so far."""
     value: float
     """The objective value of the incumbent, minimised and without the constant; inf without an incumbent."""
     incumbent: NDArray[np.float64] | None
+    """[n] the best solution so far."""
     pseudocosts: Pseudocosts
     root_relaxation: Relaxation | None
     """The relaxation of the root."""
 
 
 def root(relaxations: Relaxations) -> State:
-    """Return the state at the first branching decision."""
+    """Return the state at the first branching decision, or that of a complete tree if none is needed."""
     program = relaxations.program
-    begin = _OpenNode(*integer_limits(program), 0, -1, 0, 0.0, -np.inf)
-    nothing = Pseudocosts(np.zeros((2, program.n)), np.zeros((2, program.n), np.int32))
-    state = State(None, None, (begin, ()), 1, (), 0, np.inf, None, nothing, None)
+    root_node = _OpenNode(*integer_limits(program), 0, -1, 0, 0.0, -np.inf)
+    no_pseudocosts = Pseudocosts(np.zeros((2, program.n)), np.zeros((2, program.n), np.int32))
+    state = State(None, None, (root_node, ()), 1, (), 0, np.inf, None, no_pseudocosts, None)
     return _proceed(relaxations, state)
 
 
 def candidates(relaxations: Relaxations, state: State) -> NDArray[np.int32]:
-    """Return the fractional integer variables, int32 [K], most fractional first, ties by number; empty for a complete tree."""
+    """Return the fractional integer variables, int32 [K], the most fractional first; empty for a complete tree."""
     if state.relaxation is None:
         return np.zeros(0, np.int32)
     assert state.node is not None
     distance = _fractions(relaxations, state.node, state.relaxation.x)
-    found = np.flatnonzero(distance)
-    return found[np.argsort(-distance[found], kind="stable")].astype(np.int32)
+    fractional = np.flatnonzero(distance)
+    return fractional[np.argsort(-distance[fractional], kind="stable")].astype(np.int32)
 
 
 def children(state: State, variable: int) -> tuple[_OpenNode, _OpenNode]:
@@ -119,33 +124,33 @@ def branch(relaxations: Relaxations, state: State, variable: int) -> State:
 
 
 def _proceed(relaxations: Relaxations, state: State) -> State:
-    """Return the state after solving waiting nodes until one must be branched on, or none is left."""
+    """Return the state after solving waiting nodes until one must be branched on, or no node is left."""
     waiting, log, solved, pending = state.waiting, state.log, state.solved, state.pending
-    value, incumbent, pseudocosts, first = state.value, state.incumbent, state.pseudocosts, state.root_relaxation
+    value, incumbent, pseudocosts, root_relaxation = state.value, state.incumbent, state.pseudocosts, state.root_relaxation
     current: tuple[_OpenNode, Relaxation] | None = None
     while waiting:
         node, waiting = waiting  # type: ignore[assignment]
-        found = relaxations.solve(node.lower, node.upper)  # type: ignore[attr-defined]
+        relaxed = relaxations.solve(node.lower, node.upper)  # type: ignore[attr-defined]
         solved, pending = solved + 1, pending - 1
-        first = found if first is None else first
-        pseudocosts = _updated(pseudocosts, node, found)  # type: ignore[arg-type]
-        if found.objective < value - _NO_BETTER * max(1.0, abs(value) if np.isfinite(value) else 1.0):
-            if _fractions(relaxations, node, found.x).any():  # type: ignore[arg-type]
-                current = node, found  # type: ignore[assignment]
+        root_relaxation = relaxed if root_relaxation is None else root_relaxation
+        pseudocosts = _updated(pseudocosts, node, relaxed)  # type: ignore[arg-type]
+        if relaxed.objective < value - _MIN_IMPROVEMENT * max(1.0, abs(value) if np.isfinite(value) else 1.0):
+            if _fractions(relaxations, node, relaxed.x).any():  # type: ignore[arg-type]
+                current = node, relaxed  # type: ignore[assignment]
                 break
-            incumbent = _solution(relaxations, found.x)
+            incumbent = _solution(relaxations, relaxed.x)
             value = relaxations.sign * float(relaxations.program.c @ incumbent)
         log = ((-1, 0.0, False), log)
-    node_now, relaxation = current if current else (None, None)
-    return State(node_now, relaxation, waiting, pending, log, solved, value, incumbent, pseudocosts, first)
+    current_node, relaxation = current if current else (None, None)
+    return State(current_node, relaxation, waiting, pending, log, solved, value, incumbent, pseudocosts, root_relaxation)
 
 
-def _updated(pseudocosts: Pseudocosts, node: _OpenNode, found: Relaxation) -> Pseudocosts:
+def _updated(pseudocosts: Pseudocosts, node: _OpenNode, relaxed: Relaxation) -> Pseudocosts:
     """Return the pseudocosts with the gain of the branching that led to `node`; unchanged if the node is infeasible."""
-    if node.variable < 0 or not np.isfinite(found.objective):
+    if node.variable < 0 or not np.isfinite(relaxed.objective):
         return pseudocosts
     total, observations = pseudocosts.total.copy(), pseudocosts.observations.copy()
-    total[node.up, node.variable] += max(0.0, found.objective - node.objective) / node.moved
+    total[node.up, node.variable] += max(0.0, relaxed.objective - node.objective) / node.moved
     observations[node.up, node.variable] += 1
     return Pseudocosts(total, observations)
 
@@ -153,8 +158,8 @@ def _updated(pseudocosts: Pseudocosts, node: _OpenNode, found: Relaxation) -> Ps
 def _fractions(relaxations: Relaxations, node: _OpenNode, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the distances of the integer variables from the nearest integers, float64 [n]; 0 for the other variables.
 
-    Distances up to FRACTIONAL count as 0. If all are that small, but rounding violates a row (with a coefficient of a million, a
-    change of a millionth matters), the distances are returned as they are.
+    Distances up to FRACTIONAL count as 0. If all distances are that small, but rounding the integers violates a row, they are
+    returned unchanged: with a coefficient of a million, a change of a millionth matters.
     """
     program = relaxations.program
     within = np.clip(x, node.lower, node.upper)  # removes rounding errors of the relaxation
@@ -169,7 +174,7 @@ def _fractions(relaxations: Relaxations, node: _OpenNode, x: NDArray[np.float64]
 
 
 def _solution(relaxations: Relaxations, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an integral LP solution with its integers rounded, or unchanged if rounding would violate a row."""
+    """Return an integral LP solution with its integer variables rounded; unchanged if rounding would violate a row."""
     rounded = np.where(relaxations.program.integer, np.round(x), x)
     try:
         objective(relaxations.program, rounded)
@@ -179,7 +184,7 @@ def _solution(relaxations: Relaxations, x: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def recorded(state: State, scaled: Scaled) -> BranchingTree:
-    """Return the tree of a complete state, its incumbent in the units of the original program."""
+    """Return the tree of a complete state, with the incumbent as a solution of the unscaled program."""
     entries: list[tuple[int, float, bool]] = []
     log = state.log
     while log:

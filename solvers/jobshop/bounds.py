@@ -1,6 +1,7 @@
 """Lower bounds: the longest job, the total work, and for each machine the preemptive one-machine problem with heads and tails.
 
-The last is solved by Jackson's preemptive schedule (Carlier, European Journal of Operational Research 11, 1982, section 3).
+The head of an operation is its earliest start, its tail the least time from its end to the end of its job. The one-machine
+problem is solved by Jackson's preemptive schedule (Carlier, European Journal of Operational Research 11, 1982, section 3).
 """
 
 from __future__ import annotations
@@ -16,21 +17,22 @@ if TYPE_CHECKING:
 
 __all__ = ["lower_bound", "preemptive_makespan"]
 
-_CHECK_INTERVAL = 1024  # events of a machine between two checks whether to stop
+_CHECK_INTERVAL = 1024  # events of a machine between two calls of `stopped`
 
 
-def _no_stop() -> bool:
+def _never() -> bool:
     return False
 
 
-def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _no_stop) -> int:
-    """Return a proven lower bound of the objective value; for the weighted tardiness, that of jobs that never wait.
+def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never) -> int:
+    """Return a proven lower bound of the objective value.
 
-    Of the side constraints only earliest starts and fixed operations are considered. 100,000 operations take a fifth of a second.
+    The bound of the weighted tardiness assumes that no job waits. Of the side constraints only earliest starts and fixed
+    operations are considered. 100,000 operations take a fifth of a second.
 
     Args:
         instance: The instance.
-        stopped: Function that returns whether to stop; the remaining machines are then omitted from the bound.
+        stopped: Once it returns True, the remaining machines are omitted; the bound is then valid, but weaker.
     """
     shortest = instance.shortest.astype(np.int64)
     total = np.cumsum(shortest)
@@ -46,10 +48,10 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _no_sto
     bound = int(end.max())
     counts = np.diff(instance.choice_first)
     bound = max(bound, _total_work_bound(instance, shortest, head, tail))
-    fixed = np.flatnonzero(counts == 1)
-    machine = instance.choice_machine[instance.choice_first[fixed]]
+    one_choice = np.flatnonzero(counts == 1)
+    machine = instance.choice_machine[instance.choice_first[one_choice]]
     order = np.argsort(machine, kind="stable")
-    for group in np.split(fixed[order], np.flatnonzero(np.diff(machine[order])) + 1):
+    for group in np.split(one_choice[order], np.flatnonzero(np.diff(machine[order])) + 1):
         if stopped():
             break
         if len(group):
@@ -59,49 +61,54 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _no_sto
 
 
 def _constrained_heads(instance: JobShopInstance, head: np.ndarray, shortest: np.ndarray) -> np.ndarray:
-    """Return the heads [N] raised to the earliest starts and fixed starts of the side constraints."""
+    """Return the heads, int64 [N] for N operations, raised to the earliest and the fixed starts of the side constraints."""
     assert instance.rules is not None
     lowest = np.maximum(head, instance.rules.lowest(instance))
     if instance.rules.fixed_start is not None:
         lowest = np.maximum(lowest, instance.rules.fixed_start)
     delay = lowest - head  # a delayed operation delays all later ones of its job
-    opening = np.zeros(instance.operations, bool)
-    opening[instance.first[:-1]] = True
-    for i in np.flatnonzero(~opening).tolist():
+    is_first = np.zeros(instance.operations, bool)
+    is_first[instance.first[:-1]] = True
+    for i in np.flatnonzero(~is_first).tolist():
         delay[i] = max(delay[i], delay[i - 1])
     return np.asarray(head + delay)
 
 
 def _total_work_bound(instance: JobShopInstance, shortest: np.ndarray, head: np.ndarray, tail: np.ndarray) -> int:
-    """Return the bound by all work, spread evenly over the machines, between the least head and the least tail (all [N])."""
+    """Return the smallest head, plus the total work divided by the number of machines, plus the smallest tail.
+
+    shortest, head, tail: int64 [N], the least duration, the head and the tail of each operation.
+    """
     return int(head.min() + tail.min()) - int(-shortest.sum() // instance.machines)
 
 
-def preemptive_makespan(heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _no_stop) -> int:
-    """Return the largest end + tail of Jackson's preemptive schedule on one machine: always process the largest tail.
+def preemptive_makespan(heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _never) -> int:
+    """Return the makespan of Jackson's preemptive schedule on one machine: the largest sum of an operation's end and its tail.
+
+    At any time the schedule processes the available operation with the largest tail.
 
     Args:
-        heads: The earliest start of each operation.
-        durations: Their durations.
-        tails: The least time from their ends to the ends of their jobs.
-        stopped: Function that returns whether to stop; the result is then that of the operations that have ended, a valid bound.
+        heads: The head of each operation.
+        durations: The duration of each operation.
+        tails: The tail of each operation.
+        stopped: Once it returns True, the operations that have not ended are ignored; the result is then still a valid bound.
     """
-    arriving = sorted(zip(heads, durations, tails))
-    waiting: list[list[int]] = []  # [-tail, work left]
+    by_head = sorted(zip(heads, durations, tails))
+    available: list[list[int]] = []  # a heap of [-tail, remaining duration]
     now, value, k, events = 0, 0, 0, 0
-    while k < len(arriving) or waiting:
+    while k < len(by_head) or available:
         events += 1
         if events % _CHECK_INTERVAL == 0 and stopped():
             break
-        if not waiting:
-            now = max(now, arriving[k][0])
-        while k < len(arriving) and arriving[k][0] <= now:
-            heapq.heappush(waiting, [-arriving[k][2], arriving[k][1]])
+        if not available:
+            now = max(now, by_head[k][0])
+        while k < len(by_head) and by_head[k][0] <= now:
+            heapq.heappush(available, [-by_head[k][2], by_head[k][1]])
             k += 1
-        most = waiting[0][1]
-        done = most if k == len(arriving) else min(most, arriving[k][0] - now)
-        now += done
-        waiting[0][1] -= done
-        if waiting[0][1] == 0:
-            value = max(value, now - heapq.heappop(waiting)[0])
+        remaining = available[0][1]
+        processed = remaining if k == len(by_head) else min(remaining, by_head[k][0] - now)
+        now += processed
+        available[0][1] -= processed
+        if available[0][1] == 0:
+            value = max(value, now - heapq.heappop(available)[0])
     return value

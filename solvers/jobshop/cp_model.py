@@ -13,39 +13,41 @@ from corl.solvers.jobshop.cp_rules import add_rules, earliness
 
 __all__ = ["Model", "Task"]
 
-_CHECK_INTERVAL = 1000  # operations between two time checks
+_CHECK_INTERVAL = 1000  # operations between two calls of `stopped`
 
 
 class Task(NamedTuple):
-    """The variables of an operation on one of its machines."""
+    """An operation on one of its eligible machines: its number in the instance, and CP-SAT variables."""
 
     operation: int
     start: Any
     end: Any
     interval: Any
     literal: Any
-    """Whether the operation is processed there; None if it has no other machine."""
+    """True if the operation is processed on this machine; None if it has no other machine."""
 
 
 class Model:
-    """A CP-SAT model: `starts` and `ends` hold variables or expressions of the operations, `literals` their machines."""
+    """The CP-SAT model of an instance."""
 
     def __init__(self, instance: JobShopInstance) -> None:
         self.instance, self.model = instance, cp_model.CpModel()
         self.starts: list[Any] = []
+        """For each operation, the variable of its start."""
         self.ends: list[Any] = []
+        """For each operation, the variable or expression of its end."""
         self.literals: list[list[Any]] = []
-        """For each operation, a literal for each of its machines; empty if it has only one."""
+        """For each operation, one literal for each of its machines; empty if it has only one machine."""
 
     @classmethod
     def build(cls, instance: JobShopInstance, hint: Schedule | None, stopped: Callable[[], bool]) -> Model | None:
-        """Return the model, with a feasible schedule as a hint; None if `stopped` returns True before it is complete."""
+        """Return the model with the feasible schedule `hint` as a hint; None if `stopped` returns True before it is complete."""
         self = cls(instance)
         horizon = instance.horizon
         if hint is not None:
             horizon = max(horizon, int((hint.start + instance.longest).max()))
         on_machine: list[list[Task]] = [[] for _ in range(instance.machines)]
-        ends = []
+        job_ends = []
         for j, row in enumerate(instance.rows()):
             ready: Any = int(instance.release[j])
             for choices in row:
@@ -53,14 +55,14 @@ class Model:
                     return None
                 ready = self._operation(choices, ready, horizon, on_machine)
                 self.ends.append(ready)
-            ends.append(ready)
+            job_ends.append(ready)
         blocked = [] if instance.rules is None else add_rules(self, on_machine, horizon, hint, stopped)
         if blocked is None:
             return None
         for machine, tasks in enumerate(on_machine):
-            others = blocked[machine] if blocked else []
-            self.model.add_no_overlap([task.interval for task in tasks] + others)
-        self._objective(ends, horizon)
+            blocked_intervals = blocked[machine] if blocked else []
+            self.model.add_no_overlap([task.interval for task in tasks] + blocked_intervals)
+        self._objective(job_ends, horizon)
         if hint is not None:
             self._hint(hint)
         return self
@@ -69,10 +71,10 @@ class Model:
         """Add an operation that starts at `ready` or later; return its end, a variable or expression.
 
         Args:
-            choices: (machine, duration) of each choice.
+            choices: (machine, duration) for each eligible machine.
             ready: The end of the job predecessor, or the release date.
             horizon: An upper bound of all times.
-            on_machine: The tasks of each machine, extended in place.
+            on_machine: The tasks of each machine; the tasks of the operation are appended in place.
         """
         model, operation = self.model, len(self.starts)
         start = model.new_int_var(0, horizon, "")
@@ -98,7 +100,7 @@ class Model:
         return end
 
     def _objective(self, ends: list[Any], horizon: int) -> None:
-        """Add the objective; `ends` are the ends of the jobs."""
+        """Add the objective; `ends` are the variables or expressions of the jobs' ends."""
         instance, model = self.instance, self.model
         if instance.objective == "makespan":
             makespan = model.new_int_var(0, horizon, "")
@@ -107,11 +109,11 @@ class Model:
             model.minimize(makespan)
             return
         assert instance.due is not None
-        late = []
+        tardiness = []
         for end, due in zip(ends, instance.due.tolist()):
-            late.append(model.new_int_var(0, horizon, ""))
-            model.add(late[-1] >= end - due)
-        cost = sum(weight * var for weight, var in zip(instance.weight.tolist(), late))
+            tardiness.append(model.new_int_var(0, horizon, ""))
+            model.add(tardiness[-1] >= end - due)
+        cost = sum(weight * variable for weight, variable in zip(instance.weight.tolist(), tardiness))
         model.minimize(cost + earliness(model, instance, ends) if instance.objective == "earliness_tardiness" else cost)
 
     def _hint(self, hint: Schedule) -> None:
@@ -121,7 +123,7 @@ class Model:
                 self.model.add_hint(literal, int(machine == hint.machine[i]))
 
     def schedule(self, value: Callable[[Any], int]) -> Schedule:
-        """Return the Schedule of an assignment; `value` returns the value of a variable."""
+        """Return the Schedule of a solution of the model; `value` returns the value of a variable in it."""
         start = np.array([value(variable) for variable in self.starts], np.int64)
         machine = self.instance.choice_machine[self.instance.choice_first[:-1]].copy()
         for i, literals in enumerate(self.literals):

@@ -1,4 +1,4 @@
-"""Side constraints in the constraint model: bounds of starts, breaks of machines, and circuits of set-ups."""
+"""Side constraints in the CP-SAT model: bounds of starts, breaks of machines, and circuit constraints for set-ups."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["add_rules", "earliness"]
 def add_rules(
     problem: Model, on_machine: Sequence[Sequence[Task]], horizon: int, hint: Schedule | None, stopped: Callable[[], bool]
 ) -> list[list[Any]] | None:
-    """Add all side constraints except the objective to the model.
+    """Add all side constraints to the model.
 
     Args:
         problem: The model, with all operations.
         on_machine: The tasks of each machine.
         horizon: An upper bound of all times.
         hint: A feasible schedule, or None.
-        stopped: Function that returns whether to give up.
+        stopped: Once it returns True, the model is given up.
 
     Returns:
         For each machine, the intervals (breaks, set-ups) that its operations must not overlap; None if `stopped` returned True.
@@ -41,18 +41,18 @@ def add_rules(
             until = end if opens == FOREVER else opens
             blocked[machine].append(model.new_fixed_size_interval_var(closes, max(closes + 1, until) - closes, ""))
     if rules.setups is not None:
-        follows = {} if hint is None else {i: before for i, before, _ in setups_before(instance, hint.start, hint.machine)}
+        hinted = {} if hint is None else {i: before for i, before, _ in setups_before(instance, hint.start, hint.machine)}
         for machine, tasks in enumerate(on_machine):
-            first = rules.first_setups is not None and rules.first_setups[machine].any()
-            if tasks and (first or rules.setups[machine].any()):
+            has_first_setups = rules.first_setups is not None and rules.first_setups[machine].any()
+            if tasks and (has_first_setups or rules.setups[machine].any()):
                 if stopped():
                     return None
-                blocked[machine] += _Circuit(problem, rules, machine, tasks, bool(blocked[machine]), follows).add(horizon)
+                blocked[machine] += _Circuit(problem, rules, machine, tasks, bool(blocked[machine]), hinted).add(horizon)
     return blocked
 
 
 def _bounds(problem: Model, rules: SideConstraints) -> None:
-    """Add earliest starts, fixed operations, and operations that follow without waiting."""
+    """Add earliest starts, fixed operations, and no-wait operations."""
     instance, model = problem.instance, problem.model
     for start, low in zip(problem.starts, rules.lowest(instance).tolist()):
         if low:
@@ -70,26 +70,37 @@ def _bounds(problem: Model, rules: SideConstraints) -> None:
 class _Circuit:
     """The sequence of one machine: an arc for each pair of operations that may follow each other, with the set-up between them.
 
-    If the machine has breaks, or a present time is given, a set-up is an interval variable; otherwise it is a distance.
+    If the machine has breaks, or a present time is given, each set-up is an interval variable, because it may begin later than
+    its predecessor ends. Otherwise it is a minimum time between two operations.
     """
 
     def __init__(
-        self, problem: Model, rules: SideConstraints, machine: int, tasks: Sequence[Task], breaks: bool, follows: dict[int, int]
+        self, problem: Model, rules: SideConstraints, machine: int, tasks: Sequence[Task], breaks: bool, hinted: dict[int, int]
     ) -> None:
+        """Prepare the circuit.
+
+        Args:
+            problem: The model, with all operations.
+            rules: The side constraints.
+            machine: The machine.
+            tasks: The tasks of the machine.
+            breaks: Whether the machine has breaks.
+            hinted: For each operation its machine predecessor in the hint, or -1; empty if there is no hint.
+        """
         assert rules.setups is not None
-        self._whole, self._model, self._rules, self._tasks, self._follows = problem, problem.model, rules, tasks, follows
-        self._between, self._family = rules.setups[machine], rules.families(problem.instance)
-        self._first = None if rules.first_setups is None else rules.first_setups[machine]
-        self._intervals = breaks or rules.now > 0
+        self._problem, self._model, self._rules, self._tasks, self._hinted = problem, problem.model, rules, tasks, hinted
+        self._setups, self._family = rules.setups[machine], rules.families(problem.instance)
+        self._first_setups = None if rules.first_setups is None else rules.first_setups[machine]
+        self._as_intervals = breaks or rules.now > 0
         self._fixed = set(rules.fixed.tolist())
         self._begins: list[Any] = []
         self._lengths: list[Any] = []
 
     def add(self, horizon: int) -> list[Any]:
-        """Add the circuit constraint; return the intervals of set-ups."""
+        """Add the circuit constraint; return the intervals of the set-ups, if they are modelled as intervals."""
         model, tasks = self._model, self._tasks
-        found = [self._interval(task, horizon) for task in tasks] if self._intervals else []
-        arcs: list[tuple[int, int, Any]] = []
+        intervals = [self._interval(task, horizon) for task in tasks] if self._as_intervals else []
+        arcs: list[tuple[int, int, Any]] = []  # task b is node b + 1; node 0 is the begin and the end of the sequence
         for b, task in enumerate(tasks):
             arcs += [(0, b + 1, self._arc(-1, b)), (b + 1, 0, model.new_bool_var(""))]
             arcs += [(a + 1, b + 1, self._arc(a, b)) for a in range(len(tasks)) if self._possible(a, b)]
@@ -98,18 +109,18 @@ class _Circuit:
         if all(task.literal is not None for task in tasks):
             arcs.append((0, 0, model.new_bool_var("")))
         model.add_circuit(arcs)
-        return found
+        return intervals
 
     def _possible(self, a: int, b: int) -> bool:
         """Return whether task b may follow task a: operations of a job keep their order."""
-        one, other = self._tasks[a].operation, self._tasks[b].operation
-        job = self._whole.instance.job
-        return one != other and (job[one] != job[other] or one < other)
+        before, after = self._tasks[a].operation, self._tasks[b].operation
+        job = self._problem.instance.job
+        return before != after and (job[before] != job[after] or before < after)
 
     def _interval(self, task: Task, horizon: int) -> Any:
-        """Return the interval of the set-up before an operation; its length is set by the arc to the operation."""
+        """Return the interval of the set-up before an operation; the arc to the operation fixes the interval's length."""
         model = self._model
-        longest = max(int(self._between.max()), 0 if self._first is None else int(self._first.max()))
+        longest = max(int(self._setups.max()), 0 if self._first_setups is None else int(self._first_setups.max()))
         low = 0 if task.operation in self._fixed else self._rules.now
         begin, end = model.new_int_var(0, horizon, ""), model.new_int_var(0, horizon + longest, "")
         length = model.new_int_var(0, longest, "")
@@ -126,37 +137,37 @@ class _Circuit:
         return interval
 
     def _arc(self, a: int, b: int) -> Any:
-        """Return the literal of task b directly after task a (-1: of b as the first), and enforce its set-up."""
+        """Return the literal of the arc from task a to task b (a = -1: b is first), and enforce the set-up if it is true."""
         model, task = self._model, self._tasks[b]
         literal = model.new_bool_var("")
-        into = self._family[task.operation]
+        family = self._family[task.operation]
         ready: Any = 0 if a < 0 else self._tasks[a].end
         if a >= 0:
-            length = int(self._between[self._family[self._tasks[a].operation], into])
+            length = int(self._setups[self._family[self._tasks[a].operation], family])
         else:
-            length = 0 if self._first is None else int(self._first[into])
-        if not self._intervals:
+            length = 0 if self._first_setups is None else int(self._first_setups[family])
+        if not self._as_intervals:
             model.add(task.start >= ready + length).only_enforce_if(literal)
         elif length:
             model.add(self._lengths[b] == length).only_enforce_if(literal)
             model.add(self._begins[b] >= ready).only_enforce_if(literal)
         else:
             model.add(task.start >= ready).only_enforce_if(literal)
-        if self._follows:
+        if self._hinted:
             before = -1 if a < 0 else self._tasks[a].operation
-            model.add_hint(literal, self._follows.get(task.operation, -2) == before)
+            model.add_hint(literal, self._hinted.get(task.operation, -2) == before)
         return literal
 
 
 def earliness(model: Any, instance: JobShopInstance, ends: list[Any]) -> Any:
-    """Return the weighted earliness of the jobs, given the variables of their ends."""
+    """Return the expression of the total weighted earliness, given the variables of the jobs' ends."""
     rules = instance.rules
     assert rules is not None and instance.due is not None
     early = instance.due if rules.early is None else rules.early
     weights = [1] * instance.jobs if rules.earliness is None else rules.earliness.tolist()
     cost = 0
-    for end, begin, weight in zip(ends, early.tolist(), weights):
-        by = model.new_int_var(0, max(0, begin), "")
-        model.add(by >= begin - end)
-        cost += weight * by
+    for end, window_begin, weight in zip(ends, early.tolist(), weights):
+        early_by = model.new_int_var(0, max(0, window_begin), "")
+        model.add(early_by >= window_begin - end)
+        cost += weight * early_by
     return cost

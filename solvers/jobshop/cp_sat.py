@@ -1,4 +1,4 @@
-"""`CpSat`: OR-Tools' constraint programming solver on the full model; any job shop, with a proven bound."""
+"""`CpSat`: OR-Tools' constraint programming solver on the complete model; for any job shop, with a proven bound."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ __all__ = ["CpSat"]
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """CP-SAT: interval variables, a no-overlap constraint for each machine, an exactly-one choice where machines are flexible.
+    """CP-SAT on interval variables, with a no-overlap constraint for each machine and an exactly-one constraint for each choice.
 
-    All side constraints are modelled; the sequence of a machine with set-ups is a circuit constraint.
-    The search starts from the user's schedule or the best dispatching rule, as a hint, and reports the bounds that it proves.
+    All side constraints are modelled; the sequence of a machine with set-ups is a circuit constraint. The search gets a hint, the
+    warm start or the schedule of the best dispatching rule, and reports the bounds that it proves.
     """
 
     search_workers: int = option(
         0,
-        """CP-SAT's threads; 0: as many as `workers`. With few it leaves out kinds of search, so that 8 on one core can be better
-        than 1.""",
+        """CP-SAT's threads; 0: as many as `workers`. With few threads CP-SAT uses fewer search strategies, so that 8 threads on
+        one core can be better than 1.""",
         low=1,
         special=0,
     )
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
-    hint: bool = option(True, "Whether to begin from the best dispatching rule where no schedule is given.")
+    hint: bool = option(True, "Whether to begin from the best dispatching rule if there is no warm start.")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
@@ -63,7 +63,7 @@ class CpSat(Solver):
 
 
 def _dispatch(instance: JobShopInstance, run: Run) -> None:
-    """Report the best schedules of the dispatching rules."""
+    """Build a schedule by each dispatching rule, and report those that are better than all before."""
     from corl.rng import random_state
     from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
     from corl.solvers.jobshop.dispatch.rules import rules_for

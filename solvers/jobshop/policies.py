@@ -1,4 +1,4 @@
-"""The common base of `slim` and `cp-agent`: the solver `policy` for the makespan without choices of machines, with a bound."""
+"""The base class of the solvers `slim` and `cp-agent`: the solver `policy` on classic job shops, with a lower bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BoundedPolicy"]
 
 @dataclass(frozen=True)
 class BoundedPolicy(Policy):
-    """The solver `policy` on classic job shops; it also reports the lower bound of bounds.py."""
+    """The solver `policy` for the makespan without choices of machines; it also reports the lower bound of bounds.py."""
 
     def accepts(self, instance: JobShopInstance) -> str:
         from corl.problems.jobshop.rules import refused

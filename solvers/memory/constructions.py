@@ -141,11 +141,11 @@ def tuned(program: Program, stop: Callable[[], bool] = never_stop) -> tuple[floa
 
     Once `stop` returns True, no further pair is tried.
     """
-    found: list[tuple[float, Layout]] = []
+    candidates: list[tuple[float, Layout]] = []
     for power, ratio in ((power, ratio) for power in _POWERS for ratio in _RATIOS):
-        if not found or not stop():
-            found.append(by_priority(program, power, ratio, True, stop))
-    return min(found, key=lambda pair: pair[0])
+        if not candidates or not stop():
+            candidates.append(by_priority(program, power, ratio, True, stop))
+    return min(candidates, key=lambda pair: pair[0])
 
 
 def tries_per_check(program: Program) -> int:

@@ -181,25 +181,29 @@ def evaluate(program, layout):
     count, slow, fast, copies = layout.run_count[0], layout.slow, layout.fast, layout.copies
     copy(program.bytes, slow, len(slow))
     fast[:] = 0.0
-    found = 0
+    copy_count = 0
     for r in range(count):
         t, k = layout.runs[r, RUN_TENSOR], layout.runs[r, RUN_ACCESS]
         low, high = layout.rects[r, LOW], layout.rects[r, HIGH]
         a = program.first_access[t] + k
         from_definition = k == 0 and program.definition[t] >= 0
         if not from_definition:
-            copies[found, ISSUED], copies[found, NEEDED], copies[found, BYTES] = low, program.use_op[a], program.sizes[t]
-            found += 1
+            copies[copy_count, ISSUED], copies[copy_count, NEEDED], copies[copy_count, BYTES] = (
+                low,
+                program.use_op[a],
+                program.sizes[t],
+            )
+            copy_count += 1
         elif program.output[t] or program.use_op[program.first_access[t + 1] - 1] >= high:
             if high < low + 2:
                 return np.inf
-            copies[found, ISSUED], copies[found, NEEDED], copies[found, BYTES] = low + 1, high, program.sizes[t]
-            found += 1
+            copies[copy_count, ISSUED], copies[copy_count, NEEDED], copies[copy_count, BYTES] = low + 1, high, program.sizes[t]
+            copy_count += 1
         while a < program.first_access[t + 1] and program.use_op[a] < high:
             slow[program.use_op[a]] -= program.use_bytes[a]
             fast[program.use_op[a]] += program.use_bytes[a]
             a += 1
-    return serve(program.compute, slow, fast, program.rates, copies, found, layout.idle)
+    return serve(program.compute, slow, fast, program.rates, copies, copy_count, layout.idle)
 
 
 @kernel

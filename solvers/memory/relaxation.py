@@ -32,19 +32,19 @@ def most_served(instance: MappingInstance) -> NDArray[np.float64]:
     tensors, count = instance.access_tensor[fitting], instance.access_bytes[fitting].astype(float)
     size = np.where(instance.group[tensors] >= 0, 0, instance.sizes[tensors]).astype(float)
     counts = np.bincount(instance.access_op[fitting], minlength=instance.ops)
-    first, found = np.cumsum(counts) - counts, np.zeros(instance.ops)
+    first, served = np.cumsum(counts) - counts, np.zeros(instance.ops)
     for m in np.unique(counts[counts <= _MAX_ENUMERATED]).tolist():
         subsets = ((np.arange(2**m) >> np.arange(m)[:, None]) & 1).astype(float)  # [m, 2**m], one column per subset
         ops = np.flatnonzero(counts == m)
         for part in np.array_split(ops, -(-len(ops) * 2**m // _SUBSETS_PER_BLOCK)):
             rows = first[part, None] + np.arange(m)
-            found[part] = np.where(size[rows] @ subsets <= room, count[rows] @ subsets, 0.0).max(axis=1)
+            served[part] = np.where(size[rows] @ subsets <= room, count[rows] @ subsets, 0.0).max(axis=1)
     for i in np.flatnonzero(counts > _MAX_ENUMERATED).tolist():
         sizes, values = (part[first[i] : first[i] + counts[i]] for part in (size, count))
         densest = np.argsort(-values / np.maximum(sizes, 1e-9), kind="stable")
         before = np.cumsum(sizes[densest]) - sizes[densest]
-        found[i] = (np.clip((room - before) / np.maximum(sizes[densest], 1e-9), 0.0, 1.0) * values[densest]).sum()
-    return found
+        served[i] = (np.clip((room - before) / np.maximum(sizes[densest], 1e-9), 0.0, 1.0) * values[densest]).sum()
+    return served
 
 
 class _LinearProgram:
@@ -146,8 +146,8 @@ def relaxation(instance: MappingInstance, window: int = 6, remaining: Callable[[
     seconds_left = remaining()
     if seconds_left < seconds_at_first - seconds_left:  # HiGHS's presolve cannot be stopped, and may take as long as all this
         return None
-    found = lp.minimise(time, seconds_left)
-    return None if found is None else found * (1.0 - _MARGIN)
+    optimum = lp.minimise(time, seconds_left)
+    return None if optimum is None else optimum * (1.0 - _MARGIN)
 
 
 def _conflict_rows(lp: _LinearProgram, room: list[tuple[int, float]], capacity: float, binary: set[int]) -> None:

@@ -1,4 +1,4 @@
-"""`auto`: the choice of a solver by the instance's size."""
+"""`auto`: the choice of a solver for static allocation by the instance's size."""
 
 from __future__ import annotations
 

@@ -1,13 +1,17 @@
-"""Best fit: into the lowest niche of the skyline the buffer with the longest lifetime that fits there.
+"""Best fit: the buffer with the longest lifetime that fits is placed in the lowest niche of the skyline, again and again.
 
-After E. Burke, G. Kendall and G. Whitwell, "A new placement heuristic for the orthogonal stock-cutting problem" (Operations
-Research 52, 2004), with lifetimes in place of widths, as T. Sekiyama et al. take it to buffers ("Profile-guided memory
-optimization for deep neural networks", 2018). The skyline is the upper end of the buffers placed, section by section. A niche
-is a run of sections at one level that is lower than its neighbours. A buffer is placed with its whole lifetime inside a niche;
-if none fits, the niche rises to its lower neighbour. Each step places a buffer or removes a niche: O(n) steps per pass.
+Time is divided into sections, between successive starts and ends of lifetimes. The skyline is the upper end of the placed
+buffers, section by section. A span is a row of successive sections at the same level, and a niche is a span that is lower than
+its neighbours. A buffer is placed with its whole lifetime inside a niche. If no buffer fits, the niche rises to its lower
+neighbour and so disappears. Each step places a buffer or removes a niche, so a pass has O(n) steps.
 
-Buffers are kept in classes of lifetimes that differ by at most a tenth, sorted by their start; placed ones are skipped by
-union-find with path halving. So a long buffer that fits is found among the first few of each class, from long to short.
+The method is that of E. Burke, G. Kendall and G. Whitwell, "A new placement heuristic for the orthogonal stock-cutting problem"
+(Operations Research 52, 2004), with lifetimes instead of widths, as T. Sekiyama et al. apply it to buffers ("Profile-guided
+memory optimization for deep neural networks", 2018).
+
+Buffers are divided into classes of lifetimes that differ by at most a tenth. A class is sorted by the start of lifetimes, and its
+placed buffers are skipped by union-find with path halving. The classes are searched from long to short lifetimes, and in each
+only the first few buffers that fit are compared.
 """
 
 # mypy: allow-untyped-defs
@@ -26,74 +30,88 @@ from corl.kernels.search import bisect_left_by
 from corl.kernels.union_find import find
 from corl.problems.memory_static.instance import Sections, StaticInstance
 
-__all__ = ["LEFT", "TOP", "Niches", "advance", "new_niches"]
+__all__ = ["HEIGHT", "UNPLACED", "Niches", "advance", "new_niches"]
 
-HEAP, SPANS, LEFT, TOP = range(4)
-"""Indices of `at`."""
-_RATIO = 1.1
+HEAP, SPANS, UNPLACED, HEIGHT = range(4)
+"""Indices of `at`: the number of spans in the heap; of spans created; of buffers not yet placed; the height so far."""
+_CLASS_RATIO = 1.1
 """Lifetimes of one class differ by less than this factor."""
-_COMPARED = 32
-"""Buffers of a class that are compared for a niche: those that start first in it."""
-_GAP = 0.5
-"""Weight of a section left free between a buffer and the nearer wall of its niche, in sections of its lifetime."""
+_MAX_COMPARED = 32
+"""The number of buffers of a class that are compared for a niche: those that start first in it."""
+_GAP_WEIGHT = 0.5
+"""By how many sections of lifetime a buffer's score falls for each free section between it and the nearer end of the niche."""
 
 
 class Niches(NamedTuple):
-    """One pass over n buffers of size above 0, in C classes, and the skyline: up to 2 n + 2 spans of equal level."""
+    """One pass over n buffers of size above 0, in C classes, and the skyline of up to 2 n + 2 spans."""
 
     first: NDArray[np.int64]
+    """[n] the first section of a buffer."""
     last: NDArray[np.int64]
-    """[n] the sections of a buffer: first to last - 1."""
+    """[n] the section after a buffer's last one."""
     size: NDArray[np.int64]
+    """[n] units of memory."""
     alignment: NDArray[np.int64]
+    """[n] the number of which a buffer's offset is a multiple."""
     score: NDArray[np.float64]
-    """[n] lifetimes in sections, possibly with noise; of the buffers compared, the one with the largest score - gap is taken."""
+    """[n] the lifetime in sections, possibly with noise; of the buffers compared, the one with the largest score minus
+    `_GAP_WEIGHT` times its gap is placed."""
     member: NDArray[np.int32]
-    """[n] the buffers by class, from long to short, and within a class by first section."""
-    start: NDArray[np.int64]
+    """[n] the buffers by class, from long to short lifetimes, and within a class by first section."""
+    class_start: NDArray[np.int64]
     """[C + 1] index of the first buffer of a class in `member`."""
     shortest: NDArray[np.int64]
     """[C] the shortest lifetime of a class, in sections."""
-    following: NDArray[np.int32]
-    """[n + 1] union-find over positions in `member`: its root is the first position from there on that is not placed."""
+    next_unplaced: NDArray[np.int32]
+    """[n + 1] union-find over positions in `member`: the root of a position is the first one from there on that is not placed."""
     begin: NDArray[np.int64]
+    """[2 n + 2] the first section of a span."""
     level: NDArray[np.int64]
+    """[2 n + 2] the upper end of the placed buffers in a span; -1 if the span has been merged into another one."""
     before: NDArray[np.int32]
+    """[2 n + 2] the span before a span, or -1."""
     after: NDArray[np.int32]
-    """[spans] the first section of a span, its level, and the spans before and after it (-1: none); level -1: removed."""
+    """[2 n + 2] the span after a span, or -1."""
     heap: NDArray[np.int32]
+    """[2 n + 2] a heap of spans, the lowest first."""
     key: NDArray[np.int64]
-    """[spans] a heap of spans, the lowest first, and the level that each had when it was pushed."""
+    """[2 n + 2] the level that each span of the heap had when it was pushed."""
     offset: NDArray[np.int64]
-    """[n] offsets of the buffers placed."""
+    """[n] offsets of the placed buffers."""
     at: NDArray[np.int64]
-    """[4] indexed by HEAP ... TOP: spans in the heap; spans made; buffers not yet placed; the height so far."""
+    """[4] indexed by HEAP ... HEIGHT."""
 
 
 def new_niches(
-    instance: StaticInstance, found: Sections, chosen: NDArray[np.int64], noise: NDArray[np.float64] | None = None
+    instance: StaticInstance, section_data: Sections, chosen: NDArray[np.int64], noise: NDArray[np.float64] | None = None
 ) -> Niches:
     """Return a pass in which nothing is placed.
 
     Args:
         instance: The instance.
-        found: Its sections.
+        section_data: Its sections.
         chosen: int64 [n], the buffers to place, none of which is fixed.
-        noise: float64 [n], factors of their lifetimes; None: 1.
+        noise: float64 [n], factors by which their lifetimes are multiplied; None: 1.
     """
     n = len(chosen)
-    first, last = found.first[chosen].astype(np.int64), found.last[chosen].astype(np.int64)
+    first, last = section_data.first[chosen].astype(np.int64), section_data.last[chosen].astype(np.int64)
     length = (last - first) * (np.ones(n) if noise is None else noise)
-    kind = np.floor(np.log(length) / np.log(_RATIO)).astype(np.int64)
-    member = np.lexsort((first, -kind)).astype(np.int32)
-    start = np.flatnonzero(np.diff(kind[member], prepend=kind.max() + 1))
+    length_class = np.floor(np.log(length) / np.log(_CLASS_RATIO)).astype(np.int64)
+    member = np.lexsort((first, -length_class)).astype(np.int32)
+    class_start = np.flatnonzero(np.diff(length_class[member], prepend=length_class.max() + 1))
     spans = 2 * n + 2
     before, after = np.full(spans, -1, np.int32), np.full(spans, -1, np.int32)
     begin, level = np.zeros(spans, np.int64), np.full(spans, -1)
-    begin[1], level[0], level[1], after[0], before[1] = len(found.load), 0, 2**62, 1, 0  # span 1 is a wall at the end of time
+    begin[1], level[0], level[1], after[0], before[1] = (
+        len(section_data.load),
+        0,
+        2**62,
+        1,
+        0,
+    )  # span 1 is a wall at the end of time
     return Niches(
         first, last, instance.size[chosen], instance.alignment[chosen], length, member,
-        np.append(start, n), np.minimum.reduceat((last - first)[member], start),
+        np.append(class_start, n), np.minimum.reduceat((last - first)[member], class_start),
         np.arange(n + 1, dtype=np.int32), begin, level, before, after,
         np.zeros(spans, np.int32), np.zeros(spans, np.int64), np.zeros(n, np.int64), np.array([1, 2, n, 0]),
     )  # fmt: skip
@@ -101,18 +119,21 @@ def new_niches(
 
 @kernel(borrow=True, nogil=True)
 def advance(niches, steps, ceiling):
-    """Place a buffer or remove a niche, `steps` times or until all are placed; return False if one would exceed the ceiling."""
+    """Place a buffer or remove a niche, `steps` times or until all buffers are placed, in place.
+
+    Returns False as soon as a buffer would end above the ceiling, otherwise True.
+    """
     for _ in range(steps):
-        if niches.at[LEFT] == 0:
+        if niches.at[UNPLACED] == 0:
             break
         s = np.int64(niches.heap[0])
         if niches.level[s] < 0:
             niches.at[HEAP] = heap_pop(niches.key, niches.heap, niches.at[HEAP], False)
             continue
         _merge(niches, s)
-        place = _longest(niches, niches.begin[s], niches.begin[niches.after[s]])
-        if place >= 0:
-            if not _put(niches, s, place, ceiling):
+        position = _longest(niches, niches.begin[s], niches.begin[niches.after[s]])
+        if position >= 0:
+            if not _put(niches, s, position, ceiling):
                 return False
             continue
         wall = niches.level[niches.after[s]]
@@ -125,7 +146,10 @@ def advance(niches, steps, ceiling):
 
 @kernel(borrow=True)
 def _merge(niches, s):
-    """Merge the lowest span with its neighbours of the same level, which stay in the heap with level -1 until they are popped."""
+    """Merge span s, the lowest one, with its neighbours of the same level, in place.
+
+    The neighbours get level -1 and stay in the heap until they are popped.
+    """
     key = niches.level[s]
     while niches.level[niches.after[s]] == key:
         q = niches.after[s]
@@ -142,40 +166,46 @@ def _merge(niches, s):
 
 @kernel(borrow=True)
 def _longest(niches, begin, end):
-    """Return the position in `member` of the best buffer of the longest class that fits into sections begin..end-1; or -1."""
+    """Return the position in `member` of the best unplaced buffer for the niche of sections begin..end-1; -1 if none fits.
+
+    It is taken from the class with the longest lifetimes of which a buffer fits.
+    """
     for c in range(len(niches.shortest)):
         if niches.shortest[c] > end - begin:
             continue
-        low = bisect_left_by(niches.first, niches.member, niches.start[c], niches.start[c + 1], begin)
+        low = bisect_left_by(niches.first, niches.member, niches.class_start[c], niches.class_start[c + 1], begin)
         best, highest, compared = np.int64(-1), -np.inf, 0
-        k = np.int64(find(niches.following, low))
-        while compared < _COMPARED and k < niches.start[c + 1]:
+        k = np.int64(find(niches.next_unplaced, low))
+        while compared < _MAX_COMPARED and k < niches.class_start[c + 1]:
             b = niches.member[k]
             if niches.first[b] >= end:
                 break
             if niches.last[b] <= end:
                 compared += 1
-                score = niches.score[b] - _GAP * min(niches.first[b] - begin, end - niches.last[b])
+                score = niches.score[b] - _GAP_WEIGHT * min(niches.first[b] - begin, end - niches.last[b])
                 if score > highest:
                     best, highest = k, score
-            k = np.int64(find(niches.following, k + 1))
+            k = np.int64(find(niches.next_unplaced, k + 1))
         if best >= 0:
             return best
     return -1
 
 
 @kernel(borrow=True)
-def _put(niches, s, place, ceiling):
-    """Place a buffer in the niche s, which becomes up to three spans; return False if it would end above the ceiling."""
-    b, level, end = niches.member[place], niches.level[s], niches.begin[niches.after[s]]
+def _put(niches, s, position, ceiling):
+    """Place the buffer at a position of `member` in the niche, span s, in place; return False if it would end above the ceiling.
+
+    The span becomes up to three spans.
+    """
+    b, level, end = niches.member[position], niches.level[s], niches.begin[niches.after[s]]
     offset = (level + niches.alignment[b] - 1) // niches.alignment[b] * niches.alignment[b]
     top = offset + niches.size[b]
     if top > ceiling:
         return False
     niches.offset[b] = offset
-    niches.following[place] = place + 1
-    niches.at[LEFT] -= 1
-    niches.at[TOP] = max(niches.at[TOP], top)
+    niches.next_unplaced[position] = position + 1
+    niches.at[UNPLACED] -= 1
+    niches.at[HEIGHT] = max(niches.at[HEIGHT], top)
     if niches.last[b] < end:
         _split(niches, s, niches.last[b], level)
     if niches.first[b] > niches.begin[s]:
@@ -188,7 +218,7 @@ def _put(niches, s, place, ceiling):
 
 @kernel(borrow=True)
 def _split(niches, s, begin, level):
-    """Split span s at section `begin`; the new span after it has this level."""
+    """Split span s at section `begin`, in place; the new span from `begin` on has level `level`."""
     q, after = niches.at[SPANS], niches.after[s]
     niches.at[SPANS] = q + 1
     niches.begin[q], niches.level[q], niches.before[q], niches.after[q] = begin, level, s, after

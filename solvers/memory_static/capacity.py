@@ -1,4 +1,4 @@
-"""The first steps of every solver of static allocation: the load as a bound, and a check against the capacity."""
+"""What every solver of static allocation does: a lower bound, a check against the capacity, and reports to the run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ __all__ = ["lower_bound", "capacity_conflict", "open_run", "report"]
 
 
 def lower_bound(instance: StaticInstance) -> int:
-    """Return a lower bound: the largest load, the largest buffer, or the end of a fixed buffer."""
+    """Return a lower bound on the height: the largest load, the largest buffer, or the end of a fixed buffer in memory.
+
+    The load is the total size of the buffers that are alive at a moment.
+    """
     import numpy as np
 
     from corl.problems.memory_static.instance import sections
@@ -22,7 +25,7 @@ def lower_bound(instance: StaticInstance) -> int:
 
 
 def capacity_conflict(instance: StaticInstance, capacity: int) -> str:
-    """Return why no allocation is within the capacity; "" if the load and single buffers do not prove it."""
+    """Return why no allocation is within the capacity; "" if neither the load nor a single buffer exceeds the capacity."""
     import numpy as np
 
     from corl.problems.memory_static.instance import sections
@@ -33,17 +36,18 @@ def capacity_conflict(instance: StaticInstance, capacity: int) -> str:
     ends = np.where(instance.fixed >= 0, instance.fixed + instance.size, 0)
     if ends.max() > capacity:
         return f"buffer {instance.ids[int(ends.argmax())]!r} is fixed and ends at {ends.max()}, the capacity is {capacity}"
-    found = sections(instance)
-    s = int(found.load.argmax())
-    if found.load[s] > capacity:
-        return f"the buffers alive at {found.times[s]} take {found.load[s]}, the capacity is {capacity}"
+    section_data = sections(instance)
+    s = int(section_data.load.argmax())
+    if section_data.load[s] > capacity:
+        return f"the buffers alive at {section_data.times[s]} take {section_data.load[s]}, the capacity is {capacity}"
     return ""
 
 
 def open_run(instance: StaticInstance, run: Run, capacity: int | None) -> int:
     """Report the lower bound, or that the capacity is too small; return the largest height that would be an improvement.
 
-    That is the capacity, or without one a bound on every sensible height; and always less than the height of a warm start.
+    This is the capacity if there is one, otherwise a height within which all buffers can be stacked. If there is a warm start, it
+    is less than the height of the warm start.
     """
     if capacity is not None:
         if run.objective is not None and run.objective <= capacity:
@@ -58,7 +62,7 @@ def open_run(instance: StaticInstance, run: Run, capacity: int | None) -> int:
 
 
 def report(run: Run, offsets: Any, capacity: int | None) -> None:
-    """Report an allocation; a run with a capacity ends with the first that is within it."""
+    """Report an allocation; if there is a capacity, the first allocation within it ends the run."""
     run.report(offsets)
     if capacity is not None and run.objective is not None and run.objective <= capacity:
         run.stop("target")

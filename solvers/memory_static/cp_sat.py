@@ -1,4 +1,4 @@
-"""`CpSat`: OR-Tools' constraint programming solver; rectangles that do not overlap, times fixed."""
+"""`CpSat`: OR-Tools' constraint programming solver on rectangles with fixed times that must not overlap."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_MOST = 20_000  # buffers, above which building the model takes more than a second
+_MAX_BUFFERS = 20_000  # the largest number of buffers that is accepted; building a larger model takes more than a second
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """One variable per offset, one NoOverlap2D constraint for all buffers; the best allocation of first fit is its hint."""
+    """Solve a model with one variable per offset and one NoOverlap2D constraint for all buffers with CP-SAT.
+
+    The best allocation of first fit is the hint from which CP-SAT starts.
+    """
 
     capacity: int | None = option(
         None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
     )
-    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, special=0, scale="log")
+    search_workers: int = option(0, "Number of CP-SAT's threads; 0: as many as `workers`.", low=1, special=0, scale="log")
 
     limit_free: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True
@@ -32,8 +35,8 @@ class CpSat(Solver):
     title: ClassVar[str] = "CP-SAT (OR-Tools): rectangles that do not overlap, with proven bounds"
 
     def accepts(self, instance: StaticInstance) -> str:
-        if instance.n > _MOST:
-            return f"its model would have {instance.n:,} rectangles; accepted: up to {_MOST:,}"
+        if instance.n > _MAX_BUFFERS:
+            return f"its model would have {instance.n:,} rectangles; accepted: up to {_MAX_BUFFERS:,}"
         return ""
 
     def prepare(self, instance: StaticInstance) -> None:
@@ -61,22 +64,22 @@ class CpSat(Solver):
             report(run, fit.best_offset, self.capacity)
         if run.should_stop:
             return
-        most = ceiling if run.objective is None else int(run.objective)
+        max_height = ceiling if run.objective is None else int(run.objective)
         model = cp_model.CpModel()
-        height = model.new_int_var(min(lower_bound(instance), most), most, "")
-        steps, across, along = [], [], []
+        height = model.new_int_var(min(lower_bound(instance), max_height), max_height, "")
+        steps, lifetimes, places = [], [], []  # steps: variables, the offsets as multiples of the alignments
         data = (instance.lower, instance.upper, instance.size, instance.alignment, instance.fixed, fit.best_offset)
         for lower, upper, size, alignment, fixed, hint in zip(*(array.tolist() for array in data)):
-            least, largest = (fixed // alignment,) * 2 if fixed >= 0 else (0, max(0, most - size) // alignment)
-            step = model.new_int_var(least, largest, "")
+            lowest, highest = (fixed // alignment,) * 2 if fixed >= 0 else (0, max(0, max_height - size) // alignment)
+            step = model.new_int_var(lowest, highest, "")
             model.add(alignment * step + size <= height)
-            across.append(model.new_fixed_size_interval_var(lower, upper - lower, ""))
-            along.append(model.new_fixed_size_interval_var(alignment * step, size, ""))
+            lifetimes.append(model.new_fixed_size_interval_var(lower, upper - lower, ""))
+            places.append(model.new_fixed_size_interval_var(alignment * step, size, ""))
             if fit.at[BEST] >= 0:
                 model.add_hint(step, hint // alignment)
             steps.append(step)
         solid = [k for k, size in enumerate(instance.size.tolist()) if size > 0]
-        model.add_no_overlap_2d([across[k] for k in solid], [along[k] for k in solid])
+        model.add_no_overlap_2d([lifetimes[k] for k in solid], [places[k] for k in solid])
         if self.capacity is None:
             model.minimize(height)
 

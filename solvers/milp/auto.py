@@ -1,4 +1,4 @@
-"""The solver that `auto` chooses."""
+"""The choice of a solver by `auto`."""
 
 from __future__ import annotations
 

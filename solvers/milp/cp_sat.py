@@ -23,21 +23,22 @@ if TYPE_CHECKING:
 
 __all__ = ["CpSat"]
 
-_LARGEST_DENOMINATOR = 10**6  # of each coefficient in the unit of its row, and common to the row
-_LARGEST_SUM = 2**60  # of |coefficient x value| over a row; the engine's integers have 63 bits
-_Known = dict[tuple[float, float], Fraction | None]  # (coefficient, unit) -> coefficient / unit as a fraction; None if it is none
-_MOST = 5_000_000  # entries of the matrix; building a larger model would take over ten seconds
+_MAX_DENOMINATOR = 10**6  # of a row's coefficients, divided by the unit of the row
+_MAX_SUM = 2**60  # of |coefficient * value| over a row; the engine's integers have 63 bits
+_Fractions = dict[tuple[float, float], Fraction | None]
+"""(coefficient, unit) -> coefficient / unit as a fraction; None if its denominator would be too large."""
+_MAX_ENTRIES = 5_000_000  # of the constraint matrix; building a larger model would take over ten seconds
 
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """CP-SAT with an integer variable per variable and a linear constraint per row, times the row's common denominator.
+    """CP-SAT, whose coefficients are integers: each row is multiplied by the common denominator of its coefficients.
 
-    The result is exact. Continuous variables, integers without limits, and rows whose coefficients, in the unit of the row, have
-    no common denominator up to a million are refused.
+    The result is exact. Programs are refused if they have continuous variables, variables without limits, or a row whose
+    coefficients, divided by the unit of the row (problems/milp/scaling.py), have no common denominator up to a million.
     """
 
-    search_workers: int = option(0, "Its threads; 0: as many as `workers`.", low=1, special=0, scale="log")
+    search_workers: int = option(0, "The number of CP-SAT's threads; 0: as many as `workers`.", low=1, special=0, scale="log")
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
     limit_free: ClassVar[bool] = True
@@ -45,8 +46,8 @@ class CpSat(Solver):
     title: ClassVar[str] = "CP-SAT (OR-Tools): integers with limits, fractions as coefficients"
 
     def accepts(self, instance: MilpInstance) -> str:
-        if instance.nonzeros > _MOST:
-            return f"its model would have {instance.nonzeros:,} coefficients; accepted: up to {_MOST:,}"
+        if instance.nonzeros > _MAX_ENTRIES:
+            return f"its model would have {instance.nonzeros:,} coefficients; accepted: up to {_MAX_ENTRIES:,}"
         for j in (~instance.integer).nonzero()[0][:1].tolist():
             return f"variable {instance.names[j]} is continuous; accepted: integer variables"
         return _misfit(instance)
@@ -68,13 +69,13 @@ class CpSat(Solver):
         sign = -1.0 if instance.sense == "max" else 1.0
 
         def bound(value: float) -> float:
-            """Return the bound on the objective for one on the engine's, which is `scale` times as large.
+            """Return a bound on the model's objective, which is `scale` times the instance's, as a bound on the instance's.
 
-            A bound that differs from the incumbent's objective value only by rounding becomes that value.
+            A bound that differs from the incumbent's objective value only by rounding becomes equal to that value.
             """
-            own = sign * math.ceil(sign * value - 1e-6) / float(scale) + instance.offset
+            unscaled = sign * math.ceil(sign * value - 1e-6) / float(scale) + instance.offset
             best = run.objective
-            return best if best is not None and tied(own, best) else own
+            return best if best is not None and tied(unscaled, best) else unscaled
 
         solve_model(
             model, run, lambda value: np.array([value(variable) for variable in variables], np.float64),
@@ -83,10 +84,10 @@ class CpSat(Solver):
 
 
 def _misfit(instance: MilpInstance) -> str:
-    """Return which variable or row the engine cannot represent, in one line; "" if it can represent all."""
+    """Return, in one line, which variable or row CP-SAT cannot represent; "" if it can represent all."""
     largest = [max(abs(a), abs(b)) for a, b in zip(*(limits.tolist() for limits in integer_limits(instance)))]
     for name, value in zip(instance.names, largest):
-        if not value < _LARGEST_SUM:
+        if not value < _MAX_SUM:
             return f"variable {name} has no limits, or too large ones; accepted: integers between -2**60 and 2**60"
     values, columns, first = instance.value.tolist(), instance.column.tolist(), instance.first.tolist()
     rows = [("the objective", list(range(instance.n)), instance.c.tolist(), cost_unit(instance))]
@@ -95,58 +96,58 @@ def _misfit(instance: MilpInstance) -> str:
         (f"constraint {name}", columns[a:b], values[a:b], unit)
         for name, a, b, unit in zip(instance.row_names, first[:-1], first[1:], units)
     ]
-    known: _Known = {}
+    fractions: _Fractions = {}
     for place, row, coefficients, unit in rows:
-        whole, scale = _integers(coefficients, unit, known)
+        integers, scale = _integers(coefficients, unit, fractions)
         if scale == 0:
-            worst = next((v for v in coefficients if known[v, unit] is None), None)
+            worst = next((v for v in coefficients if fractions[v, unit] is None), None)
             what = (
                 f"the coefficients have no common denominator in {place}"
                 if worst is None
                 else f"coefficient {worst!r} in {place}"
             )
             return f"{what}; accepted: fractions with a common denominator up to 10**6"
-        if sum(map(mul, map(abs, whole), map(largest.__getitem__, row))) >= _LARGEST_SUM:
+        if sum(map(mul, map(abs, integers), map(largest.__getitem__, row))) >= _MAX_SUM:
             return f"{place} may reach 2**60; accepted: smaller sums"
     return ""
 
 
-def _integers(coefficients: Sequence[float], unit: float, known: _Known) -> tuple[list[int], Fraction]:
-    """Return the coefficients as integers without a common divisor, and the factor that makes them so.
+def _integers(coefficients: Sequence[float], unit: float, fractions: _Fractions) -> tuple[list[int], Fraction]:
+    """Return the coefficients multiplied by the factor that makes them integers without a common divisor, and this factor.
 
-    ([], 0) if the common denominator is too large.
+    Returns ([], 0) if the common denominator is too large.
 
     Args:
         coefficients: The coefficients of a row.
         unit: The unit of the row.
-        known: The fractions found so far, extended in place.
+        fractions: A cache of the coefficients as fractions, extended in place.
     """
     scale, distinct = 1, dict.fromkeys(coefficients)  # a row of thousands often has few different coefficients
     for value in distinct:
-        if (value, unit) not in known:
-            fraction = Fraction(value / unit).limit_denominator(_LARGEST_DENOMINATOR)
-            known[value, unit] = fraction if float(fraction) == value / unit else None
-        found = known[value, unit]
-        scale = 0 if found is None else math.lcm(scale, found.denominator)
-        if not 0 < scale <= _LARGEST_DENOMINATOR:
+        if (value, unit) not in fractions:
+            fraction = Fraction(value / unit).limit_denominator(_MAX_DENOMINATOR)
+            fractions[value, unit] = fraction if float(fraction) == value / unit else None
+        fraction_or_none = fractions[value, unit]
+        scale = 0 if fraction_or_none is None else math.lcm(scale, fraction_or_none.denominator)
+        if not 0 < scale <= _MAX_DENOMINATOR:
             return [], Fraction(0)
-    whole = {value: int((known[value, unit] or Fraction(0)) * scale) for value in distinct}
-    divisor = math.gcd(*whole.values()) or 1
-    whole = {value: number // divisor for value, number in whole.items()}
-    return [whole[value] for value in coefficients], Fraction(scale, divisor) / Fraction(unit)
+    integers = {value: int((fractions[value, unit] or Fraction(0)) * scale) for value in distinct}
+    divisor = math.gcd(*integers.values()) or 1
+    integers = {value: number // divisor for value, number in integers.items()}
+    return [integers[value] for value in coefficients], Fraction(scale, divisor) / Fraction(unit)
 
 
 def _model(instance: MilpInstance, run: Run) -> tuple[Any, list[Any], Fraction]:
-    """Return the engine's model, its variables, and the factor by which the program's objective is multiplied in the model."""
+    """Return CP-SAT's model, its variables, and the factor by which the objective is multiplied in the model."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()
     variables = [model.new_int_var(int(a), int(b), "") for a, b in zip(*integer_limits(instance))]
-    known: _Known = {}
+    fractions: _Fractions = {}
 
     def expression(columns: list[int], coefficients: list[float], unit: float) -> tuple[Any, Fraction]:
-        whole, scale = _integers(coefficients, unit, known)
-        return cp_model.LinearExpr.weighted_sum([variables[j] for j in columns], whole), scale
+        integers, scale = _integers(coefficients, unit, fractions)
+        return cp_model.LinearExpr.weighted_sum([variables[j] for j in columns], integers), scale
 
     values, columns, first = instance.value.tolist(), instance.column.tolist(), instance.first.tolist()
     units = row_units(instance).tolist()
@@ -164,8 +165,8 @@ def _model(instance: MilpInstance, run: Run) -> tuple[Any, list[Any], Fraction]:
 
 
 def _side(upper: float, scale: Fraction) -> int:
-    """Return the largest integer that `scale` times a row may be; an upper side from the largest sum on means no limit."""
-    if abs(upper * float(scale)) >= _LARGEST_SUM:
-        return int(math.copysign(_LARGEST_SUM, upper))
-    known = float(digits(np.array([upper]))[0])
-    return math.floor((Fraction(upper) + Fraction(known)) * scale)
+    """Return the largest integer that `scale` times a row may reach; an upper side of at least _MAX_SUM means no limit."""
+    if abs(upper * float(scale)) >= _MAX_SUM:
+        return int(math.copysign(_MAX_SUM, upper))
+    rounding = float(digits(np.array([upper]))[0])
+    return math.floor((Fraction(upper) + Fraction(rounding)) * scale)

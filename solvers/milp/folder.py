@@ -1,4 +1,4 @@
-"""Programs in a folder: recipes learn from the user's own files by their option `instances`."""
+"""The option `instances` of recipes: a folder with the user's own programs to learn from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["instances_option", "program_files"]
 
 
 def instances_option() -> str:
-    """Return the option `instances` of a recipe."""
-    return option("", "A folder of .mps and .lp files (.gz too), solved in turn, repeatedly, instead of generated programs.")
+    """Return the option `instances` for the dataclass of a recipe."""
+    return option("", "A folder of .mps and .lp files (or .gz), used in turn instead of generated programs.")
 
 
 def program_files(folder: str) -> list[Path]:

@@ -1,4 +1,4 @@
-"""HiGHS through SciPy, in a child process: SciPy's call cannot be interrupted, but a process can be killed."""
+"""HiGHS through SciPy, in a child process, which can be killed at the time limit; SciPy's call cannot be interrupted."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Highs", "main"]
 
-_spare: list[Child] = []  # processes started by `prepare`, before the clock starts, and used by `solve`
-_PATIENCE = 1.0  # seconds after the time limit until a process that has not answered is killed
-_OPTIMAL, _LIMIT, _INFEASIBLE, _UNBOUNDED, _EITHER = range(5)  # SciPy's statuses
+_idle_children: list[Child] = []  # processes that `prepare` starts before the clock, for `solve`
+_GRACE = 1.0  # seconds after the time limit until a process that has not answered is killed
+_OPTIMAL, _LIMIT, _INFEASIBLE, _UNBOUNDED, _EITHER = range(5)  # SciPy's statuses; the last: infeasible or unbounded, or failed
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Highs(Solver):
     """HiGHS's branch and cut. It reports its best solution and bound at the end or at the time limit, and nothing after Ctrl-C.
 
     Its proofs are not used if a row's largest coefficient is more than 1e9 times its smallest (1e6 with continuous variables), or
-    its side more than 1e8 times.
+    if its side is more than 1e8 times its smallest coefficient: HiGHS's tolerances make them unreliable.
     """
 
     title: ClassVar[str] = "HiGHS (through SciPy)"
@@ -35,13 +35,13 @@ class Highs(Solver):
     def prepare(self, instance: MilpInstance) -> None:
         import scipy.optimize  # noqa: F401
 
-        if not _spare:
-            _spare.append(_started())
+        if not _idle_children:
+            _idle_children.append(_started())
 
     def solve(self, instance: MilpInstance, run: Run) -> None:
         from corl.solvers.milp.reporting import Question
 
-        question, child = Question(run, instance), _spare.pop() if _spare else _started()
+        question, child = Question(run, instance), _idle_children.pop() if _idle_children else _started()
         try:
             status = _solve(child, question)
             while status == _OPTIMAL and not question.done():
@@ -59,9 +59,9 @@ class Highs(Solver):
 
 
 def _solve(child: Child, question: Question) -> int:
-    """Solve the program of `question` in the process, report the results, and return SciPy's status.
+    """Solve `question.program` in the child process, report the results, and return SciPy's status.
 
-    The status is that of a time limit if the run had to end. Raises SolverError if the process fails.
+    If the process was killed because the run had to end, the status is _LIMIT. Raises SolverError if the process fails.
     """
     run = question.run
 
@@ -71,7 +71,7 @@ def _solve(child: Child, question: Question) -> int:
         return answer
 
     def stop() -> None:
-        if run.interrupted or run.time_limit is None or run.elapsed > run.time_limit + _PATIENCE:
+        if run.interrupted or run.time_limit is None or run.elapsed > run.time_limit + _GRACE:
             child.kill()
 
     try:
@@ -90,7 +90,10 @@ def _solve(child: Child, question: Question) -> int:
 
 
 def _started() -> Child:
-    """Start a process that has imported its modules and waits for programs; it ends with this process. Raises SolverError."""
+    """Return a child process that has imported its modules and waits for programs. Raises SolverError.
+
+    The child ends when this process ends.
+    """
     child = Child("corl.solvers.milp.highs")
     try:
         child.receive()
@@ -100,7 +103,7 @@ def _started() -> Child:
 
 
 def main() -> None:
-    """Run the child process: send "ready", then answer each (instance, seconds) with SciPy's results in the user's sense."""
+    """Run the child process: send "ready", then answer each message (instance, seconds) with the result of `_answer`."""
     import scipy.optimize  # noqa: F401
 
     import corl.problems.milp.instance  # noqa: F401  # needed to unpickle the messages
@@ -112,43 +115,48 @@ def main() -> None:
         send(outbox, "ready")
         while True:
             send(outbox, _answer(*pickle.loads(messages.get())))
-    except BrokenPipeError:  # the parent process has ended (Ctrl-C)
+    except BrokenPipeError:  # the parent process has ended, for example by Ctrl-C
         return
 
 
 def _answer(instance: MilpInstance, seconds: float | None) -> dict[str, Any]:
-    """Solve a program within a time limit (None: no limit); return "x", "bound", "status" and "message".
+    """Solve a program within a time limit in seconds (None: no limit).
 
-    "x" and "bound" are None if there are none; "bound" is in the user's sense.
+    Returns:
+        "x", the best solution, float64 [n], or None; "bound" on the instance's objective value, or None; SciPy's "status" and
+        "message".
     """
     import time
 
     import numpy as np
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    begun = time.perf_counter()
+    started = time.perf_counter()
     sign = -1.0 if instance.sense == "max" else 1.0
     rows = LinearConstraint(instance.matrix, instance.row_lower, instance.row_upper) if instance.m else None
 
     def limits() -> dict[str, Any]:
-        left = {} if seconds is None else {"time_limit": max(0.01, seconds - (time.perf_counter() - begun) - 0.05)}
-        return {"mip_rel_gap": 0.0, **left}
+        time_limit = {} if seconds is None else {"time_limit": max(0.01, seconds - (time.perf_counter() - started) - 0.05)}
+        return {"mip_rel_gap": 0.0, **time_limit}
 
     keywords = {
         "integrality": instance.integer.astype(int), "bounds": Bounds(instance.lower, instance.upper), "constraints": rows,
     }  # fmt: skip
-    found = milp(sign * instance.c, options=limits(), **keywords)
-    status, bound = int(found.status), getattr(found, "mip_dual_bound", None)
+    result = milp(sign * instance.c, options=limits(), **keywords)
+    status, bound = int(result.status), getattr(result, "mip_dual_bound", None)
     if bound is None and status == _OPTIMAL:
-        bound = found.fun
-    if status in (_EITHER, _UNBOUNDED):  # this is of the relaxation; the program is unbounded only if it has a solution
-        found, bound = milp(0.0 * instance.c, options=limits(), **keywords), None
-        status = int(found.status) if found.x is None else _UNBOUNDED
+        bound = result.fun
+    if status in (
+        _EITHER,
+        _UNBOUNDED,
+    ):  # true for the relaxation; the program is unbounded only if it has a solution: solve it without its objective
+        result, bound = milp(0.0 * instance.c, options=limits(), **keywords), None
+        status = int(result.status) if result.x is None else _UNBOUNDED
     return {
-        "x": None if found.x is None else np.asarray(found.x, np.float64),
+        "x": None if result.x is None else np.asarray(result.x, np.float64),
         "bound": None if bound is None or not np.isfinite(bound) else sign * float(bound) + instance.offset,
         "status": status,
-        "message": str(found.message),
+        "message": str(result.message),
     }
 
 

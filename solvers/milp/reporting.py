@@ -1,4 +1,4 @@
-"""`Question`: passes a program to an engine in suitable units, checks the engine's answers and reports them to a Run."""
+"""`Question`: gives a program to an engine (SCIP, HiGHS), checks the engine's answers, and reports them to a Run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["Question"]
 
 _log = logging.getLogger(__name__)
-_MOST_ORIGINS = 3
+_MAX_SHIFTS = 3  # of a program to another origin
 
 
 class Question:
-    """A program in its own units, shifted to another origin if the judge refuses the engine's best solution.
+    """A scaled program (problems/milp/scaling.py) for an engine, shifted to another origin if the judge refuses its solution.
 
-    The tolerances of engines are relative to a row's side: for them, x + y = 1e9 + 5 satisfies x + y <= 1e9. Shifted to that
-    point, the row is x' + y' <= -5, and the tolerance is negligible.
+    Engines' tolerances are relative to a row's side: for an engine, x + y = 1e9 + 5 satisfies x + y <= 1e9. With the origin
+    shifted to that point, the row is x' + y' <= -5, and the tolerance is negligible.
     """
 
     def __init__(self, run: Run, instance: MilpInstance) -> None:
@@ -38,6 +38,7 @@ class Question:
         self._pose(scaled(instance))
 
     def _pose(self, shifted: Scaled) -> None:
+        """Set the program for the engine, and note whether its proofs would be reliable."""
         self._scaled, reason = shifted, unreliable(shifted.program)
         self._doubt = f"nothing is proved: {reason}" if reason else ""
 
@@ -52,38 +53,38 @@ class Question:
         return None if self.run.solution is None else self._scaled.to_program(np.asarray(self.run.solution, np.float64))
 
     def values(self, x: NDArray[np.float64]) -> None:
-        """Report a solution of `program`, float64 [n], with its integers rounded.
+        """Report a solution of `program`, float64 [n], after rounding its integer variables.
 
-        If that is infeasible, the continuous variables are solved again with these integers. If the solution is still infeasible,
-        a warning is logged and nothing is reported.
+        If the rounded solution is infeasible, the integers are fixed and the remaining linear program is solved for the
+        continuous variables. If that solution is infeasible as well, a warning is logged and nothing is reported.
         """
         rounded = np.clip(np.where(self.program.integer, np.round(x), x), self.program.lower, self.program.upper)
-        found = self._scaled.to_instance(rounded)
+        solution = self._scaled.to_instance(rounded)
         try:
-            objective(self.instance, found)
+            objective(self.instance, solution)
         except Infeasible as error:
             completed = _completed(self.program, rounded)
-            found = self._scaled.to_instance(rounded if completed is None else completed)
+            solution = self._scaled.to_instance(rounded if completed is None else completed)
             try:
-                objective(self.instance, found)
+                objective(self.instance, solution)
             except Infeasible:
                 self._refused = rounded
                 _log.warning("a solution of the engine is outside our tolerances and is left out: %s", error)
                 return
         self._refused = None
-        self.run.report(found)
+        self.run.report(solution)
 
     def bound(self, value: float) -> None:
         """Report a bound on the objective of `program`, unless it is unreliable.
 
-        If the incumbent is better than the bound only by rounding, its objective value is reported.
+        If the incumbent is better than the bound only within rounding, its objective value is reported as the bound.
         """
         if not math.isfinite(value) or abs(value) >= INFINITY or self._doubt:
             return
-        own, best = self._scaled.bound(value), self.run.objective
-        if best is not None and self.run.problem.better(best, own) and agrees(best, own):
-            own = best
-        self.run.report_bound(own)
+        bound, best = self._scaled.bound(value), self.run.objective
+        if best is not None and self.run.problem.better(best, bound) and agrees(best, bound):
+            bound = best
+        self.run.report_bound(bound)
 
     def infeasible(self) -> None:
         """Report that there is no solution, unless the proof is unreliable or contradicted by the incumbent."""
@@ -98,10 +99,10 @@ class Question:
             self.run.report_unbounded()
 
     def done(self) -> bool:
-        """Return whether the solve is complete, given that the engine calls its last answer optimal.
+        """Return whether the solve is complete, after the engine has called its last answer optimal.
 
-        If not, `program` has been shifted to that answer, and the engine must solve it again: the judge refused the answer, or
-        the sides are too large for reliable proofs.
+        It is not if the judge refused that answer, or if the engine's proof is unreliable because of large sides. Then `program`
+        has been shifted to the answer (or to the incumbent), and the engine must solve it again.
         """
         run, point = self.run, self._refused
         if point is None and not self._doubt:
@@ -110,7 +111,7 @@ class Question:
             return True
         if point is None:
             point = self.start
-        if point is None or run.should_stop or len(self._origins) == _MOST_ORIGINS:
+        if point is None or run.should_stop or len(self._origins) == _MAX_SHIFTS:
             return True
         shifted = self._scaled.shifted_to(point)
         if shifted.origin.tobytes() in self._origins or (self._refused is None and unreliable(shifted.program)):
@@ -121,23 +122,26 @@ class Question:
         return False
 
     def gave_up(self, reason: str) -> None:
-        """Note why the engine ended without an answer, in one line."""
+        """Store the reason, in one line, why the engine ended without an answer."""
         self._doubt = reason
 
     def close(self) -> None:
-        """End the solve: if nothing is proved, set the run's reason."""
+        """End the solve. If nothing is proved, store the reason in the run."""
         if self.run.status in ("feasible", "no_solution"):
-            lost = "the engine calls a point best that breaks a row by what it tolerates" if self._refused is not None else ""
-            self.run.reason = self._doubt or lost
+            refused = "the engine calls a point best that breaks a row by what it tolerates" if self._refused is not None else ""
+            self.run.reason = self._doubt or refused
 
 
 def _completed(instance: MilpInstance, rounded: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the best solution with the integers of `rounded`, [n], from the remaining linear program; None if there is none."""
+    """Return the best solution whose integer variables are those of `rounded`, float64 [n]; None if there is none.
+
+    With these variables fixed, a linear program remains.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     low = np.where(instance.integer, rounded, instance.lower)
     high = np.where(instance.integer, rounded, instance.upper)
     rows = LinearConstraint(instance.matrix, instance.row_lower, instance.row_upper) if instance.m else None
     sign = -1.0 if instance.sense == "max" else 1.0
-    found = milp(sign * instance.c, constraints=rows, bounds=Bounds(low, high))
-    return None if found.x is None else np.asarray(found.x, np.float64)
+    result = milp(sign * instance.c, constraints=rows, bounds=Bounds(low, high))
+    return None if result.x is None else np.asarray(result.x, np.float64)

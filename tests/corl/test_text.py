@@ -139,7 +139,7 @@ def test_keyword_parts():
         ("NAME : a\nNAME : b\n", 2, "NAME: given twice, first in line 1"),
         ("A_SECTION\n1\nA_SECTION\n", 3, "A_SECTION: given twice, first in line 1"),
         ("NAME : a\nBAD : 1\n", 2, "BAD: not here"),
-        ("NAME : a\nCOMENT : 1\n", 2, "COMENT: not a known keyword; the nearest that are: COMMENT, "),
+        ("NAME : a\nCOMENT : 1\n", 2, "COMENT: not a known keyword; the most similar are: COMMENT, "),
         ("NAME : a\nB : 1\n", 2, "B: not a known keyword"),
         ("NAME : a\nOTHER 1\n", 2, "OTHER: not a known keyword"),
         ("NAME : a\nOTHER_SECTION : 1\n", 2, "OTHER_SECTION: not a known keyword"),

@@ -53,12 +53,12 @@ class Imitation(PolicyRecipe):
     lesson: int = option(0, "New instances per lesson, played together; 0: `batch`.", low=0)
     block: int = option(
         4,
-        "Lessons that the workers make at a time, and which then replace the oldest together; more workers than this are idle.",
+        "Lessons that the workers make together, and which then replace as many old ones; more workers than this are idle.",
         low=1,
     )
     states: int = option(8, "States of each solution that are learned from, drawn at random.", low=1)
     starts: int = option(
-        1, "Random starts from which each solution is followed, if the problem has several (the cities of a tour).", low=1
+        1, "Times that each solution is used, from random starts, if the problem has several (the cities of a tour).", low=1
     )
     uses: int = option(4, "Times that each state is learned from; with 1, every step uses new states.", low=1, scale="log")
     value_weight: float = option(0.0, "Weight of the value's squared error; its target is the sum of the later rewards.", low=0)
@@ -151,7 +151,7 @@ class Batch(NamedTuple):
 
 
 class TrainableNetwork(Protocol):
-    """A network that learns from a replay: a NetworkPolicy, or any whose `collate` returns the argument of its forward pass."""
+    """A network that learns from a replay: a NetworkPolicy, or another network with the same `collate` and forward pass."""
 
     def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64], /) -> Any:
         """See NetworkPolicy.collate."""
@@ -174,8 +174,8 @@ class _LessonStream:
         from corl.networks.policy import NetworkPolicy
 
         self.recipe, self.loop, self.policy = recipe, loop, loop.network
-        encodes = type(self.policy).context is not NetworkPolicy.context
-        self.rounds = Rounds(recipe.uses, recipe.batch * recipe.states, loop.training.seed, encodes)
+        encodes_instances = type(self.policy).context is not NetworkPolicy.context
+        self.rounds = Rounds(recipe.uses, recipe.batch * recipe.states, loop.training.seed, encodes_instances)
         self.pending = _PendingLessons(recipe)
 
     def teaching(self) -> Workers:

@@ -190,7 +190,7 @@ class MuZero(PolicyRecipe):
 
 
 class LossWeights(NamedTuple):
-    """The weights of the terms of the loss, relative to the policy's."""
+    """The weights of the loss's terms, relative to the term of the policy."""
 
     value: float = 0.25
     reward: float = 1.0
@@ -198,7 +198,7 @@ class LossWeights(NamedTuple):
 
 
 def loss(network: MuZeroNetwork, batch: Unroll, weights: LossWeights, device: torch.device) -> tuple[Tensor, dict[str, float]]:
-    """Return the loss of a batch, and its terms. The terms of the root have weight 1, those of each of the K steps 1 / K.
+    """Return the loss of a batch, and its terms. The root's terms have weight 1, the terms of each of the K steps 1 / K.
 
     The terms of value and reward are cross-entropies with the HL-Gauss targets. The term of consistency is minus the cosine of
     the unrolled latent vectors with the representation of the observed state; no gradient passes through this representation.
@@ -318,6 +318,7 @@ def reanalyse(replay: Replay, at: NDArray[np.int64], network: MuZeroNetwork, sea
 
 
 def _search(recipe: MuZero) -> Gumbel:
+    """Return the tree search with a recipe's options."""
     from corl.search.gumbel import Gumbel
 
     return Gumbel(recipe.simulations, recipe.considered, value_scale=recipe.value_scale)

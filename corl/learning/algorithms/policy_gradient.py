@@ -151,9 +151,9 @@ class PolicyGradient(PolicyRecipe):
 def loss(network: NetworkPolicy, moves: Moves, *, entropy: float, proximity: float) -> Tensor:
     """Return the loss of N moves: the sum of - advantage * log probability - `entropy` * the policy's entropy.
 
-    With `proximity` above 0, it is that of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the ratio
-    of the probability to its value in the policy that played replaces the log probability, and `proximity` * KL(policy || policy
-    that played) is added.
+    With `proximity` above 0, it is the loss of mirror descent policy optimisation (Tomar et al., ICLR 2022, equation 8): the log
+    probability is replaced by the ratio of the probabilities in the current policy and in the policy that played the episodes,
+    and `proximity` * KL(current policy || policy that played) is added.
     """
     import torch
 
@@ -219,7 +219,7 @@ def choice(network: NetworkPolicy, environment: Environment, random: np.random.G
 
 
 def roll_out(problem: Problem, starts: Starts, network: NetworkPolicy, random: np.random.Generator | None) -> Episodes:
-    """Return the episodes that a policy plays from `starts`; `objective` is that of whole solutions, higher is better."""
+    """Return the episodes that a policy plays from `starts`: samples or, if `random` is None, its likeliest actions."""
     import numpy as np
 
     from corl.learning.episodes import record

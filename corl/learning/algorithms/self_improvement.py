@@ -93,7 +93,7 @@ class SelfImprovement(PolicyRecipe):
         from corl.learning.selfplay import Job, weights_of
 
         weights, cuts = weights_of(network), [*range(0, self.episodes, _PART), self.episodes]
-        jobs = [Job(weights, number * self.episodes + a, b - a) for a, b in pairwise(cuts)]
+        jobs = [Job(weights, number * self.episodes + begin, end - begin) for begin, end in pairwise(cuts)]
         parts: list[BestSamples] = workers.map(jobs)
         for part in parts:
             replay.add(part.episodes)
@@ -124,9 +124,9 @@ class BestSamples(NamedTuple):
     episodes: Episodes
     """The episodes that lead to the best solutions."""
     best: NDArray[np.float64]
-    """[E] the best objective value of each instance, its negative if the problem is minimised."""
+    """[E] the best objective value of each instance; the negative if the problem is minimised."""
     mean: NDArray[np.float64]
-    """[E] the mean objective value of its samples, with the same sign."""
+    """[E] the mean objective value of each instance's samples; the negative if the problem is minimised."""
 
 
 def improve(source: Source, network: NetworkPolicy, first: int, count: int, sampling: Decoder, rows: int) -> BestSamples:

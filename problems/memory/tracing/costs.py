@@ -6,8 +6,7 @@ FLOPs on the matrix unit are those of torch.utils.flop_counter:
 - those of its two matrix products for attention.
 FLOPs on the vector unit per element of the result: 1 for arithmetic, comparisons and selections, 4 for a transcendental function,
 and the number of operations in its formula for an activation function. Per element of the input: 1 for a sum or a maximum, 8 for
-softmax and for normalisations with statistics (mean, variance, scaling, affine map). Copies, gathers and conversions cost
-nothing.
+softmax and normalisations with statistics (mean, variance, scaling, affine map). Copies, gathers and conversions cost nothing.
 """
 
 from __future__ import annotations
@@ -138,8 +137,8 @@ def _pooling(name: str, args: Sequence[Any], read: float, made: float) -> float:
     """
     if "adaptive" in name:
         return read
-    found = re.search(r"pool(\d)d", name)
-    dimensions = int(found[1]) if found else 2
+    match = re.search(r"pool(\d)d", name)
+    dimensions = int(match[1]) if match else 2
     window = args[1] if isinstance(args[1], (list, tuple)) else [args[1]]
     return made * float(math.prod(window) if len(window) == dimensions else window[0] ** dimensions)
 
@@ -150,12 +149,14 @@ def _is_training_norm(name: str, args: Sequence[Any]) -> bool:
 
 
 def _is_elementwise(name: str, function: Any) -> bool:
+    """Return whether each element of the result depends only on the operands' elements at the same place."""
     if name in _TRANSCENDENTAL or name in _FORMULAS or name in ("and", "or", "xor", "masked_fill", "fill", "zero"):
         return True
     return _tagged(function, "pointwise")
 
 
 def _tagged(function: Any, tag: str) -> bool:
+    """Return whether PyTorch gives an operation this tag; False if this version of PyTorch does not know the tag."""
     import torch
 
     return getattr(torch.Tag, tag, None) in function.tags

@@ -91,7 +91,7 @@ def _slice(call: Call) -> Any:
     steps = [1] * len(starts) if call.is_missing(4) else call.integers(4)
     for start, end, axis, step in zip(starts, ends, axes, steps):
         low, high, _ = slice(start, end, step).indices(x.shape[axis])
-        if step < 0:
+        if step < 0:  # PyTorch has no negative steps
             x = call.run(aten.flip.default, x, [axis])
             low, high = (x.shape[axis] - 1 - k for k in (low, high))
         x = call.run(aten.slice.Tensor, x, axis, low, max(low, high), abs(step))
@@ -147,9 +147,9 @@ def _gather(call: Call) -> Any:
     if axis % x.dim() == 0 and x.dim() == 2:
         return call.run(aten.embedding.default, x, index)  # rows of a table
     flat = call.run(aten.reshape.default, index, [-1])
-    found = call.run(aten.index_select.default, x, axis, flat)
+    gathered = call.run(aten.index_select.default, x, axis, flat)
     axis %= x.dim()
-    return call.run(aten.reshape.default, found, [*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]])
+    return call.run(aten.reshape.default, gathered, [*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]])
 
 
 def _gather_elements(call: Call) -> Any:

@@ -24,10 +24,10 @@ def inputs_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     taken, changed = [], []
     for k, argument in enumerate(function._schema.arguments):
         value = args[k] if k < len(args) else kwargs.get(argument.name)
-        found = tensors_of(value)
+        tensors = tensors_of(value)
         written = argument.alias_info is not None and argument.alias_info.is_write
-        changed += found if written else []
-        taken += [] if written and argument.kwarg_only else found  # the argument `out=` is written without being read
+        changed += tensors if written else []
+        taken += [] if written and argument.kwarg_only else tensors  # the argument `out=` is written without being read
     return taken, changed
 
 

@@ -1,7 +1,6 @@
 """Recording of a PyTorch model as steps: torch.export's graph runs once on meta tensors, and every operation is recorded.
 
-On meta tensors nothing is computed, but views share the storage of their base; so it is known, for example, whether a `reshape`
-copies.
+On meta tensors nothing is computed, but views share the storage of their base. So the recorder knows whether a `reshape` copies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MPS and LP files, also compressed with gzip: the format is found by content when reading, by file name when writing."""
+"""MPS and LP files, also compressed with gzip. When reading, the content decides on the format; when writing, the file name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_text(text: Text, name: str = "") -> MilpInstance:
 
 
 def write_instance(instance: MilpInstance, path: str | Path) -> None:
-    """Write an .lp or .mps file, compressed if .gz follows; MPS if the name has no ending. Raises UsageError for other names."""
+    """Write an .lp or .mps file, compressed if .gz follows; without a suffix, MPS. Raises UsageError for other suffixes."""
     path = Path(path)
     suffix = plain_name(path).suffix.lower()
     if suffix not in (".lp", ".mps", ""):  # "": standard output or a pipe

@@ -1,4 +1,4 @@
-"""Builder: collects a program while a file is parsed; its errors name the line."""
+"""Builder: collects the parts of a program while a file is parsed. Its errors name the line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INFINITE = re.compile(r"([+-]?)inf(inity)?", re.IGNORECASE)
 
 
 class Builder:
-    """Columns and rows in the order in which they appear in the file."""
+    """The variables (columns) and constraints (rows) read so far, numbered in the order in which they appear in the file."""
 
     def __init__(self, text: Text) -> None:
         self.text = text
@@ -36,7 +36,7 @@ class Builder:
         self._entries: tuple[list[int], list[int], list[float], list[int]] = ([], [], [], [])  # row, column, value, line
 
     def column(self, name: str) -> int:
-        """Return the number of a variable; an unknown name becomes a new variable, continuous and from 0 to inf."""
+        """Return the column of a variable; an unknown name becomes a new continuous variable with limits 0 and inf."""
         j = self.names.setdefault(name, len(self.names))
         if j == len(self.cost):
             self.cost.append(0.0)
@@ -46,7 +46,7 @@ class Builder:
         return j
 
     def columns(self, names: Sequence[str]) -> list[int]:
-        """Return the numbers of several variables, as `column` does."""
+        """Return the columns of several variables, as `column` does."""
         try:
             return [self.names[name] for name in names]
         except KeyError:
@@ -62,7 +62,7 @@ class Builder:
         return i
 
     def entry(self, row: int, column: int, value: float, line: int) -> None:
-        """Add a coefficient of the matrix, which the file has in this line."""
+        """Add a coefficient of the matrix; `line` is its line in the file."""
         rows, columns, values, lines = self._entries
         rows.append(row)
         columns.append(column)
@@ -78,7 +78,7 @@ class Builder:
         all_lines.extend(lines)
 
     def number(self, token: str, field: str, line: int) -> float:
-        """Return a number. Raises InputError for a malformed one and for sizes from INFINITY on."""
+        """Return the value of a token. Raises InputError if it is not a number, or if its absolute value is at least INFINITY."""
         value = self.text.number(token, field, line)
         if abs(value) >= INFINITY:
             message = f"{quoted(token)} is not accepted; accepted: a number below {INFINITY:g} in size"
@@ -86,7 +86,7 @@ class Builder:
         return value
 
     def limit(self, token: str, field: str, line: int) -> float:
-        """Return a number, which is infinite for "inf", "infinity" and sizes from INFINITY on. Raises InputError."""
+        """Return the value of a token; "inf", "infinity" and absolute values from INFINITY on are infinite. Raises InputError."""
         match = _INFINITE.fullmatch(token)
         if match:
             return -math.inf if match[1] == "-" else math.inf
@@ -98,8 +98,8 @@ class Builder:
 
         Args:
             value: The limit.
-            below: Whether it is a lower limit.
-            above: Whether it is an upper limit.
+            below: Whether the value is a lower limit.
+            above: Whether the value is an upper limit; both are true for an equation.
             field: The field that the error names.
             line: The line that the error names.
         """
@@ -109,19 +109,19 @@ class Builder:
             raise self.text.error(f"{value} as {side} is not accepted; accepted: {accepted}", line=line, field=field)
 
     def built(self, name: str, comment: str) -> MilpInstance:
-        """Return the instance. Raises InputError if the file has no variable, or two coefficients of one row and column."""
+        """Return the instance. Raises InputError if there is no variable, or a second coefficient for a row and a column."""
         if not self.cost:
             raise self.text.error("no variable; accepted: one at least", line=self.text.last_line)
         lines = self._entries[3]
         rows, columns, values = (np.array(part, kind) for part, kind in zip(self._entries, (np.int64, np.int64, np.float64)))
         key = rows * len(self.cost) + columns
         order = np.argsort(key, kind="stable")
-        twice = np.flatnonzero(np.diff(key[order]) == 0)
-        if len(twice):
-            again = int(order[twice + 1].min())
-            row, column = list(self.row_names)[rows[again]], list(self.names)[columns[again]]
+        duplicates = np.flatnonzero(np.diff(key[order]) == 0)
+        if len(duplicates):
+            second = int(order[duplicates + 1].min())
+            row, column = list(self.row_names)[rows[second]], list(self.names)[columns[second]]
             message = f"a second coefficient of variable {quoted(column)} in row {quoted(row)}; accepted: one"
-            raise self.text.error(message, line=lines[again], field=column[:40])
+            raise self.text.error(message, line=lines[second], field=column[:40])
         try:
             return from_triplets(
                 name, self.sense, self.cost, rows, columns, values + 0.0, self.row_lower, self.row_upper, lower=self.lower,

@@ -1,10 +1,10 @@
 """Reader of LP files (CPLEX's text format); lp_writer.py writes them.
 
-Accepted are linear objectives and rows, ranges (`-3 <= x + y <= 5`), bounds, `free`, general and binary variables. Expressions
-may contain constants. Quadratic terms, semi-continuous variables, special ordered sets and indicators are refused; empty sections
-for them are skipped, because HiGHS ends its files with one.
+Accepted are linear objectives and rows, rows with two sides (`-3 <= x + y <= 5`), bounds, `free`, general and binary variables.
+Expressions may contain constants. Quadratic terms, semi-continuous variables, special ordered sets and indicators are refused;
+empty sections for them are skipped, because HiGHS writes one at the end of its files.
 
-SCIP's reader is no substitute: it accepts neither brackets in names nor rows with two sides, and its errors name no field.
+SCIP's own reader is not used: it accepts neither brackets in names nor rows with two sides, and its errors name no field.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["infinite", "read_lp", "recognises_lp"]
 _ACCEPTED = "linear programs with general and binary variables"
 _SIGNS = {"+": 1.0, "-": -1.0}
 _FLIPPED = {"<": ">", ">": "<", "=": "="}
-_MOST_SIGNS = 2  # before a number or a name; some writers put one between terms and another before the coefficient
-_AHEAD = _MOST_SIGNS + 2  # tokens of lookahead: signs, a number, a relation
-_WINDOW = 64  # tokens that are read at a time
+_MAX_SIGNS = 2  # before a number or a name: some writers put one sign between terms and another before the coefficient
+_LOOKAHEAD = _MAX_SIGNS + 2  # tokens: the signs, a number, a relation
+_CHUNK = 64  # tokens that are fetched from the stream at a time
 
 
 def recognises_lp(head: str) -> bool:
-    """Return whether `head` is the beginning of an LP file: comments, then min or max."""
+    """Return whether `head` is the beginning of an LP file: comments, then a line that begins with min or max."""
     lines = [line for line in (line.split("\\")[0].strip() for line in head.splitlines()) if line]
     if not lines:
         return head.lstrip().startswith("\\") and len(head) >= 4096  # nothing but comments so far
@@ -43,34 +43,37 @@ def read_lp(text: Text, name: str = "") -> MilpInstance:
 
 
 class _Terms(NamedTuple):
-    """The terms of an expression, in order: numbers of the variables, coefficients, lines."""
+    """The terms of an expression, in the order of the file."""
 
     columns: list[int]
+    """The column of each term's variable."""
     values: list[float]
+    """The coefficients."""
     lines: list[int]
+    """The line of each term in the file."""
 
 
 def _merged(terms: _Terms) -> _Terms:
-    """Return the terms with each variable once, at its first place, with the sum of its coefficients."""
+    """Return the terms with one term for each variable, at its first position, with the sum of its coefficients."""
     merged: dict[int, tuple[float, int]] = {}
     for j, value, line in zip(*terms):
-        total, first = merged.get(j, (0.0, line))
-        merged[j] = total + value, first
+        total, first_line = merged.get(j, (0.0, line))
+        merged[j] = total + value, first_line
     return _Terms(list(merged), [value for value, _ in merged.values()], [line for _, line in merged.values()])
 
 
 class _Reader:
-    """A recursive-descent parser that reads the sections in order, through a window on the stream of tokens."""
+    """A recursive-descent parser; it sees the stream of tokens through a window, in which it can look ahead."""
 
     def __init__(self, text: Text) -> None:
         self.text, self.build = text, Builder(text)
         self.comments: list[str] = []
         self.source = tokens(text, self.comments)
-        self.tokens: list[Token] = []  # the window: taken tokens, then at least _AHEAD further ones if the file has them
-        self.at = 0  # the position of the next token in the window
-        self.last = text.first_line  # the line of the token taken last
-        self.unnamed = 0  # the number in the name generated last for a row
-        self.bounded: set[int] = set()  # columns with a lower bound of their own
+        self.tokens: list[Token] = []  # the window: tokens taken, then at least _LOOKAHEAD more unless the file ends
+        self.at = 0  # the index of the next token in the window
+        self.last = text.first_line  # the line of the last token taken
+        self.unnamed = 0  # the number in the last name generated for a row without a label
+        self.bounded: set[int] = set()  # columns whose lower bound is given in the file
 
     def read(self, name: str) -> MilpInstance:
         """Read the whole file and return its program. Raises InputError."""
@@ -104,27 +107,29 @@ class _Reader:
         """Drop the taken tokens from the window, and read further ones."""
         del self.tokens[: self.at]
         self.at = 0
-        self.tokens.extend(islice(self.source, _WINDOW))
+        self.tokens.extend(islice(self.source, _CHUNK))
 
     @property
     def peek(self) -> Token:
+        """The next token, which is not taken."""
         return self.tokens[self.at]
 
     def take(self) -> Token:
-        """Take and return the next token; of a token that combines several, the first."""
+        """Take and return the next simple token; a combined token is split first."""
         if self.tokens[self.at].kind in ("run", "between"):
             self.tokens[self.at : self.at + 1] = first_apart(self.tokens[self.at])
         return self.take_whole()
 
     def take_whole(self) -> Token:
-        """Take and return the next token, which may combine several."""
+        """Take and return the next token, which may be a combined one (see Token)."""
         token = self.tokens[self.at]
         self.at, self.last = self.at + 1, token.line
-        if self.at + _AHEAD > len(self.tokens):
+        if self.at + _LOOKAHEAD > len(self.tokens):
             self._fill()
         return token
 
     def fault(self, token: Token, field: str, accepted: str) -> InputError:
+        """Return the error for an unexpected token."""
         what = quoted(token.text) if token.kind != "end" else "the end of the section"
         if token.kind == "arrow":
             what, accepted = f"{what}, an indicator,", "linear rows"
@@ -134,6 +139,7 @@ class _Reader:
 
     # ---------------------------------------------------------------- expressions
     def _label(self) -> str | None:
+        """Take the name and the colon before an expression and return the name; None if there is no label."""
         if self.peek.kind in ("name", "number") and self.tokens[self.at + 1].text == ":":
             name = self.take().text
             self.take()
@@ -141,10 +147,10 @@ class _Reader:
         return None
 
     def _expression(self, field: str, closed: bool = True) -> tuple[_Terms, float]:
-        """Return the terms, each variable once, and the constant of an expression, up to a relation or the end of the section.
+        """Return the terms of an expression, one for each variable, and its constant.
 
-        After a side, an expression need not be `closed` by a relation: it also ends before a term without a sign, which begins
-        the next row.
+        A `closed` expression ends at a relation or at the end of the section. In a row with its side on the left there need not
+        be another relation; then the expression also ends before a term without a sign, which begins the next row.
         """
         terms = _Terms([], [], [])
         constant = 0.0
@@ -163,7 +169,7 @@ class _Reader:
         """Take the next token, a run, and add its terms."""
         token = self.take_whole()
         values, names = term_parts(token.text)
-        if not math.isfinite(sum(values)):  # one may be too large: `number` raises the error
+        if not math.isfinite(sum(values)):  # if a coefficient is too large, `number` raises the error
             for part in tokens_of(token.text, token.line):
                 if part.kind == "number":
                     self.build.number(part.text, field, token.line)
@@ -172,12 +178,14 @@ class _Reader:
         terms.lines.extend([token.line] * len(names))
 
     def _term(self, terms: _Terms, field: str, first: bool) -> float:
-        """Add the next term; return its value if it is a constant, otherwise 0."""
-        last = self.last
+        """Take the next term. Return its value if it is a constant; otherwise add it to `terms` and return 0."""
+        previous_line = self.last
         sign, signs, token = self._signed(field)
         if not first and not signs:
-            if token.line > last and field != "objective" and token.kind in ("name", "number"):
-                raise self.text.error("the row ends without a side; accepted: <=, >= or =, and a number", line=last, field=field)
+            if token.line > previous_line and field != "objective" and token.kind in ("name", "number"):
+                raise self.text.error(
+                    "the row ends without a side; accepted: <=, >= or =, and a number", line=previous_line, field=field
+                )
             raise self.fault(token, field, "a sign between two terms, or a relation and a number")
         value = 1.0
         if token.kind == "number":
@@ -193,16 +201,16 @@ class _Reader:
         return 0.0
 
     def _signed(self, field: str) -> tuple[float, int, Token]:
-        """Return the product of the next signs, their number, and the token after them."""
+        """Take the next signs and the token after them; return the product of the signs, their number, and the token."""
         sign, count, token = 1.0, 0, self.take()
         while token.text in _SIGNS:
-            if count == _MOST_SIGNS:
-                raise self.fault(token, field, f"at most {_MOST_SIGNS} signs, then a number or a variable's name")
+            if count == _MAX_SIGNS:
+                raise self.fault(token, field, f"at most {_MAX_SIGNS} signs, then a number or a variable's name")
             sign, count, token = sign * _SIGNS[token.text], count + 1, self.take()
         return sign, count, token
 
     def _value(self, field: str) -> tuple[float, int]:
-        """Return a number with signs, or infinity, and its line."""
+        """Take a number with signs, or infinity; return its value and its line."""
         sign, _, token = self._signed(field)
         if token.kind not in ("number", "name") or (token.kind == "name" and not infinite(token.text)):
             raise self._no_number(token, field, "a number")
@@ -240,7 +248,10 @@ class _Reader:
         self.build.entries(i, terms.columns, terms.values, terms.lines)
 
     def _side(self, field: str, flipped: bool = False) -> tuple[str, float]:
-        """Return the relation and the value of a side after an expression or, if `flipped`, before it."""
+        """Take the relation and the value of a side after an expression, or before it if `flipped`; return both.
+
+        The relation of a side before the expression is turned around, so that the expression is on its left.
+        """
         if flipped:
             value, line = self._value(field)
             relation = _FLIPPED[self._relation(field)]
@@ -251,7 +262,7 @@ class _Reader:
         return relation, value
 
     def _side_ends(self, field: str) -> None:
-        """Check that at most the label of another row follows the number of a right-hand side in its line. Raises InputError."""
+        """Raise InputError unless the rest of the line after a right-hand side is empty or begins with the next row's label."""
         token = self.peek
         labelled = token.kind in ("name", "number") and self.tokens[self.at + 1].text == ":"
         if token.kind == "end" or token.line > self.last or labelled:
@@ -262,16 +273,16 @@ class _Reader:
         raise self._no_number(token, field, "one number on the right-hand side")
 
     def _no_number(self, token: Token, field: str, accepted: str) -> InputError:
-        """Return the error for a token in place of the number of a side or a bound."""
+        """Return the error for a token where the number of a side or a bound should be."""
         if token.kind != "name":
             return self.fault(token, field, accepted)
         message = f"variable {quoted(token.text)} on the right-hand side is not accepted; accepted: a number there"
         return self.text.error(message, line=token.line, field=field)
 
     def _begins_with_value(self) -> bool:
-        """Return whether a number with signs, or infinity, and then a relation come next."""
+        """Return whether the next tokens are a number with signs, or infinity, and a relation."""
         at = self.at
-        while at < self.at + _MOST_SIGNS and self.tokens[at].text in _SIGNS:
+        while at < self.at + _MAX_SIGNS and self.tokens[at].text in _SIGNS:
             at += 1
         token = self.tokens[at]
         value = token.kind == "number" or (token.kind == "name" and infinite(token.text))
@@ -285,13 +296,14 @@ class _Reader:
         return token.text.strip("=") or "="
 
     def _unnamed(self) -> str:
+        """Return a new name for a row without a label: c1, c2, ..."""
         self.unnamed = max(self.unnamed, len(self.build.row_names)) + 1
         while f"c{self.unnamed}" in self.build.row_names:
             self.unnamed += 1
         return f"c{self.unnamed}"
 
     def _bound(self) -> None:
-        """Read a bound: a relation on one or both sides of a variable, or `free` after it."""
+        """Read a bound: a variable with a number on one side or both, or with `free` after it."""
         if self.peek.kind == "between" and (match := BETWEEN.fullmatch(self.peek.text)):
             line, j, field = self.take_whole().line, self.build.column(match[2]), match[2][:40]
             self._set(j, ">", self.build.limit(match[1], "bound", line), field, line)
@@ -315,6 +327,7 @@ class _Reader:
             self._set(j, relation, self._value(field)[0], field, token.line)
 
     def _set(self, j: int, relation: str, value: float, field: str, line: int) -> None:
+        """Set a limit of column j; a negative upper limit removes a lower limit of 0 that the file did not give."""
         self.build.check_limit(value, relation in ">=", relation in "<=", field, line)
         if relation in ">=":
             self.build.lower[j] = value
@@ -333,6 +346,7 @@ class _Reader:
         self.build.lower[j], self.build.upper[j] = max(0.0, self.build.lower[j]), min(1.0, self.build.upper[j])
 
     def _member(self, field: str) -> int:
+        """Take the name of a variable in a list and return its column."""
         token = self.take()
         if token.kind != "name":
             raise self.fault(token, field, "variables' names")
@@ -340,5 +354,5 @@ class _Reader:
 
 
 def infinite(token: str) -> bool:
-    """Return whether a name is a word for infinity."""
+    """Return whether a token means infinity."""
     return token.lower() in ("inf", "infinity")

@@ -18,7 +18,7 @@ __all__ = ["write_lp"]
 
 
 def write_lp(instance: MilpInstance, path: Path) -> None:
-    """Write an LP file, from which `read_lp` returns a bit-identical instance. Raises UsageError for names it cannot hold."""
+    """Write an LP file, from which `read_lp` returns a bit-identical instance. Raises UsageError for names that LP forbids."""
     for name in (*instance.names, *instance.row_names):
         if not re.fullmatch(NAME, name) or infinite(name) or name.lower() == "free" or is_head(name):
             raise UsageError(f"{path.name}: {quoted(name)} cannot be a name in an LP file; accepted: a name in .mps")
@@ -40,13 +40,13 @@ def write_lp(instance: MilpInstance, path: Path) -> None:
             else:
                 stream.write(f" {_limit(low)} <= {name} <= {_limit(high)}\n")
         stream.write("general\n")
-        whole = [name for name, flag in zip(instance.names, instance.integer.tolist()) if flag]
-        stream.writelines(f" {name}\n" for name in whole)
+        integers = [name for name, flag in zip(instance.names, instance.integer.tolist()) if flag]
+        stream.writelines(f" {name}\n" for name in integers)
         stream.write("end\n")
 
 
 def _relations(low: float, high: float) -> tuple[str, str]:
-    """Return the texts of a row's sides: before its terms and after them."""
+    """Return the texts for the sides of a row: the text before its terms and the text after them."""
     if low == high:
         return "", f" = {low!r}"
     if math.isinf(high) and math.isfinite(low):
@@ -59,7 +59,7 @@ def _limit(value: float) -> str:
 
 
 def _wrapped(begin: str, terms: Iterable[tuple[str, float]], constant: float, end: str = "") -> Iterator[str]:
-    """Yield the lines of an expression, broken at 250 characters."""
+    """Yield the lines of an expression, each of at most about 250 characters."""
     line = begin
     for name, value in terms:
         part = f" {'-' if math.copysign(1.0, value) < 0 else '+'} {abs(value)!r} {name}"

@@ -1,4 +1,4 @@
-"""Instances from pyscipopt Models."""
+"""Conversion of pyscipopt Models to instances."""
 
 from __future__ import annotations
 
@@ -55,24 +55,25 @@ def _terms(model: Any, constraint: Any) -> list[tuple[Any, float]]:
 
 
 def _merged(rows: list[int], columns: list[int], values: list[float], n: int) -> tuple[Any, Any, Any]:
-    """Return rows, columns and values, with entries of the same row and column summed up; a Model may have several."""
+    """Return rows, columns and values in which entries of equal row and column are summed up; a Model may have several."""
     key, place = np.unique(np.array(rows, np.int64) * n + np.array(columns, np.int64), return_inverse=True)
     return key // n, key % n, np.bincount(place, values, len(key))
 
 
 def _limit(value: float) -> float:
+    """Return a side or bound; infinite from INFINITY on."""
     return math.copysign(math.inf, value) if abs(value) >= INFINITY else float(value)
 
 
 def _different(names: list[str]) -> list[str]:
-    """Return the names made unique: the second "x" becomes "x_2"."""
+    """Return the names, made unique by numbers: the second "x" becomes "x_2"; an empty name becomes "_"."""
     taken: set[str] = set()
     result = []
     for name in names:
-        free, number = name or "_", 1
-        while free in taken:
+        unique, number = name or "_", 1
+        while unique in taken:
             number += 1
-            free = f"{name}_{number}"
-        taken.add(free)
-        result.append(free)
+            unique = f"{name}_{number}"
+        taken.add(unique)
+        result.append(unique)
     return result

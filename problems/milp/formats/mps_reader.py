@@ -1,9 +1,12 @@
-"""Reader of MPS files, fixed and free; mps_writer.py writes them.
+"""Reader of MPS files in fixed and free format; mps_writer.py writes them.
 
-Where the descriptions of the format are ambiguous, the reader follows CPLEX, and also SCIP except for the last point (SCIP keeps
-the lower bound 0). The first N row is the objective unless OBJNAME names another; further N rows are dropped. A right-hand side
-of the objective is minus its constant. Of several sets of RHS, RANGES or BOUNDS, the first counts. An integer column of a MARKER
-block is from 0 to 1 unless BOUNDS names it. A negative upper bound of a column without a lower bound makes the lower one -inf.
+Descriptions of the format are ambiguous in some points, in which the reader follows CPLEX:
+- The first N row is the objective unless OBJNAME names another; further N rows are dropped.
+- The right-hand side of the objective row is minus the constant of the objective.
+- Of several sets of RHS, RANGES or BOUNDS, the first one counts.
+- An integer column of a MARKER block has limits 0 and 1 unless BOUNDS names it.
+- A negative upper limit of a column without a lower limit in BOUNDS makes its lower limit -inf. (Only here SCIP differs: it keeps
+  the lower limit 0.)
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ _REFUSED = (
     "SOS", "SOS1", "SOS2", "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "INDICATORS", "LAZYCONS", "USERCUTS",
     "GENCONS", "REFROW", "PWLOBJ",
 )  # fmt: skip
-_FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # where the six fields begin and end in a line, from 0
+_FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # begin and end of the six fields in a line, counted from 0
 _BOUNDS_WITHOUT_VALUE = ("FR", "MI", "PL", "BV")
 _BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
 _SENSES = {"MAX": "max", "MAXIMIZE": "max", "MAXIMISE": "max", "MIN": "min", "MINIMIZE": "min", "MINIMISE": "min"}
@@ -64,22 +67,25 @@ def _cut(line: str) -> _Fields:
 
 
 class _Reader:
-    """A parser that reads the lines once. `fields` splits a data line into its fields."""
+    """A parser that reads the lines once.
+
+    `fields` splits a data line into its fields, in free or in fixed format.
+    """
 
     def __init__(self, text: Text, fields: Callable[[str], _Fields]) -> None:
         self.text, self.fields = text, fields
         self.build = Builder(text)
         self.objective: str | None = None
-        self.wanted: str | None = None  # the name in OBJNAME
-        self.kinds: list[str] = []  # the kinds of the rows: E, L, G
+        self.objective_wanted: str | None = None  # the name in OBJNAME
+        self.kinds: list[str] = []  # the kind of each row: E, L or G
         self.free: set[str] = set()  # N rows that are not the objective
-        self.marked = False  # whether the reader is in a MARKER block of integer columns
-        self.default_upper: set[int] = set()  # integer columns that BOUNDS has not named
-        self.lowered: set[int] = set()  # columns whose lower bound BOUNDS has given
+        self.in_integer_block = False  # whether the current columns are in a MARKER block of integers
+        self.default_upper: set[int] = set()  # integer columns of MARKER blocks that BOUNDS has not named so far
+        self.lower_given: set[int] = set()  # columns whose lower limit BOUNDS has given
         self.ranges: dict[int, float] = {}  # row -> its entry of RANGES
         self.sets: dict[str, str] = {}  # section -> the name of its first set
         self.comments: list[str] = []
-        self.began = text.first_line  # the first line of the section
+        self.section_line = text.first_line  # the first line of the current section
         self.handlers: dict[str, Callable[[_Fields, int], None]] = {
             "ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._range, "BOUNDS": self._bound,
             "OBJSENSE": self._sense, "OBJNAME": self._objective,
@@ -118,8 +124,9 @@ class _Reader:
                 yield number, " " + line[1:] if line[0].isspace() else line
 
     def _begin(self, words: list[str], line: int, found: list[str]) -> str:
+        """Return the section that the line with these words begins; `found` are the earlier sections. Raises InputError."""
         section = words[0].upper()
-        self.began = line
+        self.section_line = line
         if section in _REFUSED:
             return section
         if section not in _SECTIONS:
@@ -134,9 +141,10 @@ class _Reader:
         return section
 
     def _data(self, section: str, fields: _Fields, line: int) -> None:
+        """Read a data line of a section. Raises InputError."""
         if section in _REFUSED:
             message = f"this section is accepted only when empty; accepted: {_ACCEPTED}"
-            raise self.text.error(message, line=self.began, field=section)
+            raise self.text.error(message, line=self.section_line, field=section)
         handle = self.handlers.get(section)
         if handle is None:
             message = f"{quoted(' '.join(fields))} is not accepted; accepted: a section's name from the first column on"
@@ -150,7 +158,7 @@ class _Reader:
         self.build.sense = "max" if _SENSES[word] == "max" else "min"
 
     def _objective(self, fields: _Fields, line: int) -> None:
-        self.wanted = fields[0]
+        self.objective_wanted = fields[0]
 
     def _row(self, fields: _Fields, line: int) -> None:
         if len(fields) != 2 or fields[0].upper() not in ("N", "E", "L", "G"):
@@ -158,7 +166,7 @@ class _Reader:
             raise self.text.error(message, line=line, field="ROWS")
         kind, name = fields[0].upper(), fields[1]
         if kind == "N":
-            if self.objective is None and self.wanted in (None, name):
+            if self.objective is None and self.objective_wanted in (None, name):
                 self.objective = name
             else:
                 self.free.add(name)
@@ -168,20 +176,20 @@ class _Reader:
         self.kinds.append(kind)
 
     def _column(self, fields: _Fields, line: int) -> None:
-        """Read a line of COLUMNS: a column's entries in one or two rows, or a MARKER."""
+        """Read a line of COLUMNS: one or two entries of a column, or a MARKER."""
         if len(fields) >= 3 and fields[1].strip("'\"").upper() == "MARKER":
             kind = fields[2].strip("'\"").upper()
             if kind not in ("INTORG", "INTEND"):
                 message = f"{quoted(fields[2])} is not accepted; accepted: 'INTORG', 'INTEND'"
                 raise self.text.error(message, line=line, field="MARKER")
-            self.marked = kind == "INTORG"
+            self.in_integer_block = kind == "INTORG"
             return
         if len(fields) not in (3, 5):
             raise self._count(fields, line, "COLUMNS", "a column, a row and a number, another row and its number")
         j = self.build.names.get(fields[0], -1)
         if j < 0:
             j = self.build.column(fields[0])
-            if self.marked:
+            if self.in_integer_block:
                 self.build.integer[j] = True
                 self.default_upper.add(j)
         for row, token in zip(fields[1::2], fields[2::2]):
@@ -229,7 +237,7 @@ class _Reader:
             self.ranges[i] = value
 
     def _apply_ranges(self) -> None:
-        """Set the second sides of rows with ranges. This comes last, because RHS may follow RANGES in a file."""
+        """Set the second sides of rows with ranges. Called at the end, because RHS may follow RANGES in a file."""
         build = self.build
         for i, value in self.ranges.items():
             if self.kinds[i] == "G" or (self.kinds[i] == "E" and value > 0.0):
@@ -243,42 +251,43 @@ class _Reader:
         if kind not in (*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE):
             names = ", ".join((*_BOUNDS_WITH_VALUE, *_BOUNDS_WITHOUT_VALUE))
             raise self.text.error(f"{quoted(fields[0])} is not accepted; accepted: {names}", line=line, field="BOUNDS")
-        least = 3 if kind in _BOUNDS_WITH_VALUE else 2
-        if not least <= len(fields) <= 4:
+        min_fields = 3 if kind in _BOUNDS_WITH_VALUE else 2
+        if not min_fields <= len(fields) <= 4:
             raise self._count(fields, line, "BOUNDS", "a kind, the set's name, a column and, unless FR, MI, PL or BV, a number")
-        named = len(fields) == 4 or (least == 2 and len(fields) == 3 and fields[2] in self.build.names)
-        if named and self.sets.setdefault("BOUNDS", fields[1]) != fields[1]:
+        has_set_name = len(fields) == 4 or (min_fields == 2 and len(fields) == 3 and fields[2] in self.build.names)
+        if has_set_name and self.sets.setdefault("BOUNDS", fields[1]) != fields[1]:
             return
-        column = fields[2 if named else 1]
+        column = fields[2 if has_set_name else 1]
         j = self.build.names.get(column)
         if j is None:
             raise self._unknown("column", column, line)
-        value = self.build.limit(fields[-1], column[:40], line) if least == 3 else 0.0
+        value = self.build.limit(fields[-1], column[:40], line) if min_fields == 3 else 0.0
         self.build.check_limit(value, kind in ("LO", "LI", "FX"), kind in ("UP", "UI", "FX"), column[:40], line)
         self._set_bound(kind, j, value)
 
     def _set_bound(self, kind: str, j: int, value: float) -> None:
-        """Set the limits of column `j` by a bound of this kind; `value` is ignored by kinds without one."""
+        """Set the limits of column j according to a bound of this kind; `value` is ignored for kinds without a value."""
         build = self.build
         self.default_upper.discard(j)
         if kind in ("LI", "UI", "BV"):
             build.integer[j] = True
         if kind in ("LO", "LI", "FX"):
             build.lower[j] = value
-            self.lowered.add(j)
+            self.lower_given.add(j)
         if kind in ("UP", "UI", "FX"):
             build.upper[j] = value
-            if value < 0.0 and j not in self.lowered:
+            if value < 0.0 and j not in self.lower_given:
                 build.lower[j] = -math.inf
         if kind in ("FR", "MI"):
             build.lower[j] = -math.inf
-            self.lowered.add(j)
+            self.lower_given.add(j)
         if kind in ("FR", "PL"):
             build.upper[j] = math.inf
         if kind == "BV":
             build.lower[j], build.upper[j] = 0.0, 1.0
 
     def _count(self, fields: _Fields, line: int, section: str, accepted: str) -> InputError:
+        """Return the error for a line with the wrong number of fields."""
         return self.text.error(f"{quoted(' '.join(fields))} is not accepted; accepted: {accepted}", line=line, field=section)
 
     def _unknown(self, what: str, name: str, line: int) -> InputError:

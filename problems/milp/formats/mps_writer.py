@@ -1,4 +1,4 @@
-"""Writer of free MPS files."""
+"""Writer of MPS files in free format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ __all__ = ["write_mps"]
 def write_mps(instance: MilpInstance, path: Path) -> None:
     """Write a free MPS file, from which `read_mps` returns an equal instance. Raises UsageError if MPS cannot hold the instance.
 
-    The instance is bit-identical except for the upper side of a row with two sides, of which MPS holds the difference.
+    The instance is bit-identical except for the upper sides of rows with two sides: MPS stores the lower side and the difference,
+    and adding them may round.
     """
     _check_names(instance, path)
     taken = set(instance.row_names)
@@ -39,19 +40,22 @@ def write_mps(instance: MilpInstance, path: Path) -> None:
         ranges = []
         for kind, name, low, high in sides:
             side = high if kind == "L" else low
-            if side:  # a row without a side is an L row with an infinite side
+            if side:  # a row without any limit is written as an L row with an infinite side
                 stream.write(f"    RHS  {name}  {side if math.isfinite(side) else 1e30!r}\n")
             ranges += [] if low == high or math.isinf(low) or math.isinf(high) else [(name, low, high)]
         if ranges:
             stream.write("RANGES\n")
             stream.writelines(f"    RNG  {name}  {high - low!r}\n" for name, low, high in ranges)
         stream.write("BOUNDS\n")
-        for name, low, high, whole in zip(instance.names, instance.lower.tolist(), instance.upper.tolist(), instance.integer):
-            stream.writelines(f" {kind} BND  {name}{value}\n" for kind, value in _bounds(low, high, bool(whole)))
+        for name, low, high, is_integer in zip(
+            instance.names, instance.lower.tolist(), instance.upper.tolist(), instance.integer
+        ):
+            stream.writelines(f" {kind} BND  {name}{value}\n" for kind, value in _bounds(low, high, bool(is_integer)))
         stream.write("ENDATA\n")
 
 
 def _check_names(instance: MilpInstance, path: Path) -> None:
+    """Raise UsageError if MPS cannot hold a name, or a row whose lower side is above its upper side."""
     for name in (*instance.names, *instance.row_names):
         if len(name.split()) != 1:
             raise UsageError(f"{path.name}: {name!r} cannot be a name in an MPS file; accepted: names without blanks")
@@ -61,32 +65,33 @@ def _check_names(instance: MilpInstance, path: Path) -> None:
 
 
 def _kind(low: float, high: float) -> str:
+    """Return the kind of a row with these sides: E (equal), G (greater) or L (less)."""
     if low == high:
         return "E"
     return "G" if math.isfinite(low) else "L"
 
 
 def _columns(instance: MilpInstance, objective: str) -> Iterator[str]:
-    """Yield the lines of COLUMNS, with markers around blocks of integer variables; `objective` is the name of that row."""
+    """Yield the lines of COLUMNS, with markers around blocks of integer variables; `objective` names the objective row."""
     order = np.argsort(instance.column, kind="stable")
     ends = np.cumsum(np.bincount(instance.column, minlength=instance.n))
-    rows, values, at, marked = instance.row[order].tolist(), instance.value[order].tolist(), 0, False
-    each = zip(instance.names, instance.c.tolist(), instance.integer.tolist(), ends.tolist())
-    for j, (name, cost, whole, end) in enumerate(each):
-        if whole != marked:
-            yield f"    MARKER{j}  'MARKER'  {chr(39)}{'INTORG' if whole else 'INTEND'}{chr(39)}\n"
-            marked = whole
-        if cost or end == at:
+    rows, values, begin, in_block = instance.row[order].tolist(), instance.value[order].tolist(), 0, False
+    columns = zip(instance.names, instance.c.tolist(), instance.integer.tolist(), ends.tolist())
+    for j, (name, cost, is_integer, end) in enumerate(columns):
+        if is_integer != in_block:
+            yield f"    MARKER{j}  'MARKER'  {chr(39)}{'INTORG' if is_integer else 'INTEND'}{chr(39)}\n"
+            in_block = is_integer
+        if cost or end == begin:
             yield f"    {name}  {objective}  {cost!r}\n"
-        for k in range(at, end):
+        for k in range(begin, end):
             yield f"    {name}  {instance.row_names[rows[k]]}  {values[k]!r}\n"
-        at = end
-    if marked:
+        begin = end
+    if in_block:
         yield "    MARKER  'MARKER'  'INTEND'\n"
 
 
-def _bounds(low: float, high: float, whole: bool) -> Iterator[tuple[str, str]]:
-    """Yield the (kind, value) lines that set these bounds, whatever the defaults of the reader."""
+def _bounds(low: float, high: float, is_integer: bool) -> Iterator[tuple[str, str]]:
+    """Yield (kind, value) for the lines of BOUNDS that set these limits, so that no reader falls back on its own defaults."""
     if low == high:
         yield "FX", f"  {low!r}"
         return
@@ -96,5 +101,5 @@ def _bounds(low: float, high: float, whole: bool) -> Iterator[tuple[str, str]]:
         yield "LO", f"  {low!r}"
     if math.isfinite(high):
         yield "UP", f"  {high!r}"
-    elif whole and not math.isinf(low):
+    elif is_integer and not math.isinf(low):
         yield "PL", ""

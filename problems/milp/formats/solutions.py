@@ -1,4 +1,7 @@
-"""Solution files (.sol) in SCIP's format: lines `name value (obj:cost)`, without zeros. Gurobi's and HiGHS's can be read too."""
+"""Solution files (.sol) in SCIP's format: lines `name value (obj:cost)`, without variables that are 0.
+
+The .sol files of Gurobi and HiGHS can be read as well.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def read_solution(instance: MilpInstance, path: str | Path) -> NDArray[np.float6
 
 
 def _listed(text: Text) -> Iterator[tuple[int, str]]:
-    """Yield the lines that may list variables: in files of HiGHS those of the section "# Columns", in others all."""
+    """Yield (number, content) of the lines that may list variables: in files of HiGHS only those of the section "# Columns"."""
     sections = _COLUMNS.search(text.content) is not None
     listed = not sections
     for line, content in text.lines():
@@ -56,7 +59,7 @@ def _listed(text: Text) -> Iterator[tuple[int, str]]:
 
 
 def write_solution(instance: MilpInstance, solution: Any, path: str | Path) -> None:
-    """Write a feasible solution with the exact values. Raises Infeasible."""
+    """Write a solution, with values from which the same doubles are read. Raises Infeasible if it is not feasible."""
     x = check(instance, solution)
     with writing(path) as stream:
         stream.write(f"solution status: feasible\nobjective value: {objective_of(instance, x)!r}\n")

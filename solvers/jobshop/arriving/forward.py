@@ -1,4 +1,4 @@
-"""QueueNetwork as kernels: observations of rows of a pool, logits, and whole episodes."""
+"""QueueNetwork's forward pass as kernels: observations of rows of a pool, logits, and whole episodes."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -29,11 +29,11 @@ from corl.problems.jobshop.environments.arriving.features import (
 
 __all__ = ["QueueEvaluator", "QueueWeights"]
 
-_CHUNK = 500  # actions between two time checks, about 10 ms
+_ACTIONS_PER_CHECK = 500  # actions between two calls of `stop`, about 10 ms
 
 
 class QueueWeights(NamedTuple):
-    """The network's parameters; W hidden units."""
+    """The parameters of a network with W hidden units."""
 
     line: NDArray[np.float32]
     """[JOB_FEATURES] the linear part of a job's logit."""
@@ -44,26 +44,26 @@ class QueueWeights(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Working memory for one row with up to K listed jobs on M machines."""
+    """Work arrays for one row with up to K listed jobs on M machines."""
 
     listed: NDArray[np.int32]
     """[K] the listed actions."""
     work: NDArray[np.int64]
-    """[M] scratch of `observe_row`."""
+    """[M] a work array of `observe_row`."""
     jobs: NDArray[np.int64]
-    """[K, 10] the columns OF_JOBS."""
+    """[K, 10] the columns OF_JOBS of the listed jobs."""
     shop: NDArray[np.int64]
-    """[5] the entries OF_SHOP."""
+    """[5] the entries OF_SHOP of the shop."""
     x: NDArray[np.float32]
-    """[K, JOB_FEATURES + SHOP_FEATURES] features."""
+    """[K, JOB_FEATURES + SHOP_FEATURES] the features of each listed job, then those of the shop."""
     whole: NDArray[np.float32]
-    """[SHOP_FEATURES] features of the shop."""
+    """[SHOP_FEATURES] the features of the shop."""
     hidden: NDArray[np.float32]
-    """[W] values of the hidden layer."""
+    """[W] the values of the hidden layer."""
 
 
 class QueueEvaluator:
-    """The network as a corl.policy.Player of a pool of the arriving environment; its values are 0."""
+    """The network as a `corl.policy.Player` of a pool of the environment "arriving"; it estimates no values and returns 0."""
 
     together = 1
 
@@ -98,16 +98,21 @@ class QueueEvaluator:
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """See corl.policy.Player."""
 
-        def advance(row: int, hot: float, state: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
-            done: tuple[int, float] = _play(self._environment.state, row, self._weights, self._scratch, hot, state, out)
-            return done
+        def advance(row: int, heat: float, generator: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
+            taken_and_reward: tuple[int, float] = _play(
+                self._environment.state, row, self._weights, self._scratch, heat, generator, out
+            )
+            return taken_and_reward
 
-        return play_rows(advance, rows, temperature, random, most, stop, _CHUNK)
+        return play_rows(advance, rows, temperature, random, most, stop, _ACTIONS_PER_CHECK)
 
 
 @kernel
 def _play(state, row, weights, scratch, temperature, random, out):
-    """Take up to len(out) actions in `row`, in place, and write them to `out`; return their number and the sum of the rewards."""
+    """Take up to len(out) actions in `row`, in place, and write them to `out` (int32).
+
+    The temperature is that of sampling; 0 means greedy. Returns (number of actions, sum of their rewards).
+    """
     logits = np.empty(len(scratch.listed), np.float32)
     taken, total = 0, 0.0
     while taken < len(out):
@@ -126,7 +131,7 @@ def _play(state, row, weights, scratch, temperature, random, out):
 
 @kernel
 def _logits_of_rows(state, rows, weights, scratch, out):
-    """Write the logits of the actions that the environment lists in `rows` [R] to out [R, K]."""
+    """Write the logits of the actions that the environment lists in `rows` (int64 [R]) to out (float32 [R, K])."""
     for i in range(len(rows)):
         count = hooks.actions(state, rows[i], scratch.listed)
         if count > 0:
@@ -135,7 +140,7 @@ def _logits_of_rows(state, rows, weights, scratch, out):
 
 @kernel
 def _logits(state, row, count, weights, scratch, out):
-    """Write the logits of the actions scratch.listed[:count] to out [K]."""
+    """Write the logits of the actions scratch.listed[:count] to out (float32 [K])."""
     x, hidden = scratch.x, scratch.hidden
     observe_row(state, row, scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
     describe(scratch.jobs, count, scratch.shop, x, scratch.whole)

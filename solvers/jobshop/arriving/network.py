@@ -1,4 +1,4 @@
-"""QueueNetwork: a policy of a few hundred parameters that chooses the next job of a machine."""
+"""QueueNetwork: a policy with a few hundred parameters that chooses which waiting job a free machine processes next."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ __all__ = ["QueueNetwork"]
 
 
 class QueueNetwork(NetworkPolicy):
-    """A job's logit: a linear function of its features plus a perceptron of its features and those of the shop.
+    """The logit of a job is a linear function of its features, plus a perceptron of its features and those of the shop.
 
-    A new network is the rule of apparent tardiness cost: the linear part starts as the sum of the logarithms of its two factors,
-    the perceptron at 0.
+    A new network is the dispatching rule "apparent tardiness cost": the linear part is the sum of the first two features, which
+    is the logarithm of that cost; the perceptron is 0.
     """
 
     architecture: ClassVar[str] = "jobshop-queue"
     extra = 1
 
     def __init__(self, width: int = 16, problem: str = "jobshop", features: str = "queue", environment: str = "arriving") -> None:
-        """`width`: hidden units; 0: the linear part alone."""
+        """Initialise the network with `width` hidden units; 0: without the perceptron."""
         super().__init__(problem, features, environment)
         if width < 0:
             raise UsageError(f"width is {width}; accepted: an integer from 0")
         self.config = {"width": width, "problem": problem, "features": features, "environment": environment}
         self.line = nn.Parameter(torch.zeros(JOB_FEATURES))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a layer of no units has nothing to initialise
+            warnings.simplefilter("ignore")  # PyTorch warns of a layer without units
             self.hidden = nn.Linear(JOB_FEATURES + SHOP_FEATURES, width)
         self.out = nn.Parameter(torch.zeros(width))
         with torch.no_grad():
             self.line[:2] = 1.0
 
     def weights(self) -> QueueWeights:
-        """Return copies of the parameters for the kernels."""
+        """Return copies of the parameters, as arrays for the kernels."""
         hidden = torch.cat([self.hidden.weight.T, self.hidden.bias[None]])
         return QueueWeights(array_of(self.line), array_of(hidden), array_of(self.out))
 

@@ -1,1 +1,1 @@
-"""A learned agent of the interval environment: `jobshop-cp` (Tassel, Gebser and Schekotihin, ICAPS 2023)."""
+"""`jobshop-cp`: a learned agent for the environment "intervals" (Tassel, Gebser and Schekotihin, ICAPS 2023)."""

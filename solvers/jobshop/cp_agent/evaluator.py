@@ -1,6 +1,6 @@
 """The agent on a pool of interval models, by kernels: observations of rows, logits, and whole episodes.
 
-After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
+The agent is that of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from corl.solvers.jobshop.cp_agent.observation import (
 __all__ = ["CpEvaluator", "check", "state_arrays"]
 
 
-_JOBS_PER_CHECK = 10_000  # jobs examined (all of them for each action) between two time checks: about 10 ms
+_JOBS_PER_CHECK = 10_000  # actions x jobs between two calls of `stop`, about 10 ms
 
 
 class CpEvaluator:
-    """The agent as a corl.policy.Player of a pool of interval models."""
+    """The agent as a `corl.policy.Player` of a pool of interval models."""
 
     together = 1
 
@@ -49,7 +49,7 @@ class CpEvaluator:
         self._scratch = new_scratch(weights, self._observation)
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """See corl.policy.Evaluator; the values are 0."""
+        """See corl.policy.Evaluator. The agent estimates no values: they are 0."""
         rows, actions = view.rows, view.actions
         out = np.full(actions.shape, -np.inf, np.float32)
         _evaluate(self._environment.state, rows, actions, self._observation, self._weights, self._scratch, out)
@@ -63,30 +63,32 @@ class CpEvaluator:
         most: int = 2**31,
         stop: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """See corl.policy.Player. It chooses among all jobs that can start, even if fewer are listed."""
+        """See corl.policy.Player. The agent chooses among all jobs that can start, even if the environment lists fewer."""
 
-        def advance(row: int, hot: float, state: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
-            return _play(self._environment.state, row, self._observation, self._weights, self._scratch, hot, state, out)
+        def advance(row: int, heat: float, generator: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
+            return _play(self._environment.state, row, self._observation, self._weights, self._scratch, heat, generator, out)
 
-        chunk = max(1, min(100, _JOBS_PER_CHECK // len(self._observation.jobs)))
-        return play_rows(advance, rows, temperature, random, most, stop, chunk)
+        actions_per_check = max(1, min(100, _JOBS_PER_CHECK // len(self._observation.jobs)))
+        return play_rows(advance, rows, temperature, random, most, stop, actions_per_check)
 
 
 def state_arrays(states: View) -> dict[str, NDArray[Any]]:
-    """Return the arrays of R states of a pool whose instances have up to J jobs (see `Observation`).
+    """Return the arrays of R states of a pool whose instances have up to J jobs.
+
+    A slot in `x`, `there` and `keys` is the position of a token among the SLOTS tokens of a job (see `Observation`).
 
     Args:
-        states: The states, and their listed actions [R, K].
+        states: The states, with K listed actions each.
 
     Returns:
-        counts: int32 [R, 3], jobs that can start now, jobs listed, keys.
-        x: float32 [R, J, SLOTS, FEATURES], tokens.
+        counts: int32 [R, 3], the numbers of jobs that can start now, of jobs in `x`, and of entries of `keys`.
+        x: float32 [R, J, SLOTS, FEATURES], the tokens of the jobs of `Observation.jobs`.
         there: bool [R, J, SLOTS], which tokens exist.
-        keys: int32 [R, J * WINDOW], operations that compete for a machine, as listed job * SLOTS + slot.
-        begin, end: int32 [R, J], the range in `keys` of the competitors of each job that can start.
-        own: int32 [R, J], the index in `keys` of the job's own operation.
-        slot: int32 [R, K], the index of each action among the jobs that can start, J for waiting, -1 in empty slots.
-        scale: float64 [R], 1.
+        keys: int32 [R, J * WINDOW], operations that compete for a machine, as (index of the job in `x`) * SLOTS + slot.
+        begin, end: int32 [R, J], for each job that can start, the range in `keys` of the operations that compete with it.
+        own: int32 [R, J], for each job that can start, the index in `keys` of its own operation.
+        slot: int32 [R, K], the index of each action among the jobs that can start, J for waiting, -1 if there is no action.
+        scale: float64 [R], the scale of the values, which is 1.
     """
     environment, rows, actions = states.environment, states.rows, states.actions
     check(environment)
@@ -105,7 +107,7 @@ def state_arrays(states: View) -> dict[str, NDArray[Any]]:
 
 
 def check(environment: Environment) -> None:
-    """Raise UsageError unless the environment is the interval environment."""
+    """Raise UsageError unless the environment is "intervals"."""
     if not isinstance(environment.state, State):
         raise UsageError("a network jobshop-cp plays in the environment intervals; accepted: this one")
 
@@ -120,7 +122,7 @@ def _evaluate(
     scratch: Scratch,
     out: NDArray[np.float32],
 ) -> None:
-    """Write the logits of the listed actions [R, K] of `rows` [R] to out [R, K]; empty slots keep their values."""
+    """Write the logits of the listed `actions` of `rows` to `out`; entries without an action are not written."""
     for r in range(len(rows)):
         list_startable(state, rows[r], view)
         write_tokens(state, rows[r], view)
@@ -143,7 +145,10 @@ def _play(
     random: NDArray[np.uint64],
     out: NDArray[np.int32],
 ) -> tuple[int, float]:
-    """Take up to len(out) actions in `row`, in place, and write them to `out`; return their number and the sum of the rewards."""
+    """Take up to len(out) actions in `row`, in place, and write them to `out`.
+
+    Returns (number of actions, sum of their rewards).
+    """
     count, total = 0, 0.0
     while count < len(out) and state.unscheduled[row] > 0:
         out[count] = choose(state, row, view, weights, scratch, temperature, random)
@@ -154,7 +159,7 @@ def _play(
 
 @kernel
 def _index_of(view: Observation, action: int, count: int) -> int:
-    """Return the index of an action among the `count` jobs that can start; `count` for waiting."""
+    """Return the index of a job among the `count` jobs that can start, or `count` if the action is to wait."""
     for c in range(count):
         if view.jobs[c] == action:
             return c
@@ -176,20 +181,20 @@ def _fill_arrays(
     own: NDArray[np.int32],
     slot: NDArray[np.int32],
 ) -> None:
-    """Fill the arrays that `state_arrays` returns, in its order; they are zero before, `slot` -1."""
+    """Fill the arrays that `state_arrays` returns, in place; before, all entries are 0, those of `slot` -1."""
     for r in range(len(rows)):
         list_startable(state, rows[r], view)
         write_tokens(state, rows[r], view)
-        can, listed, filled = view.counts[STARTABLE], view.counts[LISTED], view.counts[KEYS]
+        startable, listed, key_count = view.counts[STARTABLE], view.counts[LISTED], view.counts[KEYS]
         for k in range(3):
             counts[r, k] = view.counts[k]
-        x[r, :listed], there[r, :listed], keys[r, :filled] = view.x[:listed], view.there[:listed], view.keys[:filled]
-        for c in range(can):
+        x[r, :listed], there[r, :listed], keys[r, :key_count] = view.x[:listed], view.there[:listed], view.keys[:key_count]
+        for c in range(startable):
             begin[r, c], end[r, c] = view.key_begin[c], view.key_end[c]
             for k in range(view.key_begin[c], view.key_end[c]):
                 if view.keys[k] == c * SLOTS + NEXT:
                     own[r, c] = k
         for k in range(actions.shape[1]):
             if actions[r, k] >= 0:
-                place = _index_of(view, actions[r, k], can)
-                slot[r, k] = place if place < can else x.shape[1]
+                index = _index_of(view, actions[r, k], startable)
+                slot[r, k] = index if index < startable else x.shape[1]

@@ -1,6 +1,8 @@
-"""The network as kernels: logits of one decision, from weights as arrays (network.py holds the same network in torch).
+"""The network as kernels, which compute the logits of one decision; network.py holds the same network in PyTorch.
 
-After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
+The network is that of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4). Its tokens are the operations of each job's window,
+its start and its end (observation.py). They attend to each other within a job; then the operations that compete for a machine
+attend to each other.
 """
 
 # mypy: allow-untyped-defs
@@ -31,77 +33,80 @@ __all__ = ["CpWeights", "Scratch", "choose", "logits_of", "new_scratch"]
 
 
 class CpWeights(NamedTuple):
-    """The parameters, float32, matrices as [in, out]; d is the width of a token, f that of the feed-forward layers.
+    """The parameters. d is the width of a token, f that of the hidden layer of a feed-forward layer.
 
-    In a matrix with one more row than inputs the last row is the bias.
+    Matrices have the shape [inputs, outputs]. If a matrix has one more row than inputs, the last row is the bias.
     """
 
     embed: NDArray[np.float32]
-    """[FEATURES, d]"""
+    """[FEATURES, d] the embedding of a token's features."""
     slot: NDArray[np.float32]
-    """[SLOTS, d] the embedding of the slot, added to each token."""
+    """[SLOTS, d] the embedding of a token's position among the tokens of its job, added to that of its features."""
     inside: NDArray[np.float32]
-    """[4, d, d] query, key, value and output of the attention within a job."""
+    """[4, d, d] the query, key, value and output matrices of the attention within a job."""
     inside_up: NDArray[np.float32]
-    """[d + 1, f] the feed-forward layer after it, first half."""
+    """[d + 1, f] the first half of the feed-forward layer after the attention within a job."""
     inside_down: NDArray[np.float32]
-    """[f + 1, d] its second half."""
+    """[f + 1, d] the second half of that feed-forward layer."""
     across: NDArray[np.float32]
-    """[4, d, d] query, key, value and output of the attention among the operations that compete for a machine."""
+    """[4, d, d] the query, key, value and output matrices of the attention among the operations that compete for a machine."""
     across_up: NDArray[np.float32]
-    """[d + 1, f] the feed-forward layer after it, first half."""
+    """[d + 1, f] the first half of the feed-forward layer after the attention among competing operations."""
     across_down: NDArray[np.float32]
-    """[f + 1, d] its second half."""
+    """[f + 1, d] the second half of that feed-forward layer."""
     head: NDArray[np.float32]
-    """[2, d + 1, d] hidden layers of the two outputs: starting, and waiting."""
+    """[2, d + 1, d] the hidden layers of the two outputs: that of starting the operation, and that of waiting."""
     out: NDArray[np.float32]
-    """[2, d + 1] output layers; the last entry is the bias."""
+    """[2, d + 1] the output layers of the two outputs; the last entry is the bias."""
 
 
 class Scratch(NamedTuple):
-    """Working memory of `logits_of` for up to J jobs."""
+    """Work arrays of `logits_of` for up to J jobs; C is the maximum number of competing operations."""
 
     embedded: NDArray[np.float32]
-    """[J, SLOTS, d] tokens of the competing operations after the layer within jobs; the others are not filled."""
+    """[J, SLOTS, d] tokens after the layer within jobs; written for competing operations only."""
     key: NDArray[np.float32]
     """[J, SLOTS, d] keys of the attention within jobs."""
     value: NDArray[np.float32]
-    """[J, SLOTS, d] its values."""
+    """[J, SLOTS, d] values of the attention within jobs."""
     keys: NDArray[np.float32]
-    """[keys, d] keys of the attention among competitors."""
+    """[C, d] keys of the attention among competing operations."""
     values: NDArray[np.float32]
-    """[keys, d] its values."""
+    """[C, d] values of the attention among competing operations."""
     score: NDArray[np.float32]
-    """[keys] attention scores."""
+    """[C] attention scores of one token."""
     small: NDArray[np.float32]
-    """[4, max(d, f)] vectors of one token."""
+    """[4, max(d, f)] four vectors of one token."""
     tables: NDArray[np.float32]
-    """[2, FEATURES + SLOTS, d] `embed` and `slot` times the key and value matrices within a job: keys and values directly from
-    features."""
+    """[2, FEATURES + SLOTS, d] the product of `embed` and `slot` with the key matrix and with the value matrix of `inside`, which
+    gives keys and values directly from the features."""
     logits: NDArray[np.float32]
-    """[J + 1] of the jobs that can start, in the order of `Observation.jobs`, then of waiting."""
+    """[J + 1] the logits of the jobs that can start, in the order of `Observation.jobs`, then that of waiting."""
 
 
 def new_scratch(weights: CpWeights, observation: Observation) -> Scratch:
-    """Allocate a Scratch for decisions of the size of this Observation."""
+    """Allocate the work arrays for decisions of the size of `observation`."""
     d, f = weights.inside_up.shape[0] - 1, weights.inside_up.shape[1]
-    jobs, most = len(observation.jobs), max(SLOTS, len(observation.keys))
+    jobs, competitors = len(observation.jobs), max(SLOTS, len(observation.keys))
 
     def zeros(*shape: int) -> NDArray[np.float32]:
         return np.zeros(shape, np.float32)
 
-    shape, keys = (jobs, SLOTS, d), (most, d)
-    both = np.concatenate([weights.embed, weights.slot])
+    shape, keys = (jobs, SLOTS, d), (competitors, d)
+    embeddings = np.concatenate([weights.embed, weights.slot])
     return Scratch(
         embedded=zeros(*shape), key=zeros(*shape), value=zeros(*shape), keys=zeros(*keys), values=zeros(*keys),
-        score=zeros(most), small=zeros(4, max(d, f)), tables=np.stack([both @ weights.inside[k] for k in (1, 2)]),
-        logits=zeros(jobs + 1),
+        score=zeros(competitors), small=zeros(4, max(d, f)), logits=zeros(jobs + 1),
+        tables=np.stack([embeddings @ weights.inside[k] for k in (1, 2)]),
     )  # fmt: skip
 
 
 @kernel
 def choose(state, row, observation, weights, scratch, temperature, random):
-    """Return the agent's action in `row`: a job, or J for waiting; the most likely (temperature 0), or drawn."""
+    """Return the agent's action in `row`, a job or the number of jobs for waiting.
+
+    At temperature 0 the most likely action is returned, otherwise a sampled one.
+    """
     list_startable(state, row, observation)
     write_tokens(state, row, observation)
     logits_of(observation, weights, scratch)
@@ -112,7 +117,7 @@ def choose(state, row, observation, weights, scratch, temperature, random):
 
 @kernel
 def logits_of(observation, weights, scratch):
-    """Fill `scratch.logits` for the jobs that `write_tokens` has listed; that of waiting is filled even if waiting is illegal."""
+    """Write to `scratch.logits` the logits of the jobs that can start, and that of waiting, even if waiting is illegal."""
     _attend_within_jobs(observation, weights, scratch)
     count, logits, small = observation.counts[STARTABLE], scratch.logits, scratch.small
     d = weights.slot.shape[1]
@@ -121,12 +126,12 @@ def logits_of(observation, weights, scratch):
         token = scratch.embedded[c, NEXT]
         begin, size = observation.key_begin[c], np.int64(observation.key_end[c] - observation.key_begin[c])
         keys, values = scratch.keys[begin : begin + size], scratch.values[begin : begin + size]
-        here = scratch.small[0]
-        _attend(token, keys, values, size, weights.across, scratch.score, small, here)
-        _feed_forward(here, weights.across_up, weights.across_down, small)
+        output = scratch.small[0]
+        _attend(token, keys, values, size, weights.across, scratch.score, small, output)
+        _feed_forward(output, weights.across_up, weights.across_down, small)
         for k in range(2):
             hidden = small[2]
-            dense(here, weights.head[k], hidden)
+            dense(output, weights.head[k], hidden)
             rectify(hidden, d)
             value = weights.out[k, d]
             for i in range(d):
@@ -140,12 +145,12 @@ def logits_of(observation, weights, scratch):
 
 @kernel
 def _attend_within_jobs(observation, weights, scratch):
-    """Apply the layer within jobs to the competing tokens, and compute their keys and values of the layer across jobs."""
+    """Apply the layer within jobs to the competing operations; write their keys and values for the layer across jobs."""
     d = weights.slot.shape[1]
     for c in range(observation.counts[LISTED]):
         present = 0
         for s in range(SLOTS):
-            if observation.there[c, s]:  # the order of keys does not matter
+            if observation.there[c, s]:  # keys need no gaps: attention does not depend on their order
                 _token(observation.x, c, s, scratch.tables[0], FEATURES, scratch.key[c, present])
                 _token(observation.x, c, s, scratch.tables[1], FEATURES, scratch.value[c, present])
                 present += 1
@@ -153,21 +158,21 @@ def _attend_within_jobs(observation, weights, scratch):
     for k in range(observation.counts[KEYS]):
         c, s = divmod(observation.keys[k], SLOTS)
         token, keys = scratch.embedded[c, s], np.int64(observation.position[observation.jobs[c]])
-        here = scratch.small[0]
+        output = scratch.small[0]
         for i in range(d):
             token[i] = weights.slot[s, i]
         add_product(observation.x[c, s], FEATURES, weights.embed, token)
-        _attend(token, scratch.key[c], scratch.value[c], keys, weights.inside, scratch.score, scratch.small, here)
-        _feed_forward(here, weights.inside_up, weights.inside_down, scratch.small)
+        _attend(token, scratch.key[c], scratch.value[c], keys, weights.inside, scratch.score, scratch.small, output)
+        _feed_forward(output, weights.inside_up, weights.inside_down, scratch.small)
         for i in range(d):
-            token[i] = here[i]
+            token[i] = output[i]
         _product(token, weights.across[1], scratch.keys[k])
         _product(token, weights.across[2], scratch.values[k])
 
 
 @kernel
 def _token(x, c, s, table, features, out):
-    """Compute out = x[c, s] @ table[:features] + table[features + s], in place."""
+    """Write x[c, s] @ table[:features] + table[features + s] to out."""
     for i in range(len(out)):
         out[i] = table[features + s, i]
     add_product(x[c, s], features, table, out)
@@ -175,7 +180,7 @@ def _token(x, c, s, table, features, out):
 
 @kernel
 def _product(x, matrix, out):
-    """Compute out = x @ matrix, in place."""
+    """Write x @ matrix to out."""
     for o in range(matrix.shape[1]):
         out[o] = np.float32(0.0)
     add_product(x, matrix.shape[0], matrix, out)
@@ -183,7 +188,7 @@ def _product(x, matrix, out):
 
 @kernel
 def _attend(token, keys, values, size, matrices, score, small, out):
-    """Compute out = token + one head of attention from the token to the first `size` keys. Overwrites small[1] and small[2]."""
+    """Write to out the token plus one head of attention to the first `size` keys; small[1] and small[2] are overwritten."""
     query, mixed = small[1], small[2]
     _product(token, matrices[0], query)
     attend(query, keys, values, size, score, mixed)
@@ -194,10 +199,10 @@ def _attend(token, keys, values, size, matrices, score, small, out):
 
 @kernel
 def _feed_forward(x, up, down, small):
-    """Compute x += relu(x @ up) @ down, in place, with biases. Overwrites small[1] and small[2]."""
-    hidden, back = small[1], small[2]
+    """Add relu(x @ up) @ down, with biases, to x, in place; small[1] and small[2] are overwritten."""
+    hidden, output = small[1], small[2]
     dense(x, up, hidden)
     rectify(hidden, up.shape[1])
-    dense(hidden, down, back)
+    dense(hidden, down, output)
     for i in range(down.shape[1]):
-        x[i] += back[i]
+        x[i] += output[i]

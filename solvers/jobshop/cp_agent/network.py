@@ -1,4 +1,4 @@
-"""The agent's network in torch, for training; forward.py holds the same network as kernels, for rollouts."""
+"""The agent's network in PyTorch, for training; forward.py holds the same network as kernels, for episodes."""
 
 from __future__ import annotations
 
@@ -26,34 +26,41 @@ __all__ = ["CpBatch", "CpAgentNetwork"]
 
 
 class CpBatch(NamedTuple):
-    """B decisions with, in all, T listed jobs, C competing operations and L startable jobs, with up to K competitors each."""
+    """A batch of B decisions, which together have T listed jobs, C competing operations and L jobs that can start.
+
+    A listed job has tokens. An operation that can start competes with up to K operations for its machine. SLOTS is the number of
+    tokens of a job; a slot is the position of a token among these.
+    """
 
     x: Tensor
-    """float32 [T, SLOTS, FEATURES] tokens."""
+    """float32 [T, SLOTS, FEATURES] the tokens."""
     there: Tensor
     """bool [T, SLOTS] which tokens exist."""
     token: Tensor
-    """int64 [C] the operations that compete for machines, as listed job * SLOTS + slot."""
+    """int64 [C] the competing operations, as (index of the listed job) * SLOTS + slot."""
     own: Tensor
-    """int64 [L] the index in `token` of the operation of each job that can start."""
+    """int64 [L] for each job that can start, the index in `token` of its operation."""
     keys: Tensor
-    """int64 [L, K] the indices in `token` of its competitors, itself included; padded with 0."""
+    """int64 [L, K] for each job that can start, the indices in `token` of the operations that compete with its operation, itself
+    included; padded with 0."""
     real: Tensor
     """bool [L, K] which entries of `keys` are not padding."""
     decision: Tensor
-    """int64 [L] the decision of each job that can start, ascending."""
+    """int64 [L] the decision to which each job that can start belongs, ascending."""
     slot: Tensor
-    """int64 [B, actions] the index of each listed action among the L jobs, then the B waits; -1 in empty slots."""
+    """int64 [B, actions] the index of each listed action in the logits: first those of the L jobs, then those of waiting in the B
+    decisions; -1 if there is no action."""
 
 
 class CpAgentNetwork(NetworkPolicy):
     """Attention within jobs, then among the operations that compete for a machine.
 
-    The tokens of a job (start, window of intervals, end) attend to each other; then each operation that can start attends to the
-    operations that compete for its machine. One perceptron returns its logit; the mean of a second one is the logit of waiting.
+    The tokens of a job (its start, a window of its operations, its end) attend to each other. Then each operation that can start
+    attends to the operations that compete for its machine. A perceptron maps the result to the operation's logit; the logit of
+    waiting is the mean of a second perceptron over these operations.
 
-    After Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), with two additions: the end token states when the job can end,
-    and each interval how much work its machine has left. Their tokens have 8 features.
+    The network follows Tassel, Gebser and Schekotihin (ICAPS 2023, section 4), whose tokens have 8 features. Here the token of
+    the end states when the job can end, and the token of an operation how much work its machine still has.
     """
 
     architecture: ClassVar[str] = "jobshop-cp"
@@ -86,7 +93,7 @@ class CpAgentNetwork(NetworkPolicy):
         return network
 
     def on(self, environment: Environment) -> CpEvaluator:
-        """See corl.policy.Policy; it is the agent as it is now, whatever is learned later."""
+        """See corl.policy.Policy. The result holds a copy of the weights, which later training does not change."""
         return CpEvaluator(environment, self.weights())
 
     def state_arrays(self, view: View) -> Arrays:
@@ -94,10 +101,10 @@ class CpAgentNetwork(NetworkPolicy):
         return state_arrays(view)
 
     def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> CpBatch:
-        """Return the Batch of the rows of all parts."""
+        """Return the CpBatch of the rows of all parts of `observed`, which are arrays of `state_arrays`."""
         counts = np.concatenate([part["counts"] for part in observed]).astype(np.int64)
-        can, listed, filled = counts.T
-        after = np.cumsum(counts, axis=0) - counts
+        startable, listed, key_counts = counts.T
+        offsets = np.cumsum(counts, axis=0) - counts
 
         def first_entries(name: str, count: NDArray[np.int64]) -> NDArray[Any]:
             """Return the first `count` [B] entries of each row, concatenated."""
@@ -105,25 +112,25 @@ class CpAgentNetwork(NetworkPolicy):
             parts = zip(observed, ends, ends[1:])
             return np.concatenate([part[name][np.arange(part[name].shape[1]) < count[a:b, None]] for part, a, b in parts])
 
-        of_job = np.repeat(after[:, 2], can)
-        begin, end = first_entries("begin", can) + of_job, first_entries("end", can) + of_job
+        key_offset = np.repeat(offsets[:, 2], startable)
+        begin, end = first_entries("begin", startable) + key_offset, first_entries("end", startable) + key_offset
         padded = np.arange((end - begin).max())
         real = padded < (end - begin)[:, None]
         arrays = (
             first_entries("x", listed),
             first_entries("there", listed),
-            first_entries("keys", filled) + np.repeat(after[:, 1] * SLOTS, filled),
-            first_entries("own", can) + of_job,
+            first_entries("keys", key_counts) + np.repeat(offsets[:, 1] * SLOTS, key_counts),
+            first_entries("own", startable) + key_offset,
             np.where(real, begin[:, None] + padded, 0),
             real,
-            np.repeat(np.arange(len(can)), can),
-            _slots(observed, after[:, 0], int(can.sum())),
+            np.repeat(np.arange(len(startable)), startable),
+            _slots(observed, offsets[:, 0], int(startable.sum())),
         )
         device = next(self.parameters()).device
         return CpBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def forward(self, batch: CpBatch) -> tuple[Tensor, Tensor]:
-        """See NetworkPolicy.forward; the values are 0."""
+        """See NetworkPolicy.forward. The network estimates no values: they are 0."""
         logits = torch.cat(self.outputs(batch))[batch.slot.clamp(min=0)].masked_fill(batch.slot < 0, float("-inf"))
         return logits, logits.new_zeros(len(logits))
 
@@ -131,14 +138,14 @@ class CpAgentNetwork(NetworkPolicy):
         """Return the logits of the jobs that can start, float32 [L], and of waiting, float32 [B]."""
         tokens = batch.x @ self.embed + self.slot
         job = batch.token // SLOTS
-        here = tokens.reshape(-1, tokens.shape[-1])[batch.token]
+        x = tokens.reshape(-1, tokens.shape[-1])[batch.token]
         key, value = (tokens @ self.inside[k] for k in (1, 2))
-        here = _attend(here, key[job], value[job], batch.there[job], self.inside)
-        here = _feed_forward(here, self.inside_up, self.inside_down)
-        key, value = (here @ self.across[k] for k in (1, 2))
-        here = _attend(here[batch.own], key[batch.keys], value[batch.keys], batch.real, self.across)
-        here = _feed_forward(here, self.across_up, self.across_down)
-        start, wait = (torch.relu(_affine(here, self.head[k])) @ self.out[k, :-1] + self.out[k, -1] for k in range(2))
+        x = _attend(x, key[job], value[job], batch.there[job], self.inside)
+        x = _feed_forward(x, self.inside_up, self.inside_down)
+        key, value = (x @ self.across[k] for k in (1, 2))
+        x = _attend(x[batch.own], key[batch.keys], value[batch.keys], batch.real, self.across)
+        x = _feed_forward(x, self.across_up, self.across_down)
+        start, wait = (torch.relu(_affine(x, self.head[k])) @ self.out[k, :-1] + self.out[k, -1] for k in range(2))
         decisions = len(batch.slot)
         count = torch.bincount(batch.decision, minlength=decisions)
         return start, torch.zeros(decisions, device=wait.device).index_add(0, batch.decision, wait) / count
@@ -151,15 +158,21 @@ class CpAgentNetwork(NetworkPolicy):
 
 
 def _slots(observed: Sequence[Arrays], first: NDArray[np.int64], jobs: int) -> NDArray[np.int64]:
-    """Return `CpBatch.slot`; `first` [B] is the index, among all `jobs`, of each row's first job that can start."""
-    width, found, rows = max(part["slot"].shape[1] for part in observed), [], 0
+    """Return `CpBatch.slot`.
+
+    Args:
+        observed: The arrays of all rows, B together.
+        first: int64 [B], for each row the index of its first job that can start among those of all rows.
+        jobs: The number of jobs that can start, of all rows together.
+    """
+    width, padded, rows = max(part["slot"].shape[1] for part in observed), [], 0
     for part in observed:
         slot, waiting = part["slot"].astype(np.int64), part["x"].shape[1]
         row = np.arange(rows, rows + len(slot))
-        place = np.where(slot == waiting, jobs + row[:, None], slot + first[row][:, None])
-        found.append(np.pad(np.where(slot < 0, -1, place), [(0, 0), (0, width - slot.shape[1])], constant_values=-1))
+        index = np.where(slot == waiting, jobs + row[:, None], slot + first[row][:, None])
+        padded.append(np.pad(np.where(slot < 0, -1, index), [(0, 0), (0, width - slot.shape[1])], constant_values=-1))
         rows += len(slot)
-    return np.concatenate(found)
+    return np.concatenate(padded)
 
 
 def _affine(x: Tensor, matrix: Tensor) -> Tensor:
@@ -171,7 +184,7 @@ def _feed_forward(x: Tensor, up: Tensor, down: Tensor) -> Tensor:
 
 
 def _attend(x: Tensor, key: Tensor, value: Tensor, mask: Tensor, matrices: Tensor) -> Tensor:
-    """Return x [N, d] plus one head of attention from it to keys and values [N, k, d] that mask [N, k] allows."""
+    """Return x [N, d] plus one head of attention from x to the keys and values [N, k, d] at which `mask` [N, k] is True."""
     score = torch.einsum("nd,nkd->nk", x @ matrices[0], key) / math.sqrt(x.shape[-1])
     weight = torch.softmax(score.masked_fill(~mask, -torch.inf), -1)
     return x + torch.einsum("nk,nkd->nd", weight, value) @ matrices[3]

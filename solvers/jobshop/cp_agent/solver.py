@@ -1,4 +1,4 @@
-"""`CpAgent`: the solver `policy` with the learned agent of the interval environment, and defaults for its samples."""
+"""`CpAgent`: the solver `policy` with the learned agent for the environment "intervals", and with defaults for sampling."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["CpAgent"]
 
 @dataclass(frozen=True)
 class CpAgent(BoundedPolicy):
-    """The agent's most likely schedule, then 31 sampled ones (32 are the paper's number of environments).
+    """The agent builds the greedy schedule, then 31 samples; together these are 32, as in the paper.
 
-    Temperatures of the samples are spread from 0.1 to 0.5; the paper's from 0.5 to 2.
+    The temperatures of the samples range from 0.1 to 0.5; in the paper, from 0.5 to 2.
     """
 
     policy: str | AnyPolicy = with_default(Policy, "policy", "jobshop-cp")

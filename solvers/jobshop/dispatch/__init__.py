@@ -1,1 +1,1 @@
-"""Dispatching: greedy rules, with and without noise."""
+"""Dispatching: schedules built greedily by priority rules, with or without random noise."""

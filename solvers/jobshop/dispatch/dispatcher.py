@@ -1,6 +1,7 @@
-"""Schedules by dispatching rules: by queues (non-delay, without choices of machines), else in the dispatching environment.
+"""Schedules by dispatching rules, built in one of three ways.
 
-Instances with side constraints are built by the Placer.
+Non-delay schedules without choices of machines are built by an event simulation (queues.py), schedules of instances with side
+constraints by the Placer (placing/), and all others in the environment "dispatching".
 """
 
 # mypy: allow-untyped-defs
@@ -27,7 +28,7 @@ __all__ = ["Dispatcher", "dispatch"]
 
 
 class Dispatcher:
-    """Builder of schedules of one instance by dispatching rules: `run` builds one, `schedule` returns it."""
+    """Builds schedules of one instance by dispatching rules: `run` builds a schedule, `schedule` returns it."""
 
     def __init__(
         self,
@@ -41,8 +42,8 @@ class Dispatcher:
         Args:
             instance: The instance.
             schedules: The kind of schedule to build.
-            look_ahead: The look-ahead of atc and covert; ignored if the instance has side constraints.
-            stopped: Function that returns whether to give up; ignored if the instance has no side constraints.
+            look_ahead: The look-ahead factor of the rules atc and covert; ignored if the instance has side constraints.
+            stopped: Once it returns True, `run` gives up; ignored if the instance has no side constraints.
         """
         self._queues: Queues | None = None
         self._placer: Placer | None = None
@@ -60,12 +61,12 @@ class Dispatcher:
 
         Args:
             rule: Index into RULES.
-            noise: Priorities are multiplied by 1 to 1 + noise at random.
+            noise: Priorities are multiplied by random factors, uniform in 1..1 + noise.
             random: uint64 [1], the state of the random number generator.
 
         Returns:
-            The objective value; inf if `stopped` returned True, or if an operation cannot be placed because of fixed operations
-            or of a machine that is down for good.
+            The objective value. It is inf if `stopped` returned True, or if an operation cannot be placed because of fixed
+            operations or machines that are down for good.
         """
         if self._placer is not None:
             return self._placer.dispatch(rule, noise, self._active, random, self._stopped)
@@ -83,16 +84,16 @@ class Dispatcher:
 
 @kernel
 def dispatch(state, row, rule, noise, look_ahead, random, listed):
-    """Build a schedule in `row` of the pool, in place, each step by the listed choice of the highest priority.
+    """Build a schedule in `row` of the pool, in place; each step takes the listed action of the highest priority.
 
     Args:
         state: The pool of JobShopEnvironment.
-        row: The row, just reset.
+        row: The row, an empty schedule.
         rule: Index into RULES.
-        noise: Priorities are multiplied by 1 to 1 + noise at random.
-        look_ahead: The look-ahead of atc and covert.
+        noise: Priorities are multiplied by random factors, uniform in 1..1 + noise.
+        look_ahead: The look-ahead factor of the rules atc and covert.
         random: uint64 [1], the state of the random number generator.
-        listed: int32 [width], scratch for the listed actions.
+        listed: int32 [width], a work array for the listed actions.
 
     Returns:
         The objective value.
@@ -127,13 +128,13 @@ def _now_and_mean(state, row, listed, count):
 
 @kernel
 def _priority(state, row, rule, choice, now, mean, look_ahead):
-    """Return the priority of a choice, above 0 (`rules.priority`)."""
+    """Return the priority of a choice, which is positive (`rules.priority`)."""
     instance = state.instance[row]
     c = state.choices_offset[instance] + choice
     operation = state.operations_offset[instance] + state.operation[c]
     job = state.job[operation]
     at = state.jobs_offset[instance] + job
-    rest, left = state.time_to_job_end[operation], state.end_operation[at] - state.operation[c]
-    whole = state.release[at] + state.time_to_job_end[state.operations_offset[instance] + state.first_operation[at]]
-    due, weight = state.due[at], state.weight[at]
-    return priority(rule, state.duration[c], rest, left, state.ready[row, job], whole, due, weight, now, mean, look_ahead)
+    work_left, count = state.time_to_job_end[operation], state.end_operation[at] - state.operation[c]
+    job_end = state.release[at] + state.time_to_job_end[state.operations_offset[instance] + state.first_operation[at]]
+    duration, ready, due, weight = state.duration[c], state.ready[row, job], state.due[at], state.weight[at]
+    return priority(rule, duration, work_left, count, ready, job_end, due, weight, now, mean, look_ahead)

@@ -14,64 +14,68 @@ if TYPE_CHECKING:
 __all__ = ["ATC", "COVERT", "LOOK_AHEAD", "RULES", "priority", "rules_for"]
 
 RULES = ("spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc", "covert")
-"""Shortest and longest processing time; most work and most operations remaining; first in, first out; flow due date by most
-work remaining (Sels, Gheysen and Vanhoucke, IJPR 50, 2012); earliest due date; apparent tardiness cost (Vepsalainen and
-Morton, Management Science 33, 1987; the mean is over the machine's own queue, with choices over all that can start); cost over
-time (Carroll, 1965; weighted as by Vepsalainen and Morton, a job expected to wait for a multiple of the work left in it)."""
+"""The names of the rules.
+
+spt, lpt: shortest, longest processing time. mwkr, mor: most work, most operations remaining. fifo: first in, first out. fdd/mwkr:
+the ratio of flow due date to most work remaining (Sels, Gheysen and Vanhoucke, IJPR 50, 2012). edd: earliest due date. atc:
+apparent tardiness cost (Vepsalainen and Morton, Management Science 33, 1987). covert: cost over time (Carroll, 1965), with the
+weights and the expected waiting time of Vepsalainen and Morton. The mean duration in atc is over the machine's queue; if
+operations have choices of machines, over all operations that compete.
+"""
 SPT, LPT, MWKR, MOR, FIFO, FDD_MWKR, EDD, ATC, COVERT = range(len(RULES))
 LOOK_AHEAD = 2.0
-"""The look-ahead of atc and covert, from Vepsalainen and Morton."""
+"""The default look-ahead factor of atc and covert, from Vepsalainen and Morton."""
 
 
 def rules_for(instance: JobShopInstance) -> tuple[int, ...]:
-    """Return the indices of the rules that fit the objective: without due dates there is no edd, atc or covert."""
+    """Return the indices of the rules for the instance's objective: all, or for the makespan all but edd, atc and covert."""
     return tuple(range(len(RULES) if instance.objective != "makespan" else EDD))
 
 
 @kernel
 def priority(
     rule: int,
-    p: float,
-    rest: float,
-    left: int,
+    duration: float,
+    work_left: float,
+    operations_left: int,
     ready: float,
-    whole: float,
+    job_end: float,
     due: float,
     weight: float,
     now: float,
     mean: float,
     look_ahead: float,
 ) -> Any:
-    """Return the priority of an operation, above 0; the greatest goes first.
+    """Return the priority of an operation, a positive number; the operation of the largest is started first.
 
     Args:
         rule: Index into RULES.
-        p: Duration of the operation.
-        rest: Work left in the job, that of the operation included.
-        left: Operations left in the job, this one included.
+        duration: Duration of the operation.
+        work_left: Sum of the durations of the job's operations from this one on.
+        operations_left: Number of the job's operations from this one on.
         ready: When the operation's job predecessor ends, or the job's release date.
-        whole: When the job would end if it never waited.
+        job_end: When the job would end if it never waited.
         due: Due date of the job.
         weight: Weight of the job.
         now: The present time.
         mean: Mean duration of the competing operations.
-        look_ahead: How many mean durations (atc), or times the work left (covert), a job is expected to wait.
+        look_ahead: The time that a job is expected to wait, in mean durations (atc) or as a multiple of its `work_left` (covert).
     """
     if rule == SPT:
-        return 1.0 / (1.0 + p)
+        return 1.0 / (1.0 + duration)
     if rule == LPT:
-        return 1.0 + p
+        return 1.0 + duration
     if rule == MWKR:
-        return 1.0 + rest
+        return 1.0 + work_left
     if rule == MOR:
-        return 1.0 + left
+        return 1.0 + operations_left
     if rule == FIFO:
         return 1.0 / (1.0 + ready)
-    if rule == FDD_MWKR:  # the flow due date: when the operation would end if its job never waited
-        return (1.0 + rest) / (1.0 + whole - rest + p)
+    if rule == FDD_MWKR:  # the denominator is the flow due date: when the operation would end if its job never waited
+        return (1.0 + work_left) / (1.0 + job_end - work_left + duration)
     if rule == EDD:
         return 1.0 / (1.0 + due)
-    slack = max(0.0, float(due - rest - now))
-    if rule == COVERT:
-        return weight / (1.0 + p) * max(0.0, 1.0 - slack / (look_ahead * (1.0 + rest))) + 1e-9 / (1.0 + slack)
-    return weight / (1.0 + p) * np.exp(-slack / (look_ahead * (1.0 + mean))) + 1e-300
+    slack = max(0.0, float(due - work_left - now))
+    if rule == COVERT:  # the last term ranks jobs of priority 0 by their slack
+        return weight / (1.0 + duration) * max(0.0, 1.0 - slack / (look_ahead * (1.0 + work_left))) + 1e-9 / (1.0 + slack)
+    return weight / (1.0 + duration) * np.exp(-slack / (look_ahead * (1.0 + mean))) + 1e-300

@@ -1,4 +1,4 @@
-"""`Dispatch`: dispatching rules, once each, or repeatedly with noise; any job shop."""
+"""`Dispatch`: dispatching rules, each applied once, or repeatedly with noise; for any job shop."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ class Dispatch(Solver):
 
     rule: Literal["best", "spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc", "covert"] = option(
         "best",
-        """Shortest or longest processing time; most work or most operations remaining; first in, first out; flow due date by most
-        work remaining; earliest due date; apparent tardiness cost; cost over time; best: each of them in turn. The last three
-        need due dates.""",
+        """spt, lpt: shortest, longest processing time; mwkr, mor: most work, most operations remaining; fifo: first in, first
+        out; fdd/mwkr: flow due date by most work remaining; edd: earliest due date; atc: apparent tardiness cost; covert: cost
+        over time; best: each rule in turn. edd, atc and covert need due dates.""",
     )
     schedules: Literal["non-delay", "active"] = option(
         "non-delay",
-        """What can be built: non-delay, no machine waits while something can start on it; active, a larger set in which there is
-        an optimal schedule.""",
+        """The schedules that can be built: non-delay, in which no machine is idle while an operation can start on it; active, a
+        larger set that contains an optimal schedule.""",
     )
     look_ahead: float = option(
         2.0,
-        "Of atc and covert: how many mean durations of its queue, or times the work left in it, a job is expected to wait.",
+        "The time that a job is expected to wait: in mean durations of its queue (atc), or as a multiple of its work (covert).",
         above=0,
     )
     noise: float = option(
-        0.0, "Above 0: priorities are multiplied by 1 to 1 + noise at random, and the run continues to its limit.", low=0
+        0.0,
+        "If above 0, priorities are multiplied by random factors in 1..1 + noise, and the run continues to its limit.",
+        low=0,
     )
 
     limit_free: ClassVar[bool] = True
@@ -72,7 +74,7 @@ class Dispatch(Solver):
 
         dispatcher = Dispatcher(instance, self.schedules, self.look_ahead, lambda: run.should_stop)
         random = random_state(run.seed)
-        rules, bounded = self._rules(instance), False
+        rules, has_bound = self._rules(instance), False
         while run.budget(1):
             rule = next(rules, None)
             if rule is None:
@@ -80,12 +82,12 @@ class Dispatch(Solver):
             value = dispatcher.run(rule, self.noise, random)
             if value < math.inf and (run.objective is None or value < run.objective):
                 run.report(dispatcher.schedule(), value)
-            if not bounded and not run.should_stop:
-                bounded = True
+            if not has_bound and not run.should_stop:
+                has_bound = True
                 run.report_bound(lower_bound(instance, lambda: run.should_stop))
 
     def _rules(self, instance: JobShopInstance) -> Iterator[int]:
-        """Yield the indices of the rules in the order in which they are tried: once, or with noise repeatedly without end."""
+        """Yield the indices of the rules in the order in which they are tried; with noise, again and again without end."""
         from corl.solvers.jobshop.dispatch.rules import RULES, rules_for
 
         chosen = rules_for(instance) if self.rule == "best" else (RULES.index(self.rule),)

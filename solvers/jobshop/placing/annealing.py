@@ -1,4 +1,7 @@
-"""Simulated annealing over the sequence in which units are placed, and over the machines of operations that have a choice."""
+"""Simulated annealing over the sequence in which units are placed, and over the machines of operations that have a choice.
+
+Units, sequences and requested choices are explained in building.py.
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -13,47 +16,48 @@ from corl.solvers.jobshop.placing.building import decode
 
 __all__ = ["BEST", "CURRENT", "anneal", "sample_increases"]
 
-CURRENT, BEST = 0, 1  # entries of `values`
-_CHOICES = 4  # one in this many candidates changes a machine, if there are choices
-_MACHINE = 3  # one in this many changes of a machine returns to the machine where the operation ends first
+CURRENT, BEST = 0, 1
+"""Indices into `values`: the objective values of the current and of the best solution."""
+_MACHINE_MOVES = 4  # one candidate in 4 changes the machine of an operation, if operations have choices
+_RESETS = 3  # one such change in 3 requests no machine, so that the operation is placed where it ends first
 
 
 @kernel
-def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random):
-    """Run `units` steps of annealing, from step `done` of a cooling on.
+def anneal(shop, base, plan, fixed, state, values, cooling, first_step, steps, random):
+    """Do `steps` steps of annealing, from step `first_step` of a cooling on; a step evaluates one candidate.
 
     Args:
-        shop: Shop of the instance.
-        base: PartialSchedule with the fixed operations alone.
-        plan: PartialSchedule, overwritten.
+        shop: The Shop of the instance.
+        base: A PartialSchedule with the fixed operations and their units only.
+        plan: A PartialSchedule, overwritten.
         fixed: int64 [K], the fixed operations by start time.
         state: (current sequence [L], current requested choices [O], best sequence [L], best requested choices [O], operations
             that have a choice), int64 arrays; all but the last are updated in place.
-        values: float64 [2], CURRENT and BEST: their objective values, updated in place.
-        cooling: (first temperature, last temperature, steps of the cooling).
-        done: Steps of the cooling made before.
-        units: Steps to make.
+        values: float64 [2], the objective values CURRENT and BEST, updated in place.
+        cooling: (first temperature, last temperature, number of steps of the cooling).
+        first_step: The number of steps of the cooling made before.
+        steps: The number of steps to do.
         random: uint64 [1], the state of the random number generator.
     """
-    sequence, requested, best_sequence, best_requested, free = state
-    first, last, changes = cooling
-    for unit in range(done, done + units):
-        temperature = geometric(first, last, unit / changes)
-        allowed = values[CURRENT] + allowance(temperature, random)
-        if len(free) > 0 and below(random, _CHOICES) == 0:
-            i = free[below(random, len(free))]
+    sequence, requested, best_sequence, best_requested, with_choice = state
+    first, last, cooling_steps = cooling
+    for step in range(first_step, first_step + steps):
+        temperature = geometric(first, last, step / cooling_steps)
+        accepted_value = values[CURRENT] + allowance(temperature, random)
+        if len(with_choice) > 0 and below(random, _MACHINE_MOVES) == 0:
+            i = with_choice[below(random, len(with_choice))]
             before = requested[i]
-            count = shop.choice_at[i + 1] - shop.choice_at[i]
-            requested[i] = -1 if below(random, _MACHINE) == 0 else shop.choice_at[i] + below(random, count)
+            count = shop.choice_offset[i + 1] - shop.choice_offset[i]
+            requested[i] = -1 if below(random, _RESETS) == 0 else shop.choice_offset[i] + below(random, count)
             value = decode(shop, base, plan, fixed, sequence, requested)
-            if value > allowed:
+            if value > accepted_value:
                 requested[i] = before
                 continue
         else:
             p, q = _positions(shop, sequence, random)
             rotate(sequence, p, q)
             value = decode(shop, base, plan, fixed, sequence, requested)
-            if value > allowed:
+            if value > accepted_value:
                 rotate(sequence, q, p)
                 continue
         values[CURRENT] = value
@@ -63,33 +67,33 @@ def anneal(shop, base, plan, fixed, state, values, cooling, done, units, random)
 
 
 @kernel
-def sample_increases(shop, base, plan, fixed, sequence, requested, value, tries, costs, random):
-    """Try `tries` random candidates, and add the increases of those that are worse to costs[0] and their number to costs[1].
+def sample_increases(shop, base, plan, fixed, sequence, requested, value, tries, increases, random):
+    """Evaluate random candidates to measure by how much worse ones increase the objective value.
 
     Args:
-        shop: Shop of the instance.
-        base: PartialSchedule with the fixed operations alone.
-        plan: PartialSchedule, overwritten.
+        shop: The Shop of the instance.
+        base: A PartialSchedule with the fixed operations and their units only.
+        plan: A PartialSchedule, overwritten.
         fixed: int64 [K], the fixed operations by start time.
-        sequence: int64 [L], the current sequence; unchanged afterwards.
+        sequence: int64 [L], the current sequence; the same after the call.
         requested: int64 [O], the current requested choices.
-        value: Their objective value.
+        value: The current objective value.
         tries: The number of candidates.
-        costs: float64 [2], updated in place.
+        increases: float64 [2], the sum and the number of the increases, updated in place.
         random: uint64 [1], the state of the random number generator.
     """
     for _ in range(tries):
         p, q = _positions(shop, sequence, random)
         rotate(sequence, p, q)
-        changed = decode(shop, base, plan, fixed, sequence, requested)
+        candidate_value = decode(shop, base, plan, fixed, sequence, requested)
         rotate(sequence, q, p)
-        if value < changed < 1e17:
-            costs[0], costs[1] = costs[0] + changed - value, costs[1] + 1.0
+        if value < candidate_value < 1e17:  # infeasible candidates have MISSING = 1e18 or more
+            increases[0], increases[1] = increases[0] + candidate_value - value, increases[1] + 1.0
 
 
 @kernel(borrow=True)
 def _positions(shop, sequence, random):
-    """Draw a move in `sequence` [L] as (from, to): positions of different jobs, at most 2 J apart."""
+    """Draw two positions (from, to) of different jobs in `sequence`, at most twice the number of jobs apart."""
     n, reach = len(sequence), 2 * len(shop.due)
     p = below(random, n)
     for _ in range(20):

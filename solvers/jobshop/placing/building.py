@@ -1,6 +1,8 @@
-"""Complete schedules, by dispatching rules or from a sequence of the jobs' units; then jobs that end too early are shifted later.
+"""Complete schedules, built by a dispatching rule or from a sequence; then jobs that end too early are shifted later.
 
-A sequence [L] names a job for each unit that is not fixed: its k-th occurrence is the k-th such unit of the job.
+A unit is a run of operations of one job that follow each other without waiting, mostly a single operation; it is free if it
+contains no fixed operation. A sequence, int64 [L], is the order in which the L free units are placed: it holds the job of each
+unit, and the k-th occurrence of a job stands for the job's k-th free unit. Names of variables are as in gaps.py.
 """
 
 # mypy: allow-untyped-defs
@@ -26,28 +28,28 @@ if TYPE_CHECKING:
 __all__ = ["MISSING", "UNFINISHED", "StartCache", "build", "decode", "new_cache"]
 
 MISSING = 1e18
-"""The objective value for each unit that could not be placed: an infeasible schedule is worse than any feasible one."""
+"""The objective value per unit that could not be placed; larger than that of every feasible schedule."""
 UNFINISHED = -1.0
-"""The result of `build` if units are left."""
+"""The result of `build` if units remain to be placed."""
 
 
 class StartCache(NamedTuple):
-    """The earliest placement of each job's next unit, kept from one dispatching step to the next; J jobs, M machines."""
+    """The earliest placement of the next unit of each of J jobs on M machines, reused by later dispatching steps."""
 
     changed_at: NDArray[np.int64]
     """[M] the last step that placed an operation on the machine."""
     computed_at: NDArray[np.int64]
-    """[J] the step in which the job's entry was computed; -1: not since its last unit was placed."""
+    """[J] the step that computed the job's `start`, `end` and `machine`; -1 if these are of a unit that has been placed since."""
     start: NDArray[np.int64]
-    """[J] the start of the unit; FOREVER if the job has no unit left."""
+    """[J] the earliest start of the job's next unit; FOREVER if all its units are placed."""
     end: NDArray[np.int64]
-    """[J] the end of the unit's first operation; FOREVER if the job has no unit left."""
+    """[J] the end of that unit's first operation; FOREVER if all units of the job are placed."""
     machine: NDArray[np.int64]
-    """[J] the machine of the unit's first operation."""
+    """[J] the machine of that unit's first operation."""
 
 
 def new_cache(instance: JobShopInstance) -> StartCache:
-    """Return the cache before the first unit."""
+    """Return an empty cache."""
     j = instance.jobs
     zeros = (np.zeros(j, np.int64) for _ in range(3))
     return StartCache(np.zeros(instance.machines, np.int64), np.full(j, -1, np.int64), *zeros)
@@ -58,15 +60,15 @@ def decode(shop, base, plan, fixed, sequence, requested):
     """Build the schedule of a sequence, and return its objective value.
 
     Args:
-        shop: Shop of the instance.
-        base: PartialSchedule with the fixed operations alone.
-        plan: PartialSchedule, overwritten by the schedule.
+        shop: The Shop of the instance.
+        base: A PartialSchedule with the fixed operations and their units only.
+        plan: A PartialSchedule, overwritten by the schedule.
         fixed: int64 [K], the fixed operations by start time.
-        sequence: int64 [L], jobs: each occurrence places the job's next unit.
-        requested: int64 [O], a choice of machine for each operation; -1: the machine where it ends first.
+        sequence: int64 [L], the sequence.
+        requested: int64 [O], a choice of machine for each operation; -1: the machine on which the operation ends first.
 
     Returns:
-        The objective value; MISSING times the number of units left if one cannot be placed.
+        The objective value. If a unit cannot be placed, MISSING times the number of units that are not placed.
     """
     copy_plan(base, plan)
     for p in range(len(sequence)):
@@ -84,7 +86,7 @@ def decode(shop, base, plan, fixed, sequence, requested):
 
 @kernel(inline=True, borrow=True)
 def _skip_placed(shop, plan, j):
-    """Advance the next unit of job j past units that are placed already because they are fixed."""
+    """Advance the next unit of job j past units that are placed already because they contain a fixed operation."""
     while plan.choice[shop.unit[plan.next[j]]] >= 0:
         plan.next[j] += 1
 
@@ -107,28 +109,30 @@ def _value(shop, plan):
 # -------------------------------------------------------------------- dispatching
 @kernel
 def build(shop, base, plan, fixed, requested, rule, noise, active, random, sequence, cache, first, stop):
-    """Build steps `first`..`stop` - 1 of a schedule by a dispatching rule; each step places the unit of the highest priority.
+    """Do the steps first..stop - 1 of building a schedule by a dispatching rule.
 
-    Candidates of a non-delay schedule are the units that can start first; of an active one, those on the machine of the earliest
-    possible end that can start before that end.
+    Each step places the candidate of the highest priority. Candidates for a non-delay schedule are the units that can start
+    first. For an active schedule, let m be the machine on which a unit's first operation can end first; the candidates are the
+    units on m that can start before that end.
 
     Args:
-        shop: Shop of the instance.
-        base: PartialSchedule with the fixed operations alone.
-        plan: PartialSchedule, continued in place; overwritten if `first` is 0.
+        shop: The Shop of the instance.
+        base: A PartialSchedule with the fixed operations and their units only.
+        plan: A PartialSchedule, continued in place; overwritten if `first` is 0.
         fixed: int64 [K], the fixed operations by start time.
-        requested: int64 [O], a choice of machine for each operation; -1: the machine where it ends first.
+        requested: int64 [O], a choice of machine for each operation; -1: the machine on which the operation ends first.
         rule: Index into RULES.
-        noise: Priorities are multiplied by 1 to 1 + noise at random.
+        noise: Priorities are multiplied by random factors, uniform in 1..1 + noise.
         active: Whether to build an active schedule instead of a non-delay one.
         random: uint64 [1], the state of the random number generator.
-        sequence: int64 [L], overwritten by the order in which units are placed.
-        cache: StartCache, updated.
+        sequence: int64 [L], overwritten by the sequence in which units are placed.
+        cache: The StartCache, updated in place.
         first: The first step.
-        stop: The step to stop before.
+        stop: One past the last step.
 
     Returns:
-        The objective value; UNFINISHED if steps are left; MISSING times the number of units left if one cannot be placed.
+        The objective value, or UNFINISHED if steps remain. If a unit cannot be placed, MISSING times the number of units that are
+        not placed.
     """
     changed, computed, start, end, machine = cache.changed_at, cache.computed_at, cache.start, cache.end, cache.machine
     jobs = len(shop.due)
@@ -138,7 +142,7 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
         for j in range(jobs):
             if _finished(shop, plan, j):
                 start[j] = end[j] = FOREVER
-            elif _stale(shop, plan, j, changed, computed[j]):
+            elif _is_outdated(shop, plan, j, changed, computed[j]):
                 if not place(shop, plan, plan.next[j], requested):
                     return MISSING * (len(sequence) + 1 - step)
                 i = shop.unit[plan.next[j]]
@@ -162,36 +166,36 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
 
 @kernel(borrow=True)
 def _finished(shop, plan, j):
-    """Advance job j past placed units, and return whether it has no unit left."""
-    while plan.next[j] < shop.unit_at[j + 1] and plan.choice[shop.unit[plan.next[j]]] >= 0:
+    """Advance the next unit of job j past placed units, and return whether all its units are placed."""
+    while plan.next[j] < shop.unit_offset[j + 1] and plan.choice[shop.unit[plan.next[j]]] >= 0:
         plan.next[j] += 1
-    return plan.next[j] == shop.unit_at[j + 1]
+    return plan.next[j] == shop.unit_offset[j + 1]
 
 
 @kernel(borrow=True)
-def _stale(shop, plan, j, changed_at, computed_at):
-    """Return whether a machine that the next unit of job j may use has changed since step `computed_at`."""
+def _is_outdated(shop, plan, j, changed_at, computed_at):
+    """Return whether an operation was placed on a machine that the next unit of job j may use, since step `computed_at`."""
     if computed_at < 0:
         return True
-    u, stale = plan.next[j], False
-    for c in range(shop.choice_at[shop.unit[u]], shop.choice_at[shop.unit[u + 1]]):
-        stale = stale or changed_at[shop.machine[c]] >= computed_at
-    return stale
+    u, outdated = plan.next[j], False
+    for c in range(shop.choice_offset[shop.unit[u]], shop.choice_offset[shop.unit[u + 1]]):
+        outdated = outdated or changed_at[shop.machine[c]] >= computed_at
+    return outdated
 
 
 @kernel
 def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
-    """Return the job of the highest priority among the candidates, the first one of several.
+    """Return the candidate (job) of the highest priority; of several, the first.
 
     Args:
-        shop: Shop of the instance.
-        plan: The partial schedule.
-        start: int64 [J], the earliest start of each job's next unit; FOREVER without one.
+        shop: The Shop of the instance.
+        plan: The PartialSchedule.
+        start: int64 [J], the earliest start of each job's next unit; FOREVER if all its units are placed.
         end: int64 [J], the end of that unit's first operation.
-        machine: int64 [J], its machine.
+        machine: int64 [J], the machine of that operation.
         rule: Index into RULES.
-        noise: Priorities are multiplied by 1 to 1 + noise at random.
-        active: Whether the schedule is active, not non-delay.
+        noise: Priorities are multiplied by random factors, uniform in 1..1 + noise.
+        active: Whether the schedule is active instead of non-delay.
         random: uint64 [1], the state of the random number generator.
     """
     leader = np.argmin(end) if active else np.argmin(start)
@@ -199,7 +203,8 @@ def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
     for j in range(len(start)):
         if start[j] < FOREVER:
             i = shop.unit[plan.next[j]]
-            total, count = total + shop.rest[i] - (shop.rest[i + 1] if i + 1 < shop.first[j + 1] else 0), count + 1
+            later_work = shop.time_to_job_end[i + 1] if i + 1 < shop.first[j + 1] else 0
+            total, count = total + shop.time_to_job_end[i] - later_work, count + 1
     best, chosen = -1.0, -1
     for j in range(len(start)):
         if active:
@@ -209,12 +214,11 @@ def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
         if start[j] == FOREVER or not legal:
             continue
         i = shop.unit[plan.next[j]]
-        left, ready = shop.first[j + 1] - i, plan.end[i - 1] if i > shop.first[j] else shop.lowest[i]
-        whole = shop.lowest[shop.first[j]] + shop.rest[shop.first[j]]
-        length = end[j] - start[j]
-        value = priority(
-            rule, length, shop.rest[i], left, ready, whole, shop.due[j], shop.weight[j], now, total / max(1, count), LOOK_AHEAD
-        )
+        operations_left, ready = shop.first[j + 1] - i, plan.end[i - 1] if i > shop.first[j] else shop.lowest[i]
+        work_left, job_end = shop.time_to_job_end[i], shop.lowest[shop.first[j]] + shop.time_to_job_end[shop.first[j]]
+        duration, mean = end[j] - start[j], total / max(1, count)
+        due, weight = shop.due[j], shop.weight[j]
+        value = priority(rule, duration, work_left, operations_left, ready, job_end, due, weight, now, mean, LOOK_AHEAD)
         if noise > 0.0:
             value *= 1.0 + noise * uniform(random)
         if value > best:
@@ -225,32 +229,36 @@ def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
 # -------------------------------------------------------------------- earliness
 @kernel
 def _shift_later(shop, plan):
-    """Shift units later as far as that costs nothing, in descending order of starts, and jobs that end early up to `shop.early`.
+    """Shift units later to reduce the earliness of their jobs, in place, in descending order of their starts.
 
-    Machine sequences do not change. Fixed operations, and units that contain one, are not shifted.
+    The last unit of a job is shifted up to the job's `shop.early`, other units up to the job's next unit. The sequences of the
+    machines do not change; units that contain a fixed operation are not shifted.
     """
     units = len(shop.unit) - 1
     starts = np.empty(units, np.int64)
     for u in range(units):
         starts[u] = -plan.start[shop.unit[u]]
     successor = np.full(len(plan.choice), -1)
-    for m in range(len(plan.filled)):
-        for p in range(plan.line_at[m], plan.line_at[m] + plan.filled[m] - 1):
-            successor[plan.line[p]] = plan.line[p + 1]
+    for m in range(len(plan.sequence_length)):
+        for p in range(plan.sequence_offset[m], plan.sequence_offset[m] + plan.sequence_length[m] - 1):
+            successor[plan.sequences[p]] = plan.sequences[p + 1]
     for u in np.argsort(starts, kind="mergesort"):
-        by = _slack(shop, plan, successor, shop.unit[u], shop.unit[u + 1])
+        shift = _slack(shop, plan, successor, shop.unit[u], shop.unit[u + 1])
         for i in range(shop.unit[u], shop.unit[u + 1]):
-            plan.start[i], plan.end[i] = plan.start[i] + by, plan.end[i] + by
+            plan.start[i], plan.end[i] = plan.start[i] + shift, plan.end[i] + shift
 
 
 @kernel(borrow=True)
 def _slack(shop, plan, successor, a, b):
-    """Return by how much the unit of operations a..b - 1 can be shifted later; `successor` [O]: next on the machine, or -1."""
-    j, by = shop.job[a], FOREVER
+    """Return the time by which the unit of operations a..b - 1 can be shifted later.
+
+    successor: int64 [O], the next operation on the machine of each operation, or -1.
+    """
+    j, shift = shop.job[a], FOREVER
     if b < shop.first[j + 1]:
-        by = plan.start[b] - plan.end[b - 1]
+        shift = plan.start[b] - plan.end[b - 1]
     else:
-        by = max(0, shop.early[j] - plan.end[b - 1])
+        shift = max(0, shop.early[j] - plan.end[b - 1])
     for i in range(a, b):
         if shop.fixed_start[i] >= 0:
             return 0
@@ -258,14 +266,14 @@ def _slack(shop, plan, successor, a, b):
         if later >= 0:
             length = setup(shop, m, i, later)
             until = plan.start[later] if length == 0 else latest_fit(shop, m, plan.start[later], length)
-            by = min(by, until - plan.end[i])
-    settled = False
-    while not settled:  # no operation may overlap a break
-        settled = True
+            shift = min(shift, until - plan.end[i])
+    overlaps_break = True
+    while overlaps_break:  # reduce the shift until no operation of the unit overlaps a break
+        overlaps_break = False
         for i in range(a, b):
             m = shop.machine[plan.choice[i]]
             length = plan.end[i] - plan.start[i]
-            allowed = latest_fit(shop, m, plan.end[i] + by, length) - plan.start[i]
-            if allowed < by:
-                by, settled = allowed, False
-    return max(0, by) if by < math.inf else 0
+            allowed = latest_fit(shop, m, plan.end[i] + shift, length) - plan.start[i]
+            if allowed < shift:
+                shift, overlaps_break = allowed, True
+    return max(0, shift) if shift < math.inf else 0

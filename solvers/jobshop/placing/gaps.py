@@ -1,7 +1,8 @@
-"""Kernels that place units in the gaps of machines: between two breaks, with the set-ups before and after.
+"""Kernels that place operations in the gaps of machines: between placed operations and breaks, with set-ups before and after.
 
-Throughout, `shop` is a Shop and `plan` a PartialSchedule (shop.py), m a machine, i an operation, and `choice` or c a choice of
-machine.
+A unit is a run of operations of one job that follow each other without waiting, mostly a single operation. Throughout, `shop` is
+a Shop and `plan` a PartialSchedule (shop.py); j is a job, u a unit, i an operation, m a machine, and c a choice: an operation
+with one of its eligible machines. The sequence of a machine holds its placed operations by time.
 """
 
 # mypy: allow-untyped-defs
@@ -16,13 +17,13 @@ from corl.problems.jobshop.rules import FOREVER
 
 __all__ = ["copy_plan", "earliest_fit", "first_gap", "latest_fit", "place", "place_fixed", "remove", "setup", "setups_fit"]
 
-_MOST_SHIFTS = 10_000  # the most times that a unit of several operations is shifted later because one of them does not fit
+_MAX_SHIFTS = 10_000  # how often a unit of several operations is shifted later because one of them does not fit
 
 
 @kernel(inline=True, borrow=True)
 def earliest_fit(shop, m, time, length):
-    """Return the earliest start, from `time` on, at which machine m is open for `length` without a break; else FOREVER."""
-    for b in range(shop.break_at[m], shop.break_at[m + 1]):
+    """Return the earliest start, not before `time`, at which machine m is open for `length` without a break, or FOREVER."""
+    for b in range(shop.break_offset[m], shop.break_offset[m + 1]):
         if time < shop.opens[b]:
             if time + length <= shop.closes[b]:
                 return time
@@ -32,8 +33,8 @@ def earliest_fit(shop, m, time, length):
 
 @kernel(inline=True, borrow=True)
 def latest_fit(shop, m, end, length):
-    """Return the latest start at which machine m is open for `length` without a break, and which ends by `end`."""
-    for b in range(shop.break_at[m + 1] - 1, shop.break_at[m] - 1, -1):
+    """Return the latest start at which machine m is open for `length` without a break, such that it ends no later than `end`."""
+    for b in range(shop.break_offset[m + 1] - 1, shop.break_offset[m] - 1, -1):
         if end > shop.closes[b]:
             if end - length >= shop.opens[b]:
                 return end - length
@@ -53,7 +54,7 @@ def setup(shop, m, before, i):
 
 @kernel(inline=True, borrow=True)
 def _setup_end(shop, m, before, time, i):
-    """Return the earliest end of the set-up from operation `before`, which ends at `time`, to operation i."""
+    """Return the earliest end of the set-up from operation `before` (-1: none), which ends at `time`, to operation i."""
     length = setup(shop, m, before, i)
     if length == 0:
         return time
@@ -64,72 +65,73 @@ def _setup_end(shop, m, before, time, i):
 
 @kernel(borrow=True)
 def first_gap(shop, plan, m, i, length, low):
-    """Return (start, place in the line) of the first gap of machine m, from `low` on, in which operation i fits.
+    """Return (start, k) for the first gap of machine m in which operation i of duration `length` fits, not before `low`.
 
-    The start is FOREVER if there is none.
+    k is the operation's position in the machine's sequence. The start is FOREVER if there is no gap.
     """
-    at, count = plan.line_at[m], plan.filled[m]
-    first = bisect_left_by(plan.start, plan.line, at, at + count, low + length) - at  # all earlier ones start before it could end
+    at, count = plan.sequence_offset[m], plan.sequence_length[m]
+    # before position `first`, the next operation starts before operation i could end
+    first = bisect_left_by(plan.start, plan.sequences, at, at + count, low + length) - at
     for k in range(first, count + 1):
         before, time = -1, 0
         if k > 0:
-            before = plan.line[at + k - 1]
+            before = plan.sequences[at + k - 1]
             time = plan.end[before]
         start = earliest_fit(shop, m, max(low, _setup_end(shop, m, before, time, i)), length)
         if start >= FOREVER:
             break
         if k == count:
             return start, k
-        later = plan.line[at + k]
-        if _setup_end(shop, m, i, start + length, later) <= plan.start[later]:
+        after = plan.sequences[at + k]
+        if _setup_end(shop, m, i, start + length, after) <= plan.start[after]:
             return start, k
     return FOREVER, count
 
 
 @kernel(borrow=True)
 def _insert(shop, plan, i, choice, start, k):
-    """Place operation i at `start`, as the k-th in the line of its machine."""
+    """Place operation i at `start`, at position k of its machine's sequence, in place."""
     m = shop.machine[choice]
-    at = plan.line_at[m]
-    plan.line[at + plan.filled[m]] = i
-    rotate(plan.line, at + plan.filled[m], at + k)
-    plan.filled[m] += 1
+    at = plan.sequence_offset[m]
+    plan.sequences[at + plan.sequence_length[m]] = i
+    rotate(plan.sequences, at + plan.sequence_length[m], at + k)
+    plan.sequence_length[m] += 1
     plan.start[i], plan.end[i], plan.choice[i] = start, start + shop.duration[choice], choice
 
 
 @kernel(borrow=True)
 def _remove_operation(shop, plan, i):
-    """Remove operation i from the plan."""
+    """Remove operation i from the plan, in place."""
     m = shop.machine[plan.choice[i]]
-    at, k = plan.line_at[m], 0
-    while plan.line[at + k] != i:
+    at, k = plan.sequence_offset[m], 0
+    while plan.sequences[at + k] != i:
         k += 1
-    rotate(plan.line, at + k, at + plan.filled[m] - 1)
-    plan.filled[m] -= 1
+    rotate(plan.sequences, at + k, at + plan.sequence_length[m] - 1)
+    plan.sequence_length[m] -= 1
     plan.choice[i] = -1
 
 
 @kernel(borrow=True)
-def _quickest(shop, plan, i, low):
-    """Return (choice, start, place in the line) for the machine where operation i, started from `low` on, ends first."""
-    best, chosen, begins, place = FOREVER, -1, FOREVER, 0
-    for c in range(shop.choice_at[i], shop.choice_at[i + 1]):
+def _earliest_end(shop, plan, i, low):
+    """Return (choice, start, position) on the machine where operation i ends first if it starts no earlier than `low`."""
+    best_end, best_choice, best_start, position = FOREVER, -1, FOREVER, 0
+    for c in range(shop.choice_offset[i], shop.choice_offset[i + 1]):
         start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], low)
-        if start < FOREVER and start + shop.duration[c] < best:
-            best, chosen, begins, place = start + shop.duration[c], c, start, k
-    return chosen, begins, place
+        if start < FOREVER and start + shop.duration[c] < best_end:
+            best_end, best_choice, best_start, position = start + shop.duration[c], c, start, k
+    return best_choice, best_start, position
 
 
 @kernel(borrow=True)
 def place(shop, plan, u, requested):
-    """Place unit u, the next one of its job, as early as it fits after the job's last one; return False if it does not fit.
+    """Place unit u, the next one of its job, as early as it fits; return False if it does not fit.
 
     Args:
-        shop: Shop of the instance.
-        plan: PartialSchedule, updated in place.
+        shop: The Shop of the instance.
+        plan: The PartialSchedule, updated in place.
         u: The unit.
-        requested: int64 [O], a choice for each operation; -1: the machine where it ends first or, in a unit of several
-            operations, the first choice of the least duration.
+        requested: int64 [O], a choice for each operation. -1 means the machine on which the operation ends first; in a unit of
+            several operations it means the operation's fastest machine.
     """
     a, b = shop.unit[u], shop.unit[u + 1]
     j, time = shop.job[a], shop.lowest[a]
@@ -137,10 +139,10 @@ def place(shop, plan, u, requested):
         time = max(time, plan.end[a - 1])
     if b == a + 1:
         c = requested[a]
-        if c < 0 and shop.choice_at[a] + 1 < shop.choice_at[a + 1]:
-            c, start, k = _quickest(shop, plan, a, time)
+        if c < 0 and shop.choice_offset[a] + 1 < shop.choice_offset[a + 1]:
+            c, start, k = _earliest_end(shop, plan, a, time)
         else:
-            c = max(c, shop.choice_at[a])
+            c = max(c, shop.choice_offset[a])
             start, k = first_gap(shop, plan, shop.machine[c], a, shop.duration[c], time)
         if start >= FOREVER:
             return False
@@ -155,11 +157,11 @@ def place(shop, plan, u, requested):
 
 @kernel(borrow=True)
 def _place_run(shop, plan, a, b, time, requested):
-    """Place operations a..b - 1 without waiting, as early as all fit from `time` on; return False if they do not fit."""
-    for _ in range(_MOST_SHIFTS):
+    """Place operations a..b - 1 without waiting, as early as all fit, not before `time`; return False if they do not fit."""
+    for _ in range(_MAX_SHIFTS):
         at, i = time, a
         while i < b:
-            c = requested[i] if requested[i] >= 0 else _shortest(shop, i)
+            c = requested[i] if requested[i] >= 0 else _fastest(shop, i)
             start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], max(at, shop.lowest[i]))
             if start > at:
                 break
@@ -167,8 +169,8 @@ def _place_run(shop, plan, a, b, time, requested):
             at, i = plan.end[i], i + 1
         if i == b:
             return True
-        for back in range(i - 1, a - 1, -1):
-            _remove_operation(shop, plan, back)
+        for placed in range(i - 1, a - 1, -1):
+            _remove_operation(shop, plan, placed)
         if start >= FOREVER:
             return False
         time += start - at
@@ -176,10 +178,10 @@ def _place_run(shop, plan, a, b, time, requested):
 
 
 @kernel(inline=True, borrow=True)
-def _shortest(shop, i):
-    """Return the choice of operation i with the least duration, the first one of several."""
-    best = shop.choice_at[i]
-    for c in range(best + 1, shop.choice_at[i + 1]):
+def _fastest(shop, i):
+    """Return the choice of operation i with the least duration; of several, the first."""
+    best = shop.choice_offset[i]
+    for c in range(best + 1, shop.choice_offset[i + 1]):
         if shop.duration[c] < shop.duration[best]:
             best = c
     return best
@@ -187,7 +189,7 @@ def _shortest(shop, i):
 
 @kernel(borrow=True)
 def remove(shop, plan, u):
-    """Remove the operations of unit u from the plan."""
+    """Remove the operations of unit u from the plan, in place."""
     for i in range(shop.unit[u], shop.unit[u + 1]):
         _remove_operation(shop, plan, i)
 
@@ -195,43 +197,43 @@ def remove(shop, plan, u):
 # -------------------------------------------------------------------- fixed operations
 @kernel
 def place_fixed(shop, plan, order, requested):
-    """Reset the plan, and place the fixed operations and all units that contain one; return False if they do not fit.
+    """Reset the plan, and place the fixed operations and the other operations of their units; return False if they do not fit.
 
     Args:
-        shop: Shop of the instance.
-        plan: PartialSchedule, overwritten.
+        shop: The Shop of the instance.
+        plan: The PartialSchedule, overwritten.
         order: int64 [K], the fixed operations by start time.
-        requested: int64 [O], choices for the other operations of these units, -1: the least duration.
+        requested: int64 [O], choices for the other operations of these units; -1: the fastest machine.
     """
-    plan.filled[:], plan.choice[:] = 0, -1
+    plan.sequence_length[:], plan.choice[:] = 0, -1
     for i in order:
         c = shop.fixed_choice[i]
-        _insert(shop, plan, i, c, shop.fixed_start[i], plan.filled[shop.machine[c]])
+        _insert(shop, plan, i, c, shop.fixed_start[i], plan.sequence_length[shop.machine[c]])
     for j in range(len(shop.first) - 1):
-        plan.next[j] = shop.unit_at[j]
-        for u in range(shop.unit_at[j], shop.unit_at[j + 1]):
-            if not _complete_run(shop, plan, shop.unit[u], shop.unit[u + 1], requested):
+        plan.next[j] = shop.unit_offset[j]
+        for u in range(shop.unit_offset[j], shop.unit_offset[j + 1]):
+            if not _place_around_fixed(shop, plan, shop.unit[u], shop.unit[u + 1], requested):
                 return False
     return True
 
 
 @kernel(borrow=True)
-def _complete_run(shop, plan, a, b, requested):
-    """Place the other operations of the unit a..b - 1 if one of them is fixed; return False if they do not fit."""
-    pinned = -1
+def _place_around_fixed(shop, plan, a, b, requested):
+    """If one of the operations a..b - 1 of a unit is fixed, place the others; return False if they do not fit."""
+    fixed = -1
     for i in range(a, b):
         if shop.fixed_start[i] >= 0:
-            pinned = i
-    if pinned < 0:
+            fixed = i
+    if fixed < 0:
         return True
-    for i in range(pinned - 1, a - 1, -1):
+    for i in range(fixed - 1, a - 1, -1):
         if plan.choice[i] < 0:
-            c = requested[i] if requested[i] >= 0 else _shortest(shop, i)
+            c = requested[i] if requested[i] >= 0 else _fastest(shop, i)
             if not _place_at(shop, plan, i, c, plan.start[i + 1] - shop.duration[c]):
                 return False
     for i in range(a + 1, b):
         if plan.choice[i] < 0:
-            c = requested[i] if requested[i] >= 0 else _shortest(shop, i)
+            c = requested[i] if requested[i] >= 0 else _fastest(shop, i)
             if not _place_at(shop, plan, i, c, plan.end[i - 1]):
                 return False
     return True
@@ -251,16 +253,19 @@ def _place_at(shop, plan, i, c, time):
 
 @kernel(borrow=True)
 def setups_fit(shop, plan, order):
-    """Return whether the set-ups fit before all fixed operations `order`; `place` checks only gaps into which it inserts."""
+    """Return whether the set-ups before the fixed operations `order` (int64 [K]) fit.
+
+    This is checked last, because an operation that is placed before a fixed one may change the set-up between them.
+    """
     for i in order:
         m = shop.machine[plan.choice[i]]
         if shop.has_setups[m]:
-            at, k = plan.line_at[m], 0
-            while plan.line[at + k] != i:
+            at, k = plan.sequence_offset[m], 0
+            while plan.sequences[at + k] != i:
                 k += 1
             before, time = -1, 0
             if k > 0:
-                before = plan.line[at + k - 1]
+                before = plan.sequences[at + k - 1]
                 time = plan.end[before]
             if _setup_end(shop, m, before, time, i) > plan.start[i]:
                 return False
@@ -269,12 +274,12 @@ def setups_fit(shop, plan, order):
 
 @kernel(borrow=True)
 def copy_plan(source, target):
-    """Copy a plan into `target`."""
+    """Copy the plan `source` into the plan `target`."""
     for i in range(len(source.choice)):
         target.start[i], target.end[i], target.choice[i] = source.start[i], source.end[i], source.choice[i]
-    for m in range(len(source.filled)):
-        target.filled[m] = source.filled[m]
-        for p in range(source.line_at[m], source.line_at[m] + source.filled[m]):
-            target.line[p] = source.line[p]
+    for m in range(len(source.sequence_length)):
+        target.sequence_length[m] = source.sequence_length[m]
+        for p in range(source.sequence_offset[m], source.sequence_offset[m] + source.sequence_length[m]):
+            target.sequences[p] = source.sequences[p]
     for j in range(len(source.next)):
         target.next[j] = source.next[j]

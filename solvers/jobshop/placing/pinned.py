@@ -1,4 +1,8 @@
-"""Choices of machines for units of several operations of which one is fixed, such that all fit around it without waiting."""
+"""Choices of machines for units with a fixed operation, such that the unit's operations follow each other without waiting.
+
+A unit is a run of operations of one job without waiting. If one of the operations is fixed, the times of the others depend only
+on their machines. Such units of several operations are called pinned.
+"""
 
 from __future__ import annotations
 
@@ -13,76 +17,78 @@ __all__ = ["pinned_choices"]
 
 
 def pinned_choices(shop: Shop) -> Iterator[NDArray[np.int64]]:
-    """Yield possible choices for all such units, as arrays int64 [O]: a choice for each of their operations, -1 for others.
+    """Yield possible choices for all pinned units together, int64 [O]: a choice for each of their operations, -1 for others.
 
-    Breaks and fixed operations of the machines are respected; set-ups and conflicts between units are not, so that some of the
-    choices yielded are infeasible.
+    Breaks and fixed operations of the machines are respected. Set-ups and conflicts between two pinned units are not, so that
+    some of the choices yielded are infeasible.
     """
-    busy, runs = _busy(shop), []
+    busy, pinned_units = _busy(shop), []
     for first, after in zip(shop.unit[:-1].tolist(), shop.unit[1:].tolist()):
-        pinned = np.flatnonzero(shop.fixed_start[first:after] >= 0) + first
-        if len(pinned) and after > first + 1:
-            runs.append((first, int(pinned[0]), after))
-    for chosen in _combinations(shop, busy, runs):
+        fixed = np.flatnonzero(shop.fixed_start[first:after] >= 0) + first
+        if len(fixed) and after > first + 1:
+            pinned_units.append((first, int(fixed[0]), after))
+    for chosen in _combinations(shop, busy, pinned_units):
         choices = np.where(shop.fixed_start >= 0, shop.fixed_choice, -1)
         for i, choice in chosen.items():
             choices[i] = choice
         yield choices
 
 
-def _combinations(shop: Shop, busy: list[list[tuple[int, int]]], runs: list[tuple[int, int, int]]) -> Iterator[dict[int, int]]:
-    """Yield combinations of choices, operation -> choice, for all `runs`; the choices of the last run vary first.
+def _combinations(shop: Shop, busy: list[list[tuple[int, int]]], units: list[tuple[int, int, int]]) -> Iterator[dict[int, int]]:
+    """Yield combinations of choices, as {operation: choice}, for all `units`; the choices of the last unit vary fastest.
 
     Args:
-        shop: Shop of the instance.
-        busy: The intervals in which each machine is not available.
-        runs: Units as (first operation, a fixed operation, operation after the last).
+        shop: The Shop of the instance.
+        busy: For each machine the intervals (from, to) in which it is not available.
+        units: Pinned units as (first operation, a fixed operation, operation after the last).
     """
-    if not runs:
+    if not units:
         yield {}
         return
-    first, pinned, after = runs[0]
-    start = int(shop.fixed_start[pinned])
-    end = start + int(shop.duration[shop.fixed_choice[pinned]])
-    for earlier in _extensions(shop, busy, range(pinned - 1, first - 1, -1), start, -1, set()):
-        for later in _extensions(shop, busy, range(pinned + 1, after), end, 1, set()):
-            for others in _combinations(shop, busy, runs[1:]):
-                yield earlier | later | others
+    first, fixed, after = units[0]
+    start = int(shop.fixed_start[fixed])
+    end = start + int(shop.duration[shop.fixed_choice[fixed]])
+    for earlier in _extensions(shop, busy, range(fixed - 1, first - 1, -1), start, -1, set()):
+        for later in _extensions(shop, busy, range(fixed + 1, after), end, 1, set()):
+            for other_units in _combinations(shop, busy, units[1:]):
+                yield earlier | later | other_units
 
 
 def _extensions(
     shop: Shop, busy: list[list[tuple[int, int]]], operations: range, time: int, sign: int, dead_ends: set[tuple[int, int]]
 ) -> Iterator[dict[int, int]]:
-    """Yield choices, operation -> choice, for `operations` without waiting, depth first.
+    """Yield choices, as {operation: choice}, with which `operations` follow each other without waiting; depth-first search.
 
     Args:
-        shop: Shop of the instance.
-        busy: The intervals in which each machine is not available.
-        operations: Consecutive operations, ascending if `sign` is 1, descending if it is -1.
-        time: When the first of them begins (`sign` 1) or ends (`sign` -1).
-        sign: The direction in time.
-        dead_ends: Pairs (operation, time) known to have no continuation; extended in place.
+        shop: The Shop of the instance.
+        busy: For each machine the intervals (from, to) in which it is not available.
+        operations: Consecutive operations of a job, ascending if `sign` is 1, descending if `sign` is -1.
+        time: The start of operations[0] if `sign` is 1, its end if `sign` is -1.
+        sign: The direction in time, 1 or -1.
+        dead_ends: Pairs (operation, time) that are known to yield nothing; extended in place.
     """
     if not operations:
         yield {}
         return
-    i, found = operations[0], False
+    i, any_yielded = operations[0], False
     fixed = int(shop.fixed_choice[i])
-    for c in [fixed] if fixed >= 0 else range(int(shop.choice_at[i]), int(shop.choice_at[i + 1])):
+    for c in [fixed] if fixed >= 0 else range(int(shop.choice_offset[i]), int(shop.choice_offset[i + 1])):
         length = int(shop.duration[c])
-        start, other = (time, time + length) if sign > 0 else (time - length, time - length)
-        free = start >= shop.lowest[i] and not any(start < b and start + length > a for a, b in busy[int(shop.machine[c])])
-        if (start == shop.fixed_start[i] if fixed >= 0 else free) and (i + sign, other) not in dead_ends:
-            for rest in _extensions(shop, busy, operations[1:], other, sign, dead_ends):
-                found = True
-                yield {i: c} | rest
-    if not found:
+        start, next_time = (time, time + length) if sign > 0 else (time - length, time - length)
+        fits = start >= shop.lowest[i] and not any(start < b and start + length > a for a, b in busy[int(shop.machine[c])])
+        if (start == shop.fixed_start[i] if fixed >= 0 else fits) and (i + sign, next_time) not in dead_ends:
+            for other_choices in _extensions(shop, busy, operations[1:], next_time, sign, dead_ends):
+                any_yielded = True
+                yield {i: c} | other_choices
+    if not any_yielded:
         dead_ends.add((i, time))
 
 
 def _busy(shop: Shop) -> list[list[tuple[int, int]]]:
-    """Return the intervals (from, to) of each machine in which it has a break or processes a fixed operation."""
-    busy = [list(zip(shop.closes[a:b].tolist(), shop.opens[a:b].tolist())) for a, b in zip(shop.break_at, shop.break_at[1:])]
+    """Return for each machine the intervals (from, to) in which it has a break or processes a fixed operation."""
+    busy = [
+        list(zip(shop.closes[a:b].tolist(), shop.opens[a:b].tolist())) for a, b in zip(shop.break_offset, shop.break_offset[1:])
+    ]
     for i in np.flatnonzero(shop.fixed_start >= 0).tolist():
         c, start = int(shop.fixed_choice[i]), int(shop.fixed_start[i])
         busy[int(shop.machine[c])].append((start, start + int(shop.duration[c])))

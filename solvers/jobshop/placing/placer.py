@@ -1,4 +1,7 @@
-"""`Placer`: schedules of one instance with side constraints, by dispatching or from a sequence; `Annealing` improves the best."""
+"""`Placer` builds schedules of an instance with side constraints by dispatching or from a sequence; `Annealing` improves them.
+
+Units, sequences and requested choices are explained in building.py.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,20 @@ from corl.solvers.jobshop.placing.shop import new_plan, schedule_of, shop_of
 
 __all__ = ["Annealing", "Placer"]
 
-_UNITS_PER_CHECK = 200  # units placed between two time checks
-_PINNED = 1000  # the most combinations of machines tried for units that contain a fixed operation
-_SAMPLES = 100  # candidates from which the first temperature is estimated
-_HOT, _COLD = 0.3, 0.003  # the first and the last temperature, in units of the mean increase of candidates that are worse
-_FIRST_COOLING = 20_000  # steps of the first cooling; each cooling is twice as long as the one before
+_UNITS_PER_CHECK = 200  # units placed between two calls of `stopped`
+_MAX_PINNED_CHOICES = 1000  # combinations of machines tried for units with a fixed operation
+_SAMPLES = 100  # candidates from which the first temperature of a cooling is estimated
+_HOT, _COLD = 0.3, 0.003  # first and last temperature, in units of the mean increase caused by worse candidates
+_FIRST_COOLING_STEPS = 20_000  # each cooling has twice as many steps as the one before
 
 
 class Placer:
-    """Builder of schedules of one instance, which places one unit after the other in the gaps of the machines.
+    """Builds schedules of one instance by placing one unit after the other in the gaps of the machines.
 
-    `sequence`, int64 [L], holds the jobs in the order in which their units were placed last; `greedy`, int64 [O], requests no
-    machines. `shop`, `base`, `plan` and `fixed` are arguments of the kernels (building.py).
+    Attributes:
+        sequence: int64 [L], the sequence of the schedule that was built last.
+        greedy: int64 [O], requested choices that are all -1: each operation is placed on the machine where it ends first.
+        shop, base, plan, fixed: Arguments of the kernels in building.py.
     """
 
     def __init__(self, instance: JobShopInstance) -> None:
@@ -40,23 +45,25 @@ class Placer:
         ends = self.shop.fixed_start[fixed] + self.shop.duration[self.shop.fixed_choice[fixed]]
         self.fixed = fixed[np.lexsort((ends, self.shop.fixed_start[fixed]))]
         self.greedy = np.full(instance.operations, -1, np.int64)
-        requested = islice(pinned_choices(self.shop), 0 if impossible(instance) else _PINNED)
+        requested = islice(pinned_choices(self.shop), 0 if impossible(instance) else _MAX_PINNED_CHOICES)
         self.possible = any(place_fixed(self.shop, self.base, self.fixed, choices) for choices in requested)
-        """Whether the fixed operations, and those that follow or precede them without waiting, fit at all."""
+        """Whether a placement was found for the fixed operations and the other operations of their units."""
         free_units = self.base.choice[self.shop.unit[:-1]] < 0
-        self.sequence = np.repeat(np.arange(instance.jobs), np.add.reduceat(free_units.astype(np.int64), self.shop.unit_at[:-1]))
+        self.sequence = np.repeat(
+            np.arange(instance.jobs), np.add.reduceat(free_units.astype(np.int64), self.shop.unit_offset[:-1])
+        )
 
     def dispatch(
         self, rule: int, noise: float, active: bool, random: NDArray[np.uint64], stopped: Callable[[], bool] = lambda: False
     ) -> float:
-        """Build a schedule by a dispatching rule; `sequence` becomes its order.
+        """Build a schedule by a dispatching rule, and set `sequence`.
 
         Args:
             rule: Index into RULES.
-            noise: Priorities are multiplied by 1 to 1 + noise at random.
+            noise: Priorities are multiplied by random factors, uniform in 1..1 + noise.
             active: Whether to build an active schedule instead of a non-delay one.
             random: uint64 [1], the state of the random number generator.
-            stopped: Function that returns whether to give up.
+            stopped: Once it returns True, the schedule is given up.
 
         Returns:
             The objective value; inf if a unit does not fit, or if `stopped` returned True.
@@ -76,22 +83,25 @@ class Placer:
         return float(value) if value < MISSING else np.inf
 
     def order_by_heads(self) -> float:
-        """Make `sequence` the order in which units would start if no job waited; return its value, inf if infeasible."""
+        """Build the schedule of the order in which units would start if no job waited, and set `sequence`.
+
+        Returns the objective value, or inf if a unit does not fit.
+        """
         if not self.possible:
             return np.inf
         free_units = self.shop.unit[:-1][self.base.choice[self.shop.unit[:-1]] < 0]
-        opening = self.shop.first[self.shop.job[free_units]]
-        heads = self.shop.lowest[opening] + self.shop.rest[opening] - self.shop.rest[free_units]
+        job_first = self.shop.first[self.shop.job[free_units]]
+        heads = self.shop.lowest[job_first] + self.shop.time_to_job_end[job_first] - self.shop.time_to_job_end[free_units]
         self.sequence = self.shop.job[free_units[np.argsort(heads, kind="stable")]].astype(np.int64)
         value = float(decode(self.shop, self.base, self.plan, self.fixed, self.sequence, self.greedy))
         return value if value < MISSING else np.inf
 
     def adopt_order(self, schedule: Schedule) -> NDArray[np.int64]:
-        """Make `sequence` the order in which the units of a schedule start; return its choices of machines, int64 [O]."""
+        """Set `sequence` to the order in which the units of `schedule` start; return the schedule's choices, int64 [O]."""
         free_units = np.flatnonzero(self.base.choice[self.shop.unit[:-1]] < 0)
         first = self.shop.unit[free_units]
         self.sequence = self.shop.job[first[np.lexsort((first, schedule.start[first]))]]
-        owner = np.repeat(np.arange(self.instance.operations), np.diff(self.shop.choice_at))
+        owner = np.repeat(np.arange(self.instance.operations), np.diff(self.shop.choice_offset))
         return np.flatnonzero(self.shop.machine == schedule.machine[owner])
 
     def schedule(self) -> Schedule:
@@ -100,48 +110,48 @@ class Placer:
 
 
 class Annealing:
-    """Simulated annealing in coolings, each twice as long as the one before, and each from the best sequence so far.
+    """Simulated annealing in coolings: each has twice as many steps as the one before, and starts from the best solution so far.
 
     Args:
-        placer: Its `sequence` is the first one.
-        requested: int64 [O], the first requested choices of machines.
-        seed: Of all random numbers.
+        placer: The placer; its `sequence` is the first current one.
+        requested: int64 [O], the first current requested choices.
+        seed: The seed of all random numbers.
     """
 
     def __init__(self, placer: Placer, requested: NDArray[np.int64], seed: int) -> None:
         self._placer, self._random = placer, random_state(seed)
-        free = np.flatnonzero((np.diff(placer.shop.choice_at) > 1) & (placer.base.choice < 0))
-        self._state = (placer.sequence.copy(), requested.copy(), placer.sequence.copy(), requested.copy(), free)
+        with_choice = np.flatnonzero((np.diff(placer.shop.choice_offset) > 1) & (placer.base.choice < 0))
+        self._state = (placer.sequence.copy(), requested.copy(), placer.sequence.copy(), requested.copy(), with_choice)
         self._values = np.full(2, self._decode(placer.sequence, requested))
-        self._costs, self._sampled = np.zeros(2), 0  # sum and number of the increases of candidates; candidates sampled
-        self._done, self._changes = 0, _FIRST_COOLING
+        self._increases, self._sampled = np.zeros(2), 0  # sum and number of the increases; number of candidates sampled
+        self._steps_done, self._cooling_steps = 0, _FIRST_COOLING_STEPS
 
     @property
     def value(self) -> float:
-        """The objective value of the best schedule; at least MISSING if none is feasible."""
+        """The objective value of the best schedule; MISSING or more if no feasible one was found."""
         return float(self._values[BEST])
 
-    def step(self, units: int) -> None:
-        """Build `units` schedules; the first `_SAMPLES` before each cooling only serve to estimate its first temperature."""
+    def step(self, remaining: int) -> None:
+        """Build `remaining` schedules; before each cooling, `_SAMPLES` of them serve only to estimate its first temperature."""
         p = self._placer
         sequence, requested, best_sequence, best_requested, _ = self._state
-        while units:
+        while remaining:
             if self._sampled < _SAMPLES:
-                now = min(units, _SAMPLES - self._sampled)
+                count, value = min(remaining, _SAMPLES - self._sampled), self._values[CURRENT]
                 sample_increases(
-                    p.shop, p.base, p.plan, p.fixed, sequence, requested, self._values[CURRENT], now, self._costs, self._random
+                    p.shop, p.base, p.plan, p.fixed, sequence, requested, value, count, self._increases, self._random
                 )
-                self._sampled, units = self._sampled + now, units - now
+                self._sampled, remaining = self._sampled + count, remaining - count
                 continue
-            hot = max(1e-9, _HOT * float(self._costs[0]) / max(1.0, float(self._costs[1])))
-            now = min(units, self._changes - self._done)
-            cooling = (hot, hot * _COLD / _HOT, float(self._changes))
-            anneal(p.shop, p.base, p.plan, p.fixed, self._state, self._values, cooling, self._done, now, self._random)
-            self._done, units = self._done + now, units - now
-            if self._done == self._changes:
-                self._done, self._sampled, self._changes = 0, 0, 2 * self._changes
+            hot = max(1e-9, _HOT * float(self._increases[0]) / max(1.0, float(self._increases[1])))
+            count = min(remaining, self._cooling_steps - self._steps_done)
+            cooling = (hot, hot * _COLD / _HOT, float(self._cooling_steps))
+            anneal(p.shop, p.base, p.plan, p.fixed, self._state, self._values, cooling, self._steps_done, count, self._random)
+            self._steps_done, remaining = self._steps_done + count, remaining - count
+            if self._steps_done == self._cooling_steps:
+                self._steps_done, self._sampled, self._cooling_steps = 0, 0, 2 * self._cooling_steps
                 sequence[:], requested[:], self._values[CURRENT] = best_sequence, best_requested, self._values[BEST]
-                self._costs[:] = 0.0
+                self._increases[:] = 0.0
 
     def schedule(self) -> Schedule:
         """Return the best schedule."""

@@ -17,33 +17,35 @@ _GOALS = {"makespan": 0, "weighted_tardiness": 1, "earliness_tardiness": 2}
 
 
 class Shop(NamedTuple):
-    """An instance as arrays: J jobs, O operations, C choices of machines, M machines, F families of set-ups, U units.
+    """An instance as arrays: J jobs, O operations, C choices, M machines, F set-up families, U units.
 
-    A unit is a run of operations of one job that must follow each other without waiting; mostly a single operation.
+    A choice is an operation with one of its eligible machines. A unit is a run of operations of one job that must follow each
+    other without waiting, mostly a single operation. The operations of job j are first[j]..first[j + 1] - 1; the other arrays of
+    length J + 1, O + 1, M + 1 or U + 1 are used likewise.
     """
 
     goal: _Integers
     """[1] the objective: 0 makespan, 1 weighted tardiness, 2 weighted tardiness plus weighted earliness."""
     now: _Integers
-    """[1] the present time: no set-up of an operation that is not fixed begins earlier."""
+    """[1] the present time: the set-up before an operation that is not fixed begins no earlier."""
     first: _Integers
-    """[J + 1] the offset of each job's operations."""
+    """[J + 1] the first operation of each job."""
     job: _Integers
     """[O] the job of each operation."""
-    choice_at: _Integers
-    """[O + 1] the offset of each operation's choices."""
+    choice_offset: _Integers
+    """[O + 1] the first choice of each operation."""
     machine: _Integers
     """[C] the machine of each choice."""
     duration: _Integers
-    """[C] the duration on that machine."""
-    rest: _Integers
+    """[C] the duration of each choice."""
+    time_to_job_end: _Integers
     """[O] the least time from an operation's start to the end of its job."""
     unit: _Integers
-    """[U + 1] the offset of each unit's operations."""
-    unit_at: _Integers
-    """[J + 1] the offset of each job's units."""
+    """[U + 1] the first operation of each unit."""
+    unit_offset: _Integers
+    """[J + 1] the first unit of each job."""
     lowest: _Integers
-    """[O] the earliest start of each operation."""
+    """[O] the earliest start of each operation, by dates only."""
     fixed_start: _Integers
     """[O] the fixed start, -1 if the operation is not fixed."""
     fixed_choice: _Integers
@@ -53,46 +55,46 @@ class Shop(NamedTuple):
     family: _Integers
     """[O] the set-up family of each operation."""
     setups: _Integers
-    """[M, F, F] set-up times from family to family; [M, 1, 1] without set-ups."""
+    """[M, F, F] set-up times of each machine from one family to another; [M, 1, 1] zeros if the instance has no set-ups."""
     first_setups: _Integers
-    """[M, F] set-up times of the first operation of a machine."""
-    break_at: _Integers
-    """[M + 1] the offset of each machine's breaks."""
+    """[M, F] set-up times before the first operation of a machine, by its family."""
+    break_offset: _Integers
+    """[M + 1] the first break of each machine."""
     closes: _Integers
-    """[breaks] when a break begins."""
+    """[breaks] when each break begins."""
     opens: _Integers
-    """[breaks] when a break ends."""
+    """[breaks] when each break ends."""
     due: _Integers
     """[J] due dates."""
     weight: _Integers
-    """[J] cost per unit of tardiness."""
+    """[J] cost per time unit of tardiness."""
     early: _Integers
-    """[J] the date before which an end is early."""
+    """[J] the date before which a job ends too early."""
     earliness: _Integers
-    """[J] cost per unit of earliness."""
+    """[J] cost per time unit of earliness."""
 
 
 class PartialSchedule(NamedTuple):
-    """A partial schedule: the operations of each machine by time, and the next unit of each job."""
+    """A partial schedule: times and choices of the placed operations, the sequence of each machine, the next unit of each job."""
 
     start: _Integers
     """[O] start times of the placed operations."""
     end: _Integers
     """[O] end times of the placed operations."""
     choice: _Integers
-    """[O] the choice of machine; -1: the operation is not placed."""
-    filled: _Integers
-    """[M] the number of operations in a machine's line."""
-    line_at: _Integers
-    """[M + 1] the offset of each machine's line."""
-    line: _Integers
-    """[C] the lines: the operations of a machine, by time."""
+    """[O] the choice of each placed operation; -1 if the operation is not placed."""
+    sequence_length: _Integers
+    """[M] the number of operations placed on each machine."""
+    sequence_offset: _Integers
+    """[M + 1] the index of each machine's first entry in `sequences`."""
+    sequences: _Integers
+    """[C] for each machine the operations placed on it, by time; it has space for all operations that it can process."""
     next: _Integers
-    """[J] the next unit of each job."""
+    """[J] the next unit of each job to place."""
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
-    """Return the arrays of an instance; without side constraints those of the constraints are empty or neutral."""
+    """Return the arrays of an instance; constraints that it does not have are represented by empty arrays, zeros or -1."""
     rules = SideConstraints() if instance.rules is None else instance.rules
     o, jobs = instance.operations, instance.jobs
     units = np.arange(o) if rules.no_wait is None else np.flatnonzero(~rules.no_wait)
@@ -105,20 +107,20 @@ def shop_of(instance: JobShopInstance) -> Shop:
     fixed_start, fixed_choice = np.full(o, -1), np.full(o, -1)
     for i in rules.fixed.tolist():
         assert rules.fixed_start is not None and rules.fixed_machine is not None
-        able = [machine for machine, _ in instance.choices(i)]
+        machines = [machine for machine, _ in instance.choices(i)]
         fixed_start[i] = rules.fixed_start[i]
-        fixed_choice[i] = instance.choice_first[i] + able.index(int(rules.fixed_machine[i]))
+        fixed_choice[i] = instance.choice_first[i] + machines.index(int(rules.fixed_machine[i]))
     return Shop(
         goal=np.array([_GOALS[instance.objective]]),
         now=np.array([rules.now]),
         first=instance.first.astype(np.int64),
         job=instance.job.astype(np.int64),
-        choice_at=instance.choice_first.astype(np.int64),
+        choice_offset=instance.choice_first.astype(np.int64),
         machine=instance.choice_machine.astype(np.int64),
         duration=instance.choice_duration.astype(np.int64),
-        rest=total[instance.first[1:] - 1][instance.job] - total + shortest,
+        time_to_job_end=total[instance.first[1:] - 1][instance.job] - total + shortest,
         unit=np.append(units, o),
-        unit_at=np.searchsorted(units, instance.first).astype(np.int64),
+        unit_offset=np.searchsorted(units, instance.first).astype(np.int64),
         lowest=rules.lowest(instance),
         fixed_start=fixed_start,
         fixed_choice=fixed_choice,
@@ -126,7 +128,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         family=np.zeros(o, np.int64) if rules.setups is None else rules.families(instance).copy(),
         setups=setups.copy(),
         first_setups=first_setups.copy(),
-        break_at=np.searchsorted(breaks[:, 0], np.arange(instance.machines + 1)).astype(np.int64),
+        break_offset=np.searchsorted(breaks[:, 0], np.arange(instance.machines + 1)).astype(np.int64),
         closes=breaks[:, 1].copy(),
         opens=breaks[:, 2].copy(),
         due=due.copy(),
@@ -144,13 +146,13 @@ def new_plan(instance: JobShopInstance) -> PartialSchedule:
         start=np.zeros(o, np.int64),
         end=np.zeros(o, np.int64),
         choice=np.full(o, -1, np.int64),
-        filled=np.zeros(instance.machines, np.int64),
-        line_at=np.append(0, np.cumsum(counts)).astype(np.int64),
-        line=np.zeros(len(instance.choice_machine), np.int64),
+        sequence_length=np.zeros(instance.machines, np.int64),
+        sequence_offset=np.append(0, np.cumsum(counts)).astype(np.int64),
+        sequences=np.zeros(len(instance.choice_machine), np.int64),
         next=np.zeros(instance.jobs, np.int64),
     )
 
 
 def schedule_of(instance: JobShopInstance, plan: PartialSchedule) -> Schedule:
-    """Return the Schedule of a plan in which all operations are placed."""
+    """Return the Schedule of a PartialSchedule in which all operations are placed."""
     return Schedule(plan.start.copy(), instance.choice_machine[plan.choice].astype(np.int32))

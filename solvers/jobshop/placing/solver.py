@@ -1,4 +1,4 @@
-"""`JobShopAnnealing`: simulated annealing over the order of placing; any job shop, with all side constraints."""
+"""`JobShopAnnealing`: simulated annealing over the order in which operations are placed, with all side constraints."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ __all__ = ["JobShopAnnealing"]
 class JobShopAnnealing(Solver):
     """Simulated annealing over the order in which operations are placed, and over the choices of machines.
 
-    Each operation is placed in the first gap of its machine where it fits, with set-ups, breaks and fixed operations. The search
-    starts from the best dispatching rule. Each cooling is twice as long as the one before and starts from the best order so far.
+    Each operation is placed in the first gap of its machine in which it fits, between breaks, fixed and placed operations, with
+    set-ups. The search starts from the warm start or the schedule of the best dispatching rule. Each cooling has twice as many
+    steps as the one before, and starts from the best order so far.
     """
 
     limit_free: ClassVar[bool] = True
@@ -46,7 +47,7 @@ class JobShopAnnealing(Solver):
         if instance.rules is None:
             Dispatch().prepare(instance)
         tiny = workshop(jobs=4, machines=2, ask="choices,nowait,running,windows")
-        self.solve(tiny, Run(JobShop(), tiny, iterations=150))  # a cooling begins after 100 iterations
+        self.solve(tiny, Run(JobShop(), tiny, iterations=150))  # the first 100 only estimate a temperature
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.solvers.jobshop.bounds import lower_bound
@@ -67,7 +68,7 @@ class JobShopAnnealing(Solver):
 
 
 def _first_order(placer: Placer, run: Run) -> NDArray[np.int64]:
-    """Set the placer's sequence to that of the user's schedule or, without one, of the best dispatching rule.
+    """Set the placer's sequence to that of the warm start or, if there is none, of the best dispatching rule.
 
     Returns:
         int64 [O], the requested choices of machines.
@@ -94,7 +95,7 @@ def _first_order(placer: Placer, run: Run) -> NDArray[np.int64]:
 
 
 def _dispatched(placer: Placer, run: Run) -> NDArray[np.int64]:
-    """`_first_order` for an instance without side constraints, where dispatching needs no gaps."""
+    """Do what `_first_order` does, for an instance without side constraints: there the Dispatcher is faster than the Placer."""
     from corl.rng import random_state
     from corl.solvers.jobshop.dispatch.dispatcher import Dispatcher
     from corl.solvers.jobshop.dispatch.rules import rules_for

@@ -1,7 +1,7 @@
 """The policy on a pool of partial schedules, by kernels: observations of rows, logits, and whole episodes.
 
-The context of a job depends on all unfinished jobs, listed or not. Therefore an observation is a table of all jobs, and `slot`
-identifies the listed actions among them.
+The context of a job (its features, observation.py) depends on all unfinished jobs, not only on those that the environment lists
+as actions. Therefore an observation contains all jobs; its array `slot` names the job of each listed action.
 """
 
 # mypy: allow-untyped-defs
@@ -31,14 +31,14 @@ from corl.solvers.jobshop.slim.weights import CONTEXT, SlimWeights
 
 __all__ = ["SlimEvaluator", "SlimPlayer", "evaluator", "shop_of", "state_arrays"]
 
-_LANES = 160  # jobs evaluated at once: their arrays fit into the fast caches
-_WORK = 8_000  # units of work of a call between two time checks: about 10 ms
-_EDGES = 50_000  # edges of a call of the encoder between two time checks
+_MAX_LANES = 160  # jobs evaluated at once; with more, the arrays do not fit into the processor's fast caches
+_WORK_PER_CHECK = 8_000  # steps x rows x jobs x (1 + jobs / 20) between two calls of `stop`, about 10 ms
+_EDGES_PER_CHECK = 50_000  # edges that the encoder processes between two calls of `stop`
 _cached_instance = lru_cache(maxsize=64)(slim_instance)
 
 
 def evaluator(environment: Environment, weights: SlimWeights) -> SlimEvaluator:
-    """Return the policy on a pool: a player of whole episodes if every order of operations is legal, otherwise an evaluator."""
+    """Return the policy on a pool: a player of whole episodes if every unfinished job is legal, otherwise an evaluator."""
     for instance in environment.instances:
         check(environment, instance)
     any_order = environment.state.kind[0] == SEMI_ACTIVE
@@ -46,14 +46,14 @@ def evaluator(environment: Environment, weights: SlimWeights) -> SlimEvaluator:
 
 
 class SlimEvaluator:
-    """The policy as a corl.policy.Evaluator of a pool; an instance is encoded when its first row is evaluated."""
+    """The policy as a `corl.policy.Evaluator` of a pool; an instance is encoded when a row of it is first evaluated."""
 
     def __init__(self, environment: Environment, weights: SlimWeights) -> None:
         self._environment, self._weights = environment, weights
         self._encoders, self._encoded = dict[int, Encoder](), dict[int, NDArray[np.float32]]()
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """See corl.policy.Evaluator; the values are 0."""
+        """See corl.policy.Evaluator. The policy estimates no values: they are 0."""
         state, rows, actions = self._environment.state, view.rows, view.actions
         out = np.full(actions.shape, -np.inf, np.float32)
         for number, at in _groups(self._environment, rows):
@@ -68,7 +68,7 @@ class SlimEvaluator:
         """Return the embeddings of an instance, float32 [N, HIDDEN]; None if `stop` returns True before they are complete."""
         if number not in self._encoded:
             encoder = self._encoders.setdefault(number, Encoder(shop_of(self._environment, number), self._weights))
-            while not encoder.advance(_EDGES):
+            while not encoder.advance(_EDGES_PER_CHECK):
                 if stop is not None and stop():
                     return None
             self._encoded[number] = self._encoders.pop(number).embedded()
@@ -76,7 +76,7 @@ class SlimEvaluator:
 
 
 class SlimPlayer(SlimEvaluator):
-    """The policy as a corl.policy.Player of a pool of semi-active schedules; it chooses among all jobs, listed or not."""
+    """The policy as a `corl.policy.Player` of a pool of semi-active schedules; it chooses among all jobs, even unlisted ones."""
 
     def __init__(self, environment: Environment, weights: SlimWeights) -> None:
         super().__init__(environment, weights)
@@ -102,18 +102,18 @@ class SlimPlayer(SlimEvaluator):
             if embedded is None:
                 break
             for part, tables, lanes in _batches(shop, at):
-                here, drawn, chosen, sums = rows[part], random[part], actions[part], np.zeros(len(part))
-                steps = max(1, int(_WORK / (len(part) * len(shop.release) * (1.0 + len(shop.release) / 20))))
-                _fill_tables(state, here, shop, tables)
+                part_rows, generators, chosen, sums = rows[part], random[part], actions[part], np.zeros(len(part))
+                steps = max(1, int(_WORK_PER_CHECK / (len(part) * len(shop.release) * (1.0 + len(shop.release) / 20))))
+                _fill_tables(state, part_rows, shop, tables)
                 for begin in range(0, actions.shape[1], steps):
                     if stop is not None and stop():
                         break
                     end = min(begin + steps, chosen.shape[1])
                     _play(
-                        state, here, shop, self._weights, embedded, tables, lanes, temperatures[part], drawn, begin, end,
-                        chosen, sums,
+                        state, part_rows, shop, self._weights, embedded, tables, lanes, temperatures[part], generators, begin,
+                        end, chosen, sums,
                     )  # fmt: skip
-                rewards[part], actions[part], random[part] = sums, chosen, drawn
+                rewards[part], actions[part], random[part] = sums, chosen, generators
         return rewards, actions
 
 
@@ -121,10 +121,10 @@ def state_arrays(view: View) -> dict[str, NDArray[Any]]:
     """Return the arrays of R states of a pool whose instances have up to J jobs.
 
     Returns:
-        context: float32 [R, J, CONTEXT], the context of each job (observation.py).
+        context: float32 [R, J, CONTEXT], the context features of each job (observation.py).
         operation: int32 [R, J], the next operation of each job, -1 if the job is finished.
-        slot: int32 [R, K], the jobs of the listed actions, -1 in empty slots.
-        scale: float64 [R], 1.
+        slot: int32 [R, K], the job of each listed action, -1 in empty slots.
+        scale: float64 [R], the scale of the values, which is 1.
     """
     environment, rows, actions = view.environment, view.rows, view.actions
     jobs = environment.state.next.shape[1]
@@ -140,13 +140,13 @@ def state_arrays(view: View) -> dict[str, NDArray[Any]]:
 
 
 def shop_of(environment: Environment, number: int) -> SlimInstance:
-    """Return the instance of a number, for the kernels. Raises UsageError if the policy does not support it."""
+    """Return the SlimInstance of the instance with a number. Raises UsageError if the policy does not support it."""
     check(environment, environment.instances[number])
     return _cached_instance(environment.instances[number])
 
 
 def check(environment: Environment, instance: JobShopInstance) -> None:
-    """Raise UsageError unless the pool holds partial schedules, and the policy supports the instance."""
+    """Raise UsageError unless the environment builds schedules operation by operation and the policy supports the instance."""
     if not isinstance(environment.state, State):
         raise UsageError("a network slim plays in one of the environments dispatching and semi-active; accepted: one of these")
     if instance.flexible or instance.objective != "makespan":
@@ -154,7 +154,7 @@ def check(environment: Environment, instance: JobShopInstance) -> None:
 
 
 def _groups(environment: Environment, rows: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield (instance number, the positions of its rows in `rows`)."""
+    """Yield (number of an instance, positions in `rows` of the rows of this instance)."""
     instances = environment.instance_of(rows)
     for number in np.unique(instances).tolist():
         yield number, np.flatnonzero(instances == number)
@@ -162,11 +162,11 @@ def _groups(environment: Environment, rows: NDArray[np.int64]) -> Iterator[tuple
 
 def _rows_at_once(jobs: int) -> int:
     """Return how many rows of instances of `jobs` jobs are evaluated at once."""
-    return max(1, _LANES // jobs)
+    return max(1, _MAX_LANES // jobs)
 
 
 def _batches(shop: SlimInstance, at: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Tables, Lanes]]:
-    """Yield parts of `at` that are evaluated at once, with working memory that still holds the values of the part before."""
+    """Yield the parts of `at` that are evaluated at once, with the work arrays for them; all parts share the same arrays."""
     together = min(len(at), _rows_at_once(len(shop.release)))
     tables, lanes = new_tables(shop, together), new_lanes(together, len(shop.release))
     for begin in range(0, len(at), together):
@@ -175,26 +175,26 @@ def _batches(shop: SlimInstance, at: NDArray[np.int64]) -> Iterator[tuple[NDArra
 
 @kernel
 def _fill_tables(state, rows, shop, tables):
-    """Fill the tables of `rows` [S], all of the instance of `shop`."""
+    """Fill the tables of `rows` (int64 [S]), which belong to the instance of `shop`."""
     for s in range(len(rows)):
         fill_tables(state, rows[s], shop, tables, s)
 
 
 @kernel
 def _observe_jobs(state, rows, shop, tables, lanes):
-    """Fill begin, job, operation and context of the lanes of `rows` [S]; return the number of lanes."""
+    """Fill `offset`, `job`, `operation` and `context` of the lanes of `rows` (int64 [S]); return the number of lanes."""
     end = np.int64(0)
-    lanes.begin[0] = 0
-    for s in range(len(lanes.begin) - 1):
+    lanes.offset[0] = 0
+    for s in range(len(lanes.offset) - 1):
         if s < len(rows):
             end = observe(state, rows[s], shop, tables, s, lanes, end)
-        lanes.begin[s + 1] = end
+        lanes.offset[s + 1] = end
     return end
 
 
 @kernel
 def _observe_rows(state, rows, shop, tables, lanes):
-    """Fill begin, job, operation and context of the lanes of `rows` [S], all of the instance of `shop`; overwrites `tables`."""
+    """Fill the tables, and `offset`, `job`, `operation` and `context` of the lanes, of `rows` (int64 [S]) of one instance."""
     _fill_tables(state, rows, shop, tables)
     _observe_jobs(state, rows, shop, tables, lanes)
 
@@ -210,13 +210,13 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
         weights: The parameters.
         embedded: float32 [N, HIDDEN], embeddings of the operations.
         tables: The tables of `rows`, updated in place.
-        lanes: Lanes, overwritten.
-        temperature: float64 [S], 0: the most likely action.
-        random: uint64 [S, 1], states of the random number generators, advanced.
+        lanes: The lanes, overwritten.
+        temperature: float64 [S], the temperatures of sampling; 0 means the most likely action.
+        random: uint64 [S, 1], the states of the random number generators, updated in place.
         begin: The first step.
-        end: The step to stop before.
+        end: One past the last step.
         actions: int32 [S, T], the actions taken are written here.
-        rewards: float64 [S], the rewards are added.
+        rewards: float64 [S], the rewards are added here.
     """
     base = state.operations_offset[state.instance[rows[0]]]
     for t in range(begin, end):
@@ -224,8 +224,8 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
             break
         logits(weights, embedded, lanes)
         for s in range(len(rows)):
-            if lanes.begin[s] < lanes.begin[s + 1]:
-                row, at = rows[s], draw(lanes.logit, lanes.begin[s], lanes.begin[s + 1], temperature[s], random[s])
+            if lanes.offset[s] < lanes.offset[s + 1]:
+                row, at = rows[s], draw(lanes.logit, lanes.offset[s], lanes.offset[s + 1], temperature[s], random[s])
                 i = lanes.operation[at]
                 ready, free = state.ready[row, lanes.job[at]], state.free[row, shop.machine[i]]
                 actions[s, t] = state.first_choice[base + i]
@@ -235,23 +235,23 @@ def _play(state, rows, shop, weights, embedded, tables, lanes, temperature, rand
 
 @kernel
 def _copy_logits(state, rows, part, actions, lanes, out):
-    """Copy the logits of the lanes of rows[part] to the slots of out [R, K] that hold their jobs' `actions` [R, K]."""
-    lane = np.empty(state.next.shape[1], np.int64)
+    """Copy the logits of the jobs of `rows[part]` to out (float32 [R, K]), at the slots of `actions` (int32 [R, K])."""
+    lane_of_job = np.empty(state.next.shape[1], np.int64)
     for s in range(len(part)):
         r = part[s]
         base = state.operations_offset[state.instance[rows[r]]]
-        for at in range(lanes.begin[s], lanes.begin[s + 1]):
-            lane[lanes.job[at]] = at
+        for at in range(lanes.offset[s], lanes.offset[s + 1]):
+            lane_of_job[lanes.job[at]] = at
         for k in range(actions.shape[1]):
             if actions[r, k] >= 0:
-                out[r, k] = lanes.logit[lane[state.job[base + actions[r, k]]]]
+                out[r, k] = lanes.logit[lane_of_job[state.job[base + actions[r, k]]]]
 
 
 @kernel
 def _copy_arrays(part, lanes, context, operation):
-    """Copy the lanes to the rows `part` of context [R, J, CONTEXT] and operation [R, J]."""
+    """Copy the lanes to the rows `part` of context (float32 [R, J, CONTEXT]) and operation (int32 [R, J])."""
     for s in range(len(part)):
-        for at in range(lanes.begin[s], lanes.begin[s + 1]):
+        for at in range(lanes.offset[s], lanes.offset[s + 1]):
             operation[part[s], lanes.job[at]] = lanes.operation[at]
             for k in range(CONTEXT):
                 context[part[s], lanes.job[at], k] = lanes.context[k, at]

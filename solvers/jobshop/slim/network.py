@@ -1,4 +1,4 @@
-"""`SlimNetwork`: the policy in torch, for training; kernels evaluate it elsewhere (encoder.py, decoder.py, evaluator.py)."""
+"""`SlimNetwork`: the policy in PyTorch, for training; encoder.py, decoder.py and evaluator.py evaluate it by kernels."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ __all__ = ["SlimBatch", "SlimNetwork"]
 
 
 class SlimBatch(NamedTuple):
-    """R states of up to J jobs, K listed actions each, of instances with V operations in all."""
+    """A batch of R states with up to J jobs and K listed actions each, of instances that have V operations together."""
 
     nodes: Tensor
     """float32 [V, STATIC] static features of the operations."""
     links: Tensor
     """int64 [2, E] edges (from, to)."""
     kinds: Tensor
-    """int64 [E] kinds of the edges."""
+    """int64 [E] kinds of the edges (weights.py)."""
     context: Tensor
     """float32 [R, J, CONTEXT] context features of the jobs."""
     operation: Tensor
-    """int64 [R, J] the next operation of each job, among the V; -1 if the job is finished."""
+    """int64 [R, J] the next operation of each job, as an index into `nodes`; -1 if the job is finished."""
     slot: Tensor
-    """int64 [R, K] the jobs of the listed actions, -1 in empty slots."""
+    """int64 [R, K] the job of each listed action, -1 in empty slots."""
 
 
 class SlimNetwork(NetworkPolicy):
     """Two GATv2 layers on the disjunctive graph; attention among the jobs' contexts; a small perceptron for each job.
 
-    After Corsini, Porrello, Calderara and Dell'Amico, Self-labeling the job shop scheduling problem (NeurIPS 2024), section 4,
-    with edges of three kinds and narrower layers. It encodes an instance once; `on` returns the same network as kernels.
+    The network follows Corsini, Porrello, Calderara and Dell'Amico, Self-labeling the job shop scheduling problem (NeurIPS 2024),
+    section 4, but distinguishes three kinds of edges and has narrower layers. It encodes an instance once for all states.
     """
 
     architecture: ClassVar[str] = "slim"
@@ -79,17 +79,17 @@ class SlimNetwork(NetworkPolicy):
 
     @classmethod
     def sized(cls, problem: Problem, instance: JobShopInstance, shape: Shape) -> SlimNetwork:
-        """Return the network, which has one size only; it plays in semi-active unless the shape names an environment."""
+        """Return a new network; `shape` has no effect except for its environment, by default semi-active."""
         network = cls(problem.name, shape.environment or "semi-active")
         network.on(problem.environment([instance], 1, name=network.environment))  # raises if it does not support the instance
         return network
 
     def on(self, environment: Environment) -> SlimEvaluator:
-        """See corl.policy.Policy; it is the policy as it is now, whatever is learned later."""
+        """See corl.policy.Policy. The result holds a copy of the weights, which later training does not change."""
         return evaluator(environment, self.weights())
 
     def context(self, environment: Environment, which: int) -> Arrays:
-        """Return the graph of an instance: nodes float32 [N, STATIC], links int32 [2, E], kinds int8 [E]."""
+        """Return the graph of an instance: nodes float32 [N, STATIC], links int32 [2, E], kinds int8 [E]. See SlimBatch."""
         shop = shop_of(environment, which)
         links, kinds = graph(shop)
         return {"nodes": np.ascontiguousarray(shop.features.T), "links": links.astype(np.int32), "kinds": kinds.astype(np.int8)}
@@ -99,7 +99,7 @@ class SlimNetwork(NetworkPolicy):
         return state_arrays(view)
 
     def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> SlimBatch:
-        """Return the batch: all graphs as one, and the tables of jobs and slots padded to the widest."""
+        """Return the batch: the graphs joined to one, and the arrays of jobs and slots padded to the largest number of them."""
         counts = [len(context["nodes"]) for context in contexts]
         first = np.cumsum([0, *counts])[:-1]
         operation = _pad_and_join([part["operation"] for part in observed])
@@ -115,7 +115,7 @@ class SlimNetwork(NetworkPolicy):
         return SlimBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def forward(self, batch: SlimBatch) -> tuple[Tensor, Tensor]:
-        """See NetworkPolicy.forward; the values are 0."""
+        """See NetworkPolicy.forward. The network estimates no values: they are 0."""
         logits = self.decode(self.encode(batch.nodes, batch.links, batch.kinds), batch.context, batch.operation)
         listed = logits.gather(1, batch.slot.clamp(min=0)).masked_fill(batch.slot < 0, float("-inf"))
         return listed, listed.new_zeros(len(listed))
@@ -126,28 +126,28 @@ class SlimNetwork(NetworkPolicy):
         Args:
             nodes: float32 [V, STATIC], static features.
             links: int64 [2, E], edges (from, to).
-            kinds: int64 [E], their kinds.
+            kinds: int64 [E], the kinds of the edges.
         """
         edges = functional.one_hot(kinds, KINDS).to(nodes.dtype)
-        one = functional.relu(self.first(nodes, links, edges))  # type: ignore[operator]
-        two = functional.relu(self.second(torch.cat((nodes, one), 1), links, edges))  # type: ignore[operator]
-        embedded: Tensor = self.embed(torch.cat((nodes, one, two), 1))
+        first = functional.relu(self.first(nodes, links, edges))  # type: ignore[operator]
+        second = functional.relu(self.second(torch.cat((nodes, first), 1), links, edges))  # type: ignore[operator]
+        embedded: Tensor = self.embed(torch.cat((nodes, first, second), 1))
         return embedded
 
     def decode(self, embedded: Tensor, context: Tensor, operation: Tensor) -> Tensor:
         """Return the logits of the jobs in R states, float32 [R, J], -inf for finished jobs.
 
         Args:
-            embedded: float32 [V, HIDDEN], the result of `encode`.
-            context: float32 [R, J, CONTEXT].
+            embedded: float32 [V, HIDDEN], the embeddings that `encode` returns.
+            context: float32 [R, J, CONTEXT], context features of the jobs.
             operation: int64 [R, J], the next operation of each job, -1 if the job is finished.
         """
         rows, jobs = operation.shape
         unfinished = operation >= 0
-        parts = self.attend(context).view(rows, jobs, 3, DECODER_HEADS, -1).permute(2, 0, 3, 1, 4)  # [3, R, heads, J, d]
-        scores = parts[0] @ parts[1].transpose(2, 3)
+        qkv = self.attend(context).view(rows, jobs, 3, DECODER_HEADS, -1).permute(2, 0, 3, 1, 4)  # [3, R, heads, J, d]
+        scores = qkv[0] @ qkv[1].transpose(2, 3)
         weight = torch.softmax(scores.masked_fill(~unfinished[:, None, None], -1e9), 3)
-        attended = (weight @ parts[2]).transpose(1, 2).reshape(rows, jobs, DECODER_WIDTH)
+        attended = (weight @ qkv[2]).transpose(1, 2).reshape(rows, jobs, DECODER_WIDTH)
         mixed = functional.relu(self.mix(torch.cat((context, attended), 2)))
         hidden = functional.leaky_relu(embedded[operation.clamp(min=0)] + self.hidden(mixed), 0.1)
         logits: Tensor = self.score(functional.leaky_relu(self.last(hidden), 0.1)).squeeze(2)
@@ -171,10 +171,10 @@ class SlimNetwork(NetworkPolicy):
 
 
 def _pad_and_join(parts: Sequence[NDArray[Any]], empty: float = -1) -> NDArray[Any]:
-    """Return the rows of all parts, with the second axis padded by `empty` to the widest."""
-    most = max(part.shape[1] for part in parts)
-    rest = [[(0, 0), (0, most - part.shape[1]), *[(0, 0)] * (part.ndim - 2)] for part in parts]
-    return np.concatenate([np.pad(part, wide, constant_values=empty) for part, wide in zip(parts, rest)])
+    """Return the rows of all parts, with the second axis padded with `empty` to the longest one."""
+    longest = max(part.shape[1] for part in parts)
+    paddings = [[(0, 0), (0, longest - part.shape[1]), *[(0, 0)] * (part.ndim - 2)] for part in parts]
+    return np.concatenate([np.pad(part, padding, constant_values=empty) for part, padding in zip(parts, paddings)])
 
 
 def _dense(layer: Any) -> Dense:

@@ -1,12 +1,13 @@
-"""The policy's observation of partial schedules: the context features of each job.
+"""The policy's observation of partial schedules: 11 context features of each job.
 
-After Corsini, Porrello, Calderara and Dell'Amico (NeurIPS 2024, section 4).
+As in Corsini, Porrello, Calderara and Dell'Amico (NeurIPS 2024, section 4), an action is a job; its next operation is appended to
+the sequence of its machine and starts as early as possible (semi-active schedules).
 
-As in the paper, an action is a job, whose next operation is appended to the sequence of its machine and starts as early as
-possible (semi-active schedules). Of the paper's 11 context features, those that compare a job and its machine with the quartiles
-of all are used. The means and one ratio are replaced by the difference between the operation's start and the earliest one, and by
-the differences between the lower bounds implied by the job and by the machine and the largest such bounds, which measure how
-critical both are. Differences of times are bounded, so that their range at 100 jobs is that known from training on 20.
+Features 0 to 7 are the paper's: they compare the ready time of the job with the time when its machine is free, and both with
+their quartiles over all jobs and machines. Instead of the paper's means and one ratio, the last three features compare the start
+of the operation with the earliest possible start, and the lower bounds of the makespan that the job and its machine imply with
+the largest such bounds; these measure how critical the job and the machine are. Differences of times are bounded, so that their
+range with 100 jobs is that of training with 20 jobs.
 """
 
 # mypy: allow-untyped-defs
@@ -24,54 +25,57 @@ from corl.solvers.jobshop.slim.instance import SlimInstance
 
 __all__ = ["Tables", "fill_tables", "new_tables", "observe", "update"]
 
-_BOUND = np.float32(4.0)  # the difference, in mean durations, at which a bounded difference is half of its limit
+_HALF_RANGE = np.float32(4.0)  # the difference, in mean durations, that `_bounded` maps to 1/2
 
 
 class Tables(NamedTuple):
-    """Data of S partial schedules of one instance of J jobs on M machines, in addition to the rows of the pool."""
+    """Times of S partial schedules of one instance with J jobs and M machines; the pool does not have them in this form."""
 
-    load: NDArray[np.int64]
-    """[S, M] the work left of each machine: the sum of the durations of its unscheduled operations."""
+    work_left: NDArray[np.int64]
+    """[S, M] for each machine, the sum of the durations of its unscheduled operations."""
     ready: NDArray[np.int64]
-    """[S, J] the ends of the jobs' last scheduled operations, sorted ascending."""
+    """[S, J] the times when the jobs' last scheduled operations end (release dates if there are none), sorted ascending."""
     free: NDArray[np.int64]
-    """[S, M] the ends of the machines' last scheduled operations, sorted ascending."""
+    """[S, M] the times when the machines' last scheduled operations end, sorted ascending."""
 
 
 def new_tables(shop: SlimInstance, schedules: int) -> Tables:
     """Allocate the tables of `schedules` partial schedules."""
-    jobs, machines = len(shop.release), len(shop.load)
-    load, ready, free = (np.zeros((schedules, width), np.int64) for width in (machines, jobs, machines))
-    return Tables(load, ready, free)
+    jobs, machines = len(shop.release), len(shop.machine_work)
+    work_left, ready, free = (np.zeros((schedules, width), np.int64) for width in (machines, jobs, machines))
+    return Tables(work_left, ready, free)
 
 
 @kernel
 def fill_tables(state, row, shop, tables, s):
-    """Fill the tables of schedule s from a row of the pool."""
-    for m in range(len(shop.load)):
-        tables.load[s, m] = 0
+    """Fill the tables of schedule s from a row of the pool, in place."""
+    for m in range(len(shop.machine_work)):
+        tables.work_left[s, m] = 0
         _insert_time(tables.free, s, m, state.free[row, m])
     for j in range(len(shop.release)):
         _insert_time(tables.ready, s, j, state.ready[row, j])
         for i in range(state.next[row, j], shop.first[j + 1]):
-            tables.load[s, shop.machine[i]] += shop.duration[i]
+            tables.work_left[s, shop.machine[i]] += shop.duration[i]
 
 
 @kernel
 def update(state, row, shop, tables, s, i, ready, free):
-    """Update the tables of schedule s, in place, after operation i was scheduled.
+    """Update the tables of schedule s after operation i was scheduled in `row`, in place.
 
-    `ready` and `free` are the times from which its job and its machine were free before.
+    ready, free: the times from which the job and the machine of i were free before that.
     """
     end = state.ready[row, state.job[state.operations_offset[state.instance[row]] + i]]
-    tables.load[s, shop.machine[i]] -= shop.duration[i]
+    tables.work_left[s, shop.machine[i]] -= shop.duration[i]
     _replace_sorted(tables.ready, s, ready, end)
     _replace_sorted(tables.free, s, free, end)
 
 
 @kernel
 def observe(state, row, shop, tables, s, lanes, begin):
-    """Write operation, job and context of the lanes of schedule s, from lane `begin` on; return the lane after the last."""
+    """Write the unfinished jobs of schedule s to `lanes`, from lane `begin` on: `operation`, `job` and `context`.
+
+    Returns one past the last lane written.
+    """
     end, earliest, latest = begin, np.int64(2**62), np.int64(0)
     for j in range(len(shop.release)):
         i = state.next[row, j]
@@ -79,12 +83,12 @@ def observe(state, row, shop, tables, s, lanes, begin):
             lanes.job[end], lanes.operation[end] = j, i
             end += 1
             start = max(state.ready[row, j], state.free[row, shop.machine[i]])
-            earliest, latest = min(earliest, start), max(latest, start + shop.rest[i])
-    busiest, makespan = np.int64(0), tables.ready[s, -1]
-    for m in range(len(shop.load)):
-        busiest = max(busiest, state.free[row, m] + tables.load[s, m])
-    scale, context = _BOUND * np.float32(shop.unit), lanes.context
-    whole = np.float32(max(makespan, 1))
+            earliest, latest = min(earliest, start), max(latest, start + shop.work_left[i])
+    machine_bound, makespan = np.int64(0), tables.ready[s, -1]
+    for m in range(len(shop.machine_work)):
+        machine_bound = max(machine_bound, state.free[row, m] + tables.work_left[s, m])
+    scale, context = _HALF_RANGE * np.float32(shop.unit), lanes.context
+    present_makespan = np.float32(max(makespan, 1))
     r1, r2, r3 = _quartiles(tables.ready, s)
     f1, f2, f3 = _quartiles(tables.free, s)
     for at in range(begin, end):
@@ -99,27 +103,28 @@ def observe(state, row, shop, tables, s, lanes, begin):
         context[4, at] = _bounded(f - f1, scale)
         context[5, at] = _bounded(f - f2, scale)
         context[6, at] = _bounded(f - f3, scale)
-        context[7, at] = r / whole
+        context[7, at] = r / present_makespan
         context[8, at] = _bounded(np.float32(start - earliest), scale)
-        context[9, at] = _bounded(np.float32(latest - start - shop.rest[i]), scale)
-        context[10, at] = _bounded(np.float32(busiest - free - tables.load[s, m]), scale)
+        context[9, at] = _bounded(np.float32(latest - start - shop.work_left[i]), scale)
+        context[10, at] = _bounded(np.float32(machine_bound - free - tables.work_left[s, m]), scale)
     return end
 
 
 @kernel(inline=True)
 def _bounded(difference, scale):
-    """Map a difference to -1..1, monotonically: +-scale to +-1/2."""
+    """Map a difference monotonically to -1..1; `scale` is mapped to 1/2, -scale to -1/2."""
     return difference / (abs(difference) + scale)
 
 
 @kernel
 def _quartiles(table, s):
-    """Return the quartiles of row s, sorted ascending, with linear interpolation."""
+    """Return the three quartiles of row s, which is sorted ascending, with linear interpolation."""
     return _quantile(table, s, np.float32(0.25)), _quantile(table, s, np.float32(0.5)), _quantile(table, s, np.float32(0.75))
 
 
 @kernel
 def _quantile(table, s, share):
+    """Return the quantile `share` (0 to 1) of row s, which is sorted ascending, with linear interpolation."""
     last = table.shape[1] - 1
     place = share * np.float32(last)
     low = int(place)
@@ -131,7 +136,7 @@ def _quantile(table, s, share):
 
 @kernel
 def _insert_time(table, s, count, value):
-    """Insert a value into the first `count` entries of row s, sorted ascending, in place."""
+    """Insert a value into the first `count` entries of row s, which are sorted ascending, in place."""
     while count > 0 and table[s, count - 1] > value:
         table[s, count] = table[s, count - 1]
         count -= 1
@@ -140,7 +145,7 @@ def _insert_time(table, s, count, value):
 
 @kernel
 def _replace_sorted(table, s, before, after):
-    """Replace the entry `before` of row s, sorted ascending, by `after`, which is not smaller, in place."""
+    """Replace the value `before` in row s by `after`, which is not smaller, in place; the row stays sorted ascending."""
     at = 0
     while table[s, at] != before:
         at += 1

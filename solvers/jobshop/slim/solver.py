@@ -1,4 +1,4 @@
-"""`Slim`: the solver `policy` with a dispatcher learned by self-labelling, and defaults for its samples."""
+"""`Slim`: the solver `policy` with a dispatcher trained by self-labelling, and with defaults for sampling."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Slim"]
 
 @dataclass(frozen=True)
 class Slim(BoundedPolicy):
-    """The policy `jobshop-slim` (self-labelling; Corsini et al., 2024): the greedy schedule, then 127 samples.
+    """The policy `jobshop-slim` (self-labelling; Corsini et al., 2024): it builds the greedy schedule, then 127 samples.
 
-    It was trained on instances of 6 x 6 to 20 x 15; `tabu` finds better schedules in the same time.
+    The policy was trained on instances of 6 x 6 to 20 x 15. `tabu` finds better schedules in the same time.
     """
 
     policy: str | AnyPolicy = with_default(Policy, "policy", "jobshop-slim")

@@ -1,4 +1,4 @@
-"""Tabu search of a job shop without choices of machines, for either objective; the `TabuSearch` of path relinking."""
+"""`ClassicTabu`: tabu search of a job shop without choices of machines, for the makespan or the weighted tardiness."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_
 
 __all__ = ["ClassicTabu", "compile_relinking"]
 
-_SHARES = (0.3, 0.5)  # range of the share of the path from one parent to the other
-_COVERED = 10  # a tabu search ends once unsuccessful windows in a row have covered the schedule this many times
-_CLOSE = 10  # parents with fewer differences than this are not worth relinking
+_SHARES = (0.3, 0.5)  # relinking goes this share of the path from one parent to the other, drawn at random
+_MAX_FAILED_COVERAGE = 10  # a search ends once consecutive windows without success have together this many times all operations
+_MIN_DISTANCE = 10  # parents with fewer differently ordered pairs of operations are not relinked
 _RULES = {"makespan": ("mwkr", "fdd/mwkr", "mor"), "weighted_tardiness": ("atc", "edd", "mwkr")}
 
 _Member = tuple[NDArray[np.uint32]]
-"""A sequence (selection.py)."""
+"""A member of the population: the sequence of a schedule (`Selection.sequence`)."""
 
 
 class ClassicTabu:
-    """A `TabuSearch` (path_relinking.py): N7 for the makespan, swaps for the weighted tardiness.
+    """A `TabuSearch` (path_relinking.py) with the neighbourhood N7 for the makespan, and swaps for the weighted tardiness.
 
     Args:
         instance: An instance without choices of machines.
-        seed: Of all random numbers.
-        window: The number of operations that are searched at a time for the makespan (windows.py); all, if there are no more.
+        seed: The seed of all random numbers.
+        window: For the makespan, the number of operations that the search may move at a time (windows.py).
     """
 
     noise = (0.3, 0.5)
@@ -44,8 +44,9 @@ class ClassicTabu:
         self.rules = tuple(RULES.index(name) for name in _RULES[instance.objective])
         self._search = new_search(shop_of(instance), self.random)
         self._copy = new_selection(self._search.shop)
-        self._value_at_opening = self._failed_windows = 0  # best value when the window opened; unsuccessful windows in a row
-        self._closed = False
+        self._value_before_window = 0  # the best value when the present window was opened
+        self._failed_windows = 0  # consecutive windows without an improvement
+        self._needs_window = False  # whether the present window is finished
         self._due_data: tuple[Choices, NDArray[np.int64], NDArray[np.int64]] | None = None
         if instance.due is not None and instance.objective != "makespan":
             self._due_data = (choices_of(instance), instance.due, instance.weight)
@@ -56,7 +57,7 @@ class ClassicTabu:
 
     @property
     def _idle(self) -> int:
-        """Moves since the best schedule improved."""
+        """The number of moves since the best schedule improved."""
         return int(self._search.counts[IDLE])
 
     def best(self) -> _Member:
@@ -75,17 +76,17 @@ class ClassicTabu:
 
     def start_between(self, one: _Member, other: _Member) -> bool:
         search = self._search
-        if distance(search.shop, one[0], other[0], _CLOSE) < _CLOSE:
+        if distance(search.shop, one[0], other[0], _MIN_DISTANCE) < _MIN_DISTANCE:
             return False
         relink(search.shop, one[0], other[0], *_SHARES, search.random, search.selection)
         self._begin()
         return True
 
     def _begin(self) -> None:
-        """Start from the machine orders in the selection's sequence."""
+        """Start the search from the schedule in `self._search.selection.sequence`."""
         if self._due_data is None:
             begin(self._search)
-            self._failed_windows, self._closed = 0, self._window < self.instance.operations
+            self._failed_windows, self._needs_window = 0, self._window < self.instance.operations
         else:
             begin_tardiness(self._search, *self._due_data)
 
@@ -93,25 +94,28 @@ class ClassicTabu:
         if self._due_data is not None:
             return int(advance_tardiness(self._search, *self._due_data, *parameters, units))
         while units and not self.ended(parameters):
-            if self._closed:
+            if self._needs_window:
                 self._open_window()
             units = int(advance(self._search, *parameters, units))
-            self._closed = self._idle >= parameters.cut
-            if self._closed:
-                self._failed_windows = 0 if self.value < self._value_at_opening else self._failed_windows + 1
+            self._needs_window = self._idle >= parameters.cut
+            if self._needs_window:
+                self._failed_windows = 0 if self.value < self._value_before_window else self._failed_windows + 1
         return units
 
     def ended(self, parameters: TabuParameters) -> bool:
-        """Return whether the search has ended: by its moves or, with windows, by unsuccessful windows (`_COVERED`)."""
+        """Return whether the search has ended.
+
+        It ends after `cut` moves without an improvement or, with windows, after enough windows without one.
+        """
         if self._due_data is not None or self._window >= self.instance.operations:
             return self._idle >= parameters.cut
-        return self._failed_windows * self._window >= _COVERED * self.instance.operations
+        return self._failed_windows * self._window >= _MAX_FAILED_COVERAGE * self.instance.operations
 
     def _open_window(self) -> None:
         """Continue from the best schedule in another window, at a random position."""
         n, size = self.instance.operations, self._window
         first = int(below(self.random, n)) - size // 2
-        self._value_at_opening, self._closed = self.value, False
+        self._value_before_window, self._needs_window = self.value, False
         next_window(self._search, max(0, first), min(n, first + size))
 
     def equal(self, one: _Member, other: _Member) -> bool:
@@ -122,10 +126,10 @@ class ClassicTabu:
 
 
 def compile_relinking(instance: JobShopInstance) -> None:
-    """Compile the kernels that a run calls only once its population is full."""
+    """Compile the kernels for relinking, which a run calls only once its population is full."""
     search = new_search(shop_of(instance), random_state(0))
     dispatcher = Dispatcher(instance)
     dispatcher.run(0, 0.0, search.random)
     sort_starts(search.shop, dispatcher.schedule().start, search.best)
-    distance(search.shop, search.best, search.best, _CLOSE)
+    distance(search.shop, search.best, search.best, _MIN_DISTANCE)
     relink(search.shop, search.best, search.best, *_SHARES, search.random, search.selection)

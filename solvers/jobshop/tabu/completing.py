@@ -1,10 +1,11 @@
-"""Completion of a schedule of the interval environment by tabu search, from which `imitation` learns with a completing teacher.
+"""Completion of a partial schedule of the environment "intervals" by tabu search, as examples for imitation learning.
 
-In Tassel, Gebser and Schekotihin (ICAPS 2023) CP Optimizer completes the schedule that the agent began.
+An agent builds the first part of a schedule, and learns from the completed one. In Tassel, Gebser and Schekotihin (ICAPS 2023) CP
+Optimizer completes the schedule.
 
-The schedules of the search contain unnecessary waits, which an agent would learn to imitate. Therefore the machine orders are
-replayed in the environment: an operation waits for a later one only if that one starts before the operation would end, and a wait
-is kept only if the schedule would be longer without it, by more than a slack that all removed waits share.
+The schedules of the tabu search contain unnecessary waits, which the agent would learn to imitate. Therefore their machine orders
+are replayed in the environment (`follow`). There a wait is kept only if the makespan without it would exceed that of the replayed
+schedule by more than 1 %; the makespan never exceeds this limit, however many waits are removed.
 """
 
 from __future__ import annotations
@@ -29,13 +30,17 @@ from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, shop_of,
 
 __all__ = ["completion", "improved"]
 
-_SLACK = 0.01  # the share of the makespan that removing waits may cost in total
-_START, _BEST, _HERE, _TRIED = range(4)  # rows: the given state, a complete schedule, the schedule that is replayed, scratch
+_SLACK = 0.01  # the fraction by which the makespan may grow when waits are removed
+_START, _BEST, _REPLAY, _TRIAL = range(4)
+"""Rows of the pool: the partial schedule, a completed one, the one that is being replayed, and one to try a removal on."""
 _ROW_FIELDS = ("unscheduled", "waits", "work", "estimate", "next", "start_time")
 
 
 def completion(environment: Environment, row: int, moves: int, seed: int) -> list[NDArray[np.int64]]:
-    """Implement corl.solver.Solver.complete in the environment `intervals`, by `moves` moves from the first listed actions."""
+    """Return the actions, with alternatives, that complete row `row`: see corl.solver.Solver.complete.
+
+    A first completion takes the first listed action in each step; a tabu search of `moves` moves improves it.
+    """
     if not isinstance(environment, IntervalEnvironment):
         raise UsageError("tabu completes schedules of the environment intervals; accepted: this one")
     pool = _single_row_pool(environment, row)
@@ -45,24 +50,24 @@ def completion(environment: Environment, row: int, moves: int, seed: int) -> lis
 
 
 def _single_row_pool(environment: IntervalEnvironment, row: int) -> IntervalEnvironment:
-    """Return a pool of the row's instance alone, whose first row is a copy of this row."""
+    """Return a new pool with the instance of `row` only, whose row _START is a copy of `row`."""
     instance = environment.instances[int(environment.state.instance[row])]
     pool = IntervalEnvironment([instance], 4)
     for name in _ROW_FIELDS:
-        here, there = getattr(pool.state, name), getattr(environment.state, name)
-        here[_START] = there[row] if here.ndim == 1 else there[row, : here.shape[1]]
+        target, source = getattr(pool.state, name), getattr(environment.state, name)
+        target[_START] = source[row] if target.ndim == 1 else source[row, : target.shape[1]]
     return pool
 
 
 def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return an order of the operations that remain in row 0, found by a tabu search from the schedule in row 1.
+    """Return start times that order the remaining operations of row _START, found by a tabu search from row _BEST.
 
-    In the search each job is released when its next operation can start. A machine that is still busy then is considered only
-    for that operation, so the start times need not be feasible: they only state an order.
+    The search knows only the remaining operations; each job is released when its next operation can start. It ignores that a
+    machine may still process a fixed operation, so the start times may be infeasible: only their order is used.
 
     Args:
         environment: The pool of `_single_row_pool`, with a complete schedule in row _BEST.
-        moves: Moves of the search.
+        moves: The number of moves of the search.
         random: uint64 [1], the state of the random number generator.
 
     Returns:
@@ -89,7 +94,13 @@ def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.ui
 
 
 def _remaining_instance(instance: JobShopInstance, left: NDArray[np.int64], release: NDArray[np.int64]) -> JobShopInstance:
-    """Return the instance of the remaining operations `left`, ascending; `release` holds a date for each job that has any."""
+    """Return the instance of the remaining operations.
+
+    Args:
+        instance: The whole instance.
+        left: int64, the remaining operations, ascending.
+        release: int64, the release date of each job that has a remaining operation.
+    """
     counts = np.bincount(instance.job[left], minlength=instance.jobs)
     return JobShopInstance(
         name=instance.name,
@@ -103,28 +114,34 @@ def _remaining_instance(instance: JobShopInstance, left: NDArray[np.int64], rele
 
 
 def _replayed(environment: IntervalEnvironment, start: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the actions that follow the order of `start` from row 0 without needless waits, each with equally good ones."""
+    """Return actions that follow the order of `start` from row _START, without unnecessary waits.
+
+    Each array holds the action taken, then alternatives that follow the order as well.
+    """
     state, jobs = environment.state, environment.instances[0].jobs
-    wanted, unused, found = np.zeros(jobs, np.bool_), np.zeros(jobs, np.bool_), []
-    copy_row(state, _START, _TRIED)
-    most = (1.0 + _SLACK) * _follow_to_end(state, _TRIED, start, unused)
-    copy_row(state, _START, _HERE)
-    while state.unscheduled[_HERE]:
-        action = int(follow(state, _HERE, start, wanted))
-        right = np.flatnonzero(wanted)
-        if action == jobs:
-            right, first = np.array([action]), int(_earliest(state, _HERE, start))
-            environment.step([_HERE], [_TRIED], [first])
-            if _follow_to_end(state, _TRIED, start, unused) <= most:
-                action, right = first, np.array([first])
-        found.append(np.append(action, right[right != action]))
-        environment.step([_HERE], [_HERE], [action])
-    return found
+    wanted, unused, steps = np.zeros(jobs, np.bool_), np.zeros(jobs, np.bool_), []
+    copy_row(state, _START, _TRIAL)
+    max_makespan = (1.0 + _SLACK) * _follow_to_end(state, _TRIAL, start, unused)
+    copy_row(state, _START, _REPLAY)
+    while state.unscheduled[_REPLAY]:
+        action = int(follow(state, _REPLAY, start, wanted))
+        good_actions = np.flatnonzero(wanted)
+        if action == jobs:  # a wait: try to start an operation instead
+            good_actions, first = np.array([action]), int(_earliest(state, _REPLAY, start))
+            environment.step([_REPLAY], [_TRIAL], [first])
+            if _follow_to_end(state, _TRIAL, start, unused) <= max_makespan:
+                action, good_actions = first, np.array([first])
+        steps.append(np.append(action, good_actions[good_actions != action]))
+        environment.step([_REPLAY], [_REPLAY], [action])
+    return steps
 
 
 @kernel
 def _follow_to_end(state: State, row: int, start: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Any:
-    """Follow the order of `start` [N] to the end in `row`, in place; return the makespan. `wanted` [J] is scratch."""
+    """Follow the order of `start` [N] in `row` until all operations are fixed, in place; return the makespan.
+
+    wanted: bool [J], a work array.
+    """
     while state.unscheduled[row] > 0:
         hooks.step(state, row, row, follow(state, row, start, wanted))
     return state.estimate[row]

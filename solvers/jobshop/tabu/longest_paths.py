@@ -1,7 +1,8 @@
-"""Kernels on the graph of a selection: a topological order and its repair, and longest paths, recomputed where they change.
+"""Kernels on the graph of a selection: a topological order and its repair, and longest paths.
 
-`order` [N] is a topological order, and `rank` [N] the position of each operation in it. The other arrays are those of
-corl.solvers.jobshop.tabu.selection: a predecessor or successor that does not exist has a number from N on.
+`order` [N] is a topological order of the N operations, and `rank` [N] the position of each operation in it. `p` [N] are
+durations. The other arrays are those of Shop and Selection (selection.py). A predecessor or successor that does not exist has a
+number of N or more.
 """
 
 # mypy: allow-untyped-defs
@@ -19,32 +20,40 @@ from corl.jit import kernel
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["job_links", "makespan", "reorder_backward", "reorder_forward", "sweep_ends", "sweep_rests", "topological"]
+__all__ = [
+    "job_links",
+    "makespan",
+    "recompute_ends",
+    "recompute_to_end",
+    "reorder_backward",
+    "reorder_forward",
+    "topological_order",
+]
 
 
 def job_links(instance: JobShopInstance) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the links of the jobs' operations.
+    """Return (job_pred, job_succ, last) of an instance with N operations.
 
     Returns:
-        earlier: uint32 [N], the job predecessor; N + 1 + j for the first operation of job j.
-        later: uint32 [N], the job successor; N for the last operation of a job.
+        job_pred: uint32 [N], the job predecessor of each operation; N + 1 + j for the first operation of job j.
+        job_succ: uint32 [N], the job successor of each operation; N for the last operation of a job.
         last: uint32 [J], the last operation of each job.
     """
     n, last = instance.operations, (instance.first[1:] - 1).astype(np.uint32)
-    earlier, later = np.arange(n, dtype=np.uint32) - np.uint32(1), np.arange(1, n + 1, dtype=np.uint32)
-    earlier[instance.first[:-1]], later[last] = np.arange(n + 1, n + 1 + instance.jobs), n
-    return earlier, later, last
+    job_pred, job_succ = np.arange(n, dtype=np.uint32) - np.uint32(1), np.arange(1, n + 1, dtype=np.uint32)
+    job_pred[instance.first[:-1]], job_succ[last] = np.arange(n + 1, n + 1 + instance.jobs), n
+    return job_pred, job_succ, last
 
 
 @kernel(borrow=True)
-def topological(earlier, later, before, after, order, rank, predecessors):
-    """Write a topological order (Kahn, 1962) to `order` and `rank`; return False if there is none.
+def topological_order(job_pred, job_succ, machine_pred, machine_succ, order, rank, predecessors):
+    """Write a topological order (Kahn, 1962) to `order` and `rank`; return False if the graph has a cycle.
 
-    `predecessors` [N] is scratch: the number of predecessors that are not in the order yet.
+    predecessors: uint32 [N], a work array: the number of predecessors that are not in the order yet.
     """
     n, filled = len(order), 0
     for i in range(n):
-        predecessors[i] = (earlier[i] < n) + (before[i] < n)
+        predecessors[i] = (job_pred[i] < n) + (machine_pred[i] < n)
         if predecessors[i] == 0:
             order[filled] = i
             filled += 1
@@ -53,7 +62,7 @@ def topological(earlier, later, before, after, order, rank, predecessors):
         i = order[done]
         rank[i] = done
         done += 1
-        x, y = later[i], after[i]
+        x, y = job_succ[i], machine_succ[i]
         if x < n:
             predecessors[x] -= 1
             if predecessors[x] == 0:
@@ -68,21 +77,24 @@ def topological(earlier, later, before, after, order, rank, predecessors):
 
 
 @kernel(borrow=True)
-def reorder_forward(earlier, before, order, rank, marked, scratch, u, v):
-    """Repair the topological order, in place, after u has become a successor of v: move u and its successors after v."""
-    to, kept = rank[u], 0
+def reorder_forward(job_pred, machine_pred, order, rank, marked, scratch, u, v):
+    """Repair the topological order after u has become a successor of v: move u and its successors behind v, in place.
+
+    marked: uint8, a work array that is 0 before and after the call. scratch: uint32 [N], a work array.
+    """
+    to, count = rank[u], 0
     marked[u] = 1
     for k in range(rank[u], rank[v] + 1):
         i = order[k]
-        if marked[i] | marked[earlier[i]] | marked[before[i]]:
+        if marked[i] | marked[job_pred[i]] | marked[machine_pred[i]]:
             marked[i] = 1
-            scratch[kept] = i
-            kept += 1
+            scratch[count] = i
+            count += 1
         else:
             order[to] = i
             rank[i] = to
             to += 1
-    for k in range(kept):
+    for k in range(count):
         i = scratch[k]
         marked[i] = 0
         order[to + k] = i
@@ -90,21 +102,24 @@ def reorder_forward(earlier, before, order, rank, marked, scratch, u, v):
 
 
 @kernel(borrow=True)
-def reorder_backward(later, after, order, rank, marked, scratch, v, u):
-    """Repair the topological order, in place, after v has become a predecessor of u: move v and its predecessors before u."""
-    to, kept = rank[v], 0
+def reorder_backward(job_succ, machine_succ, order, rank, marked, scratch, v, u):
+    """Repair the topological order after v has become a predecessor of u: move v and its predecessors before u, in place.
+
+    marked: uint8, a work array that is 0 before and after the call. scratch: uint32 [N], a work array.
+    """
+    to, count = rank[v], 0
     marked[v] = 1
     for k in range(rank[v], rank[u] - 1, -1):
         i = order[k]
-        if marked[i] | marked[later[i]] | marked[after[i]]:
+        if marked[i] | marked[job_succ[i]] | marked[machine_succ[i]]:
             marked[i] = 1
-            scratch[kept] = i
-            kept += 1
+            scratch[count] = i
+            count += 1
         else:
             order[to] = i
             rank[i] = to
             to -= 1
-    for k in range(kept):
+    for k in range(count):
         i = scratch[k]
         marked[i] = 0
         order[to - k] = i
@@ -112,27 +127,27 @@ def reorder_backward(later, after, order, rank, marked, scratch, v, u):
 
 
 @kernel(borrow=True)
-def sweep_ends(order, earlier, before, end, p, first, stop):
-    """Recompute the ends of the operations at ranks first..stop - 1, in place."""
+def recompute_ends(order, job_pred, machine_pred, end, p, first, stop):
+    """Recompute `end`, the longest path to an operation's end, for the operations at ranks first..stop - 1, in place."""
     for k in range(first, stop):
         i = order[k]
-        x, y = end[earlier[i]], end[before[i]]
+        x, y = end[job_pred[i]], end[machine_pred[i]]
         end[i] = max(x, y) + p[i]
 
 
 @kernel(borrow=True)
-def sweep_rests(order, later, after, rest, p, last, first):
-    """Recompute the rests of the operations at ranks last down to first, in place."""
+def recompute_to_end(order, job_succ, machine_succ, to_end, p, last, first):
+    """Recompute `to_end`, the longest path from an operation's start, for the operations at ranks last..first, in place."""
     for k in range(last, first - 1, -1):
         i = order[k]
-        x, y = rest[later[i]], rest[after[i]]
-        rest[i] = max(x, y) + p[i]
+        x, y = to_end[job_succ[i]], to_end[machine_succ[i]]
+        to_end[i] = max(x, y) + p[i]
 
 
 @kernel(borrow=True)
 def makespan(last: NDArray[np.uint32], end: NDArray[np.int32]) -> int:
     """Return the makespan: the latest end of the jobs' last operations `last` [J]."""
-    c = 0
+    latest = 0
     for i in last:
-        c = max(c, end[i])
-    return c
+        latest = max(latest, end[i])
+    return latest

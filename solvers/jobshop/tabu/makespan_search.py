@@ -1,7 +1,7 @@
-"""One tabu search for the makespan: the best move of the neighbourhood N7, also if it is worse, until `cut` moves in a row fail.
+"""One tabu search for the makespan: each step makes the best move of the neighbourhood N7, even if the makespan grows.
 
-The tabu search of TS/PR (Peng, Lu and Cheng, Computers & Operations Research 53, 2015), with the tenures of Zhang, Li, Rao and
-Guan (Computers & Operations Research 35, 2008).
+It is the tabu search of TS/PR (Peng, Lu and Cheng, Computers & Operations Research 53, 2015), with the tenures of Zhang, Li, Rao
+and Guan (Computers & Operations Research 35, 2008). It ends after a given number of moves without an improvement.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, new_window, o
 
 __all__ = ["IDLE", "MOVES", "NOW", "VALUE", "WRAP", "TabuState", "advance", "begin", "forbid", "new_search", "next_window"]
 
-MOVES, IDLE, NOW, VALUE = range(4)  # entries of `counts`
-WRAP = 2**30  # moves after which the tabu table is reset
+MOVES, IDLE, NOW, VALUE = range(4)
+"""Indices into `TabuState.counts`."""
+WRAP = 2**30
+"""The number of moves after which the tabu table is reset, because its entries are int32."""
 
 
 class TabuState(NamedTuple):
-    """The state of a tabu search over N operations, which `advance` continues."""
+    """The state of a tabu search over N operations; `advance` continues the search."""
 
     shop: Shop
     selection: Selection
@@ -34,20 +36,21 @@ class TabuState(NamedTuple):
     """The operations that may be moved."""
     scan: Scan
     tabu: NDArray[np.int32]
-    """[pairs] for each ordered pair (x, y) of operations of a machine: the move up to which x must not precede y again."""
+    """[pairs] for each ordered pair (x, y) of operations of a machine: moves with a smaller number must not put x before y."""
     best: NDArray[np.uint32]
-    """[N] the best sequence since `begin`, the first one of several equally good."""
+    """[N] the best sequence since `begin`; of several equally good ones, the first."""
     latest: NDArray[np.uint32]
-    """[N] with windows, the latest of equally good best sequences: the next window starts from it, so that the search drifts
-    on a plateau."""
+    """[N] of several equally good best sequences, the last. The next window starts from it, so that the search also moves between
+    schedules of equal makespan. Only used with windows."""
     counts: NDArray[np.int64]
-    """[4] MOVES: moves made in all; IDLE: moves since `best` improved; NOW, VALUE: makespans of `selection` and of `best`."""
+    """[4] MOVES: the number of moves made; IDLE: that of moves since `best` improved; NOW: the makespan (or other objective
+    value) of `selection`; VALUE: that of `best`."""
     random: NDArray[np.uint64]
     """[1] the state of the random number generator."""
 
 
 def new_search(shop: Shop, random: NDArray[np.uint64]) -> TabuState:
-    """Allocate a search; then fill `selection.sequence` and call `begin`."""
+    """Allocate a search. The caller then fills `selection.sequence` and calls `begin`."""
     n = len(shop.machine)
     window, tabu = new_window(len(shop.last), len(shop.first) - 1), np.zeros(int(shop.pair[-1]), np.int32)
     best, latest, counts = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(4, np.int64)
@@ -56,7 +59,7 @@ def new_search(shop: Shop, random: NDArray[np.uint64]) -> TabuState:
 
 @kernel
 def begin(search: TabuState) -> None:
-    """Start from the machine orders in `search.selection.sequence`, with all operations in the window."""
+    """Start the search from the machine orders in `search.selection.sequence`, with all operations in the window."""
     search.counts[NOW] = search.counts[VALUE] = rebuild(search.shop, search.selection)
     search.counts[IDLE] = 0
     open_window(search.shop, search.selection, search.window, np.int64(0), np.int64(len(search.best)))
@@ -65,7 +68,7 @@ def begin(search: TabuState) -> None:
 
 
 def next_window(search: TabuState, first: int, stop: int) -> None:
-    """Continue from the best schedule in the window of the operations `first` to `stop` - 1 in the order of start times."""
+    """Continue from the best schedule; the window is the operations first..stop - 1 in the order of start times."""
     selection, shop = search.selection, search.shop
     selection.sequence[:] = search.latest
     search.counts[NOW] = rebuild(shop, selection)
@@ -76,21 +79,22 @@ def next_window(search: TabuState, first: int, stop: int) -> None:
 
 @kernel(nogil=True)
 def advance(search: TabuState, cut: int, shortest: int, longest: int, units: int) -> int:
-    """Make up to `units` moves in the window; end early after `cut` moves without an improvement.
+    """Make up to `units` moves in the window; end earlier after `cut` moves without an improvement.
 
     Args:
         search: The state, updated in place.
-        cut: Moves without an improvement after which the search ends.
-        shortest: Least tenure: moves for which a reversed pair must stay reversed; drawn uniformly from shortest..longest.
-        longest: Greatest tenure.
-        units: The most moves to make.
+        cut: The number of moves without an improvement after which the search ends.
+        shortest: The minimum tenure: the number of moves for which a reversed pair is not reversed back. A tenure is drawn
+            uniformly from shortest..longest.
+        longest: The maximum tenure.
+        units: The maximum number of moves.
 
     Returns:
-        The number of units that are left.
+        `units` minus the number of moves made.
     """
     counts, tabu, random = search.counts, search.tabu, search.random
     shop, selection, window, scan = search.shop, search.selection, search.window, search.scan
-    part = window.span[STOP] - window.span[FIRST] < len(search.best)
+    is_partial_window = window.span[STOP] - window.span[FIRST] < len(search.best)
     while units > 0 and counts[IDLE] < cut:
         units -= 1
         counts[MOVES] += 1
@@ -98,7 +102,7 @@ def advance(search: TabuState, cut: int, shortest: int, longest: int, units: int
             tabu[:] = 0
         now = counts[MOVES] % WRAP
         a, b = choose_move(shop, selection, window, scan, tabu, now, counts[VALUE], counts[NOW], random)
-        if a < 0:  # the critical path has no block, or no move in one is sure to be feasible
+        if a < 0:  # the critical path has no block, or no move is provably feasible
             counts[IDLE] = cut
             break
         forbid(shop, selection.sequence, tabu, a, b, now + shortest + below(random, longest - shortest + 1))
@@ -107,14 +111,17 @@ def advance(search: TabuState, cut: int, shortest: int, longest: int, units: int
         if counts[NOW] < counts[VALUE]:
             counts[VALUE], counts[IDLE] = counts[NOW], 0
             copy(selection.sequence, search.best, len(selection.sequence))
-        if part and counts[NOW] == counts[VALUE]:
+        if is_partial_window and counts[NOW] == counts[VALUE]:
             copy(selection.sequence, search.latest, len(selection.sequence))
     return units
 
 
 @kernel(borrow=True)
 def forbid(shop: Shop, sequence: NDArray[np.uint32], tabu: NDArray[np.int32], a: int, b: int, until: int) -> None:
-    """Make the pairs that moving place a to b of `sequence` reverses tabu up to the move `until`; call it before `shift`."""
+    """Forbid, up to move `until`, to restore the pairs that moving place a of `sequence` to place b reverses.
+
+    Called before the move is made. tabu: int32 [pairs], `TabuState.tabu`.
+    """
     m, member = shop.machine[sequence[a]], shop.member
     k, base, moved = shop.eligible[m], shop.pair[m], member[sequence[a]]
     if a < b:

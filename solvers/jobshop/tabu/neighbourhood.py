@@ -1,12 +1,14 @@
 """The neighbourhood N7 (Zhang, Li, Guan and Rao, Computers & Operations Research 34, 2007) on one random critical path.
 
-In every critical block, an operation is moved directly after the last or directly before the first one, or the first is moved
-directly after an inner one, or the last directly before one. A move is considered if it cannot create a cycle (Balas and
-Vazacopoulos, 1998, propositions 2.2 and 2.3, made strict for durations of zero). It is estimated by the longest path through the
-operations of the moved stretch, with the heads and tails that they would have (section 2.2 there): mostly exact, and rarely above
-the true makespan.
-A block has no gaps, so one path through the moved operation is known at once; if its length exceeds the best estimate, the other
-operations are not evaluated. Only operations in the search's window (windows.py) are considered.
+A critical block is a run of the path along one machine. A move takes an operation of the block directly behind the block's last
+operation or directly before its first one; or it takes the first operation directly behind an inner one, or the last directly
+before an inner one. A move is considered only if it provably creates no cycle (Balas and Vazacopoulos, 1998, propositions 2.2 and
+2.3, made strict for durations of zero).
+
+A move is estimated by the longest path through the operations between the old and the new place, with the heads and tails that
+they would have (section 2.2 there). The estimate is mostly exact, and rarely above the true makespan. Because a block has no idle
+time, the length of one path through the moved operation is known at once; if it exceeds the best estimate so far, the move is
+discarded. Only operations in the search's window (windows.py) are considered.
 """
 
 # mypy: allow-untyped-defs
@@ -26,19 +28,21 @@ from corl.solvers.jobshop.tabu.windows import FIRST, JOBS, MACHINES
 __all__ = ["ESTIMATE", "FROM", "LENGTH", "TABU_COUNT", "TIES", "Scan", "choose_move", "feasible", "new_scan"]
 
 _INFINITY = 2**40
-ESTIMATE, FROM, TO, TIES, TABU_COUNT, TABU_FROM, TABU_TO, LENGTH = range(8)  # entries of `Scan.found`
+ESTIMATE, FROM, TO, TIES, TABU_COUNT, TABU_FROM, TABU_TO, LENGTH = range(8)
+"""Indices into `Scan.found`."""
 
 
 class Scan(NamedTuple):
-    """Working memory for one evaluation of the neighbourhood."""
+    """Work arrays for one evaluation of the neighbourhood."""
 
     path: NDArray[np.uint32]
     """[N] a critical path, last operation first."""
-    ahead: NDArray[np.int64]
-    """[N] by place in `sequence`: the heads or tails that a move would result in."""
+    new_times: NDArray[np.int64]
+    """[N] for each place in `sequence`, the head or the tail that its operation would have after a move."""
     found: NDArray[np.int64]
-    """[8] ESTIMATE, FROM, TO, TIES: the best move that is not tabu, and the number of moves tied with it; TABU_COUNT, TABU_FROM,
-    TABU_TO: the number of tabu moves, and a random one of them; LENGTH: the length of `path`."""
+    """[8] ESTIMATE, FROM, TO: the best move that is not tabu. TIES: the number of moves with the same estimate, this one
+    included.
+    TABU_COUNT: the number of tabu moves. TABU_FROM, TABU_TO: a random tabu move. LENGTH: the length of `path`."""
 
 
 def new_scan(n: int) -> Scan:
@@ -48,52 +52,58 @@ def new_scan(n: int) -> Scan:
 
 @kernel(borrow=True)
 def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random):
-    """Choose the move with the least estimate among those that are not tabu; ties are broken at random.
+    """Choose the move with the smallest estimate among those that are not tabu; ties are broken at random.
 
-    A move is tabu if it reverses a pair whose entry in `tabu` exceeds `now`, unless its estimate is below `best`.
+    A move is tabu if it establishes an order of two operations whose entry in `tabu` exceeds `now`, unless its estimate is below
+    `best`.
 
     Args:
-        shop: Shop of the instance.
-        selection: Selection with exact ends and rests in the window.
-        window: Window of operations that may be moved.
-        scan: Scan, overwritten.
-        tabu: int32 [pairs], for each ordered pair the move up to which it must not be established again.
+        shop: The Shop of the instance.
+        selection: The Selection; `end` and `to_end` are exact in the window.
+        window: The Window of operations that may be moved.
+        scan: The Scan, overwritten.
+        tabu: int32 [pairs], `TabuState.tabu`.
         now: The number of the present move.
         best: The best makespan of the search.
         makespan: The current makespan.
         random: uint64 [1], the state of the random number generator.
 
     Returns:
-        (from, to), places in `sequence` for `shift`: a random tabu move if all moves are tabu; (-1, -1) if there is no move.
+        (from, to), places in `sequence` for `shift`. If all moves are tabu, a random tabu move; (-1, -1) if there is no move.
     """
-    found, path, ahead = scan.found, scan.path, scan.ahead
-    sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
-    earlier, later, p, member = shop.earlier, shop.later, shop.duration, shop.member
-    end, rest = selection.end, selection.rest
+    found, path, new_times = scan.found, scan.path, scan.new_times
+    sequence, place = selection.sequence, selection.place
+    machine_pred, machine_succ = selection.machine_pred, selection.machine_succ
+    job_pred, job_succ, p, member = shop.job_pred, shop.job_succ, shop.duration, shop.member
+    end, to_end = selection.end, selection.to_end
     found[ESTIMATE], found[FROM], found[TO], found[TIES] = _INFINITY, -1, -1, 0
     found[TABU_COUNT], found[TABU_FROM], found[TABU_TO] = 0, -1, -1
     found[LENGTH] = _path_in_window(shop, selection, window, path, makespan, random)
     i = found[LENGTH] - 1
-    while i >= 0:  # blocks: runs of the path along one machine
+    while i >= 0:  # path[j]..path[i] is a block
         j = i
-        while j > 0 and before[path[j - 1]] == path[j]:
+        while j > 0 and machine_pred[path[j - 1]] == path[j]:
             j -= 1
         first, last = np.int64(place[path[i]]), np.int64(place[path[j]])
         m = shop.machine[path[i]]
         size, pairs = shop.eligible[m], shop.pair[m]
-        for k in range(_moves(last - first + 1) if j < i else 0):
-            a, b = _move(first, last, k)
+        for k in range(_move_count(last - first + 1) if j < i else 0):
+            a, b = _nth_move(first, last, k)
             if a < b:
-                if not feasible(sequence, later, rest, p, a, b):
+                if not feasible(sequence, job_succ, to_end, p, a, b):
                     continue
-                estimate = _estimate_forward(sequence, earlier, later, before, after, p, end, rest, ahead, a, b, found[ESTIMATE])
+                estimate = _estimate_forward(
+                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, a, b, found[ESTIMATE]
+                )
             else:
-                if not feasible(sequence, earlier, end, p, a, b):
+                if not feasible(sequence, job_pred, end, p, a, b):
                     continue
-                estimate = _estimate_backward(sequence, earlier, later, before, after, p, end, rest, ahead, b, a, found[ESTIMATE])
+                estimate = _estimate_backward(
+                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, b, a, found[ESTIMATE]
+                )
             if estimate > found[ESTIMATE]:
                 continue
-            if estimate >= best and _tabu(sequence, member, tabu, pairs, size, now, a, b):
+            if estimate >= best and _is_tabu(sequence, member, tabu, pairs, size, now, a, b):
                 found[TABU_COUNT] += 1
                 if below(random, found[TABU_COUNT]) == 0:
                     found[TABU_FROM], found[TABU_TO] = a, b
@@ -109,32 +119,35 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
 
 @kernel(borrow=True)
 def _path_in_window(shop, selection, window, path, makespan, random):
-    """Write to `path` the part of a longest path in the window, a random one if there are several; return its length."""
-    later, sequence, after, end, rest = shop.later, selection.sequence, selection.after, selection.end, selection.rest
+    """Write to `path` the part of a longest path that is in the window, and return its length; ties are broken at random."""
+    job_succ, sequence = shop.job_succ, selection.sequence
+    machine_succ, end, to_end = selection.machine_succ, selection.end, selection.to_end
     count, i = 0, np.uint32(len(path))
     for k in range(window.span[JOBS]):
-        x = window.leaving[k]
-        if end[x] + rest[later[x]] == makespan:
+        x = window.last_of_jobs[k]
+        if end[x] + to_end[job_succ[x]] == makespan:
             count += 1
             if below(random, count) == 0:
                 i = x
     for k in range(window.span[MACHINES]):
-        x = sequence[window.closing[k]]
-        if end[x] + rest[after[x]] == makespan:
+        x = sequence[window.last_of_machines[k]]
+        if end[x] + to_end[machine_succ[x]] == makespan:
             count += 1
             if below(random, count) == 0:
                 i = x
-    return _trace_back(shop.earlier, selection.before, selection.rank, end, shop.duration, window.span[FIRST], i, path, random)
+    return _trace_back(
+        shop.job_pred, selection.machine_pred, selection.rank, end, shop.duration, window.span[FIRST], i, path, random
+    )
 
 
 @kernel(borrow=True)
-def _trace_back(earlier, before, rank, end, p, first, i, path, random):
-    """Trace a longest path from operation i back to rank `first`, choosing at random at forks, into `path`; return its length."""
+def _trace_back(job_pred, machine_pred, rank, end, p, first, i, path, random):
+    """Write to `path` a longest path from operation i back to rank `first`, random at forks; return its number of operations."""
     n, length = len(path), 0
     while i < n and rank[i] >= first:
         path[length] = i
         length += 1
-        x, y, start = earlier[i], before[i], end[i] - p[i]
+        x, y, start = job_pred[i], machine_pred[i], end[i] - p[i]
         by_job = x < n and end[x] == start
         by_machine = y < n and end[y] == start
         if by_job and by_machine and x != y:
@@ -147,13 +160,13 @@ def _trace_back(earlier, before, rank, end, p, first, i, path, random):
 
 
 @kernel(inline=True)
-def _moves(size):
-    """Return the number of moves of a block of `size` operations."""
+def _move_count(size):
+    """Return the number of distinct moves of a block of `size` operations."""
     return 1 if size == 2 else 2 * (size - 1) + 2 * (size - 3)
 
 
 @kernel(inline=True)
-def _move(first, last, k):
+def _nth_move(first, last, k):
     """Return the k-th of the distinct moves of the block at places first..last, as (from, to)."""
     size = last - first + 1
     if k < size - 1:
@@ -170,15 +183,15 @@ def feasible(sequence, neighbour, times, p, a, b):
     """Return whether moving the operation at place a to place b of its machine provably creates no cycle.
 
     For a < b there must be no path from the job successor of the moved operation to the operation at b; for a > b, no path from
-    the operation at b to the job predecessor.
+    the operation at b to the job predecessor. There is no such path if the `times` of its two ends have the opposite order.
 
     Args:
         sequence: uint32 [N], the machine orders.
-        neighbour: uint32 [N], `Shop.later` for a < b, `Shop.earlier` for a > b.
-        times: int32, `Selection.rest` for a < b, `Selection.end` for a > b.
+        neighbour: uint32 [N], `Shop.job_succ` for a < b, `Shop.job_pred` for a > b.
+        times: int32, `Selection.to_end` for a < b, `Selection.end` for a > b.
         p: int32 [N], durations.
-        a: Place in `sequence` of the operation.
-        b: Its new place.
+        a: The place of the operation in `sequence`.
+        b: The new place.
     """
     x, last = neighbour[sequence[a]], sequence[b]
     if x >= len(sequence):
@@ -188,66 +201,74 @@ def feasible(sequence, neighbour, times, p, a, b):
 
 
 @kernel(borrow=True)
-def _estimate_forward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
-    """Return the longest path through places a..b if the operation at place a is moved directly after the one at place b.
+def _estimate_forward(s, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, a, b, limit):
+    """Return the longest path through places a..b if the operation at place a is moved directly behind that at place b.
 
-    As soon as it is known to exceed `limit`, any value above `limit` is returned. `ahead` [N] is scratch.
+    s: uint32 [N], the machine orders. new_times: int64 [N], a work array. If the result exceeds `limit`, it is not exact.
     """
     u, v = s[a], s[b]
-    done = np.int64(end[before[u]])
-    tail = np.int64(max(rest[later[u]], rest[after[v]]))
-    longest = done + (end[v] - end[u]) + p[u] + tail
+    head = np.int64(end[machine_pred[u]])
+    tail = np.int64(max(to_end[job_succ[u]], to_end[machine_succ[v]]))
+    longest = head + (end[v] - end[u]) + p[u] + tail
     if longest > limit:
         return longest
     for k in range(a + 1, b + 1):
         i = s[k]
-        done = max(done, end[earlier[i]])
-        ahead[k] = done
-        done += p[i]
+        head = max(head, end[job_pred[i]])
+        new_times[k] = head
+        head += p[i]
     tail += p[u]
-    longest = max(done, end[earlier[u]]) + tail
+    longest = max(head, end[job_pred[u]]) + tail
     for k in range(b, a, -1):
         if longest > limit:
             return longest
         i = s[k]
-        tail = max(tail, rest[later[i]]) + p[i]
-        longest = max(longest, ahead[k] + tail)
+        tail = max(tail, to_end[job_succ[i]]) + p[i]
+        longest = max(longest, new_times[k] + tail)
     return longest
 
 
 @kernel(borrow=True)
-def _estimate_backward(s, earlier, later, before, after, p, end, rest, ahead, a, b, limit):
-    """Return the longest path through places a..b if the operation at place b is moved directly before the one at place a.
+def _estimate_backward(s, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, a, b, limit):
+    """Return the longest path through places a..b if the operation at place b is moved directly before that at place a.
 
-    As soon as it is known to exceed `limit`, any value above `limit` is returned. `ahead` [N] is scratch.
+    s: uint32 [N], the machine orders. new_times: int64 [N], a work array. If the result exceeds `limit`, it is not exact.
     """
     u, v = s[a], s[b]
-    tail = np.int64(rest[after[v]])
-    done = np.int64(max(end[earlier[v]], end[before[u]]))
-    longest = done + p[v] + (rest[u] - rest[v]) + tail
+    tail = np.int64(to_end[machine_succ[v]])
+    head = np.int64(max(end[job_pred[v]], end[machine_pred[u]]))
+    longest = head + p[v] + (to_end[u] - to_end[v]) + tail
     if longest > limit:
         return longest
     for k in range(b - 1, a - 1, -1):
         i = s[k]
-        tail = max(tail, rest[later[i]]) + p[i]
-        ahead[k] = tail
-    done += p[v]
-    longest = done + max(tail, rest[later[v]])
+        tail = max(tail, to_end[job_succ[i]]) + p[i]
+        new_times[k] = tail
+    head += p[v]
+    longest = head + max(tail, to_end[job_succ[v]])
     for k in range(a, b):
         if longest > limit:
             return longest
         i = s[k]
-        done = max(done, end[earlier[i]])
-        longest = max(longest, done + ahead[k])
-        done += p[i]
+        head = max(head, end[job_pred[i]])
+        longest = max(longest, head + new_times[k])
+        head += p[i]
     return longest
 
 
 @kernel(borrow=True)
-def _tabu(sequence, member, tabu, pairs, size, now, a, b):
-    """Return whether moving place a to place b reverses a tabu pair.
+def _is_tabu(sequence, member, tabu, pairs, size, now, a, b):
+    """Return whether moving place a to place b establishes an order that is tabu at move `now`.
 
-    The machine's pairs begin at entry `pairs` of `tabu`; `size` operations can be processed on it (`Shop.eligible`).
+    Args:
+        sequence: uint32 [N], the machine orders.
+        member: int32 [N], `Shop.member`.
+        tabu: int32, `TabuState.tabu`.
+        pairs: The index in `tabu` of the machine's first pair.
+        size: The number of operations that the machine can process (`Shop.eligible`).
+        now: The number of the present move.
+        a: The place of the operation in `sequence`.
+        b: The new place.
     """
     moved = member[sequence[a]]
     if a < b:

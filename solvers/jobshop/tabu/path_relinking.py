@@ -1,4 +1,7 @@
-"""TS/PR (Peng, Lu and Cheng, Computers & Operations Research 53, 2015): tabu searches that start between two good schedules."""
+"""TS/PR (Peng, Lu and Cheng, Computers & Operations Research 53, 2015): tabu searches that start between two good schedules.
+
+Path relinking takes two members of a population, and starts a tabu search from a schedule on a path between the two.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +21,29 @@ __all__ = ["PathRelinking", "TabuParameters", "TabuSearch"]
 
 
 class TabuParameters(NamedTuple):
-    """When a tabu search ends, and its tenures."""
+    """The parameters of a tabu search. A tenure is the number of moves for which a change is not undone."""
 
     cut: int
-    """Moves without an improvement after which the search (or, with several windows, the search of one window) ends."""
+    """The number of moves without an improvement after which the search (with windows: the search in one window) ends."""
     shortest: int
-    """Least tenure, in moves; tenures are drawn uniformly from shortest..longest."""
+    """The minimum tenure, in moves; tenures are drawn uniformly from shortest..longest."""
     longest: int
-    """Greatest tenure, in moves."""
+    """The maximum tenure, in moves."""
 
 
 class TabuSearch(Protocol):
-    """A tabu search of one instance that can be restarted, and the operations of a population on its schedules.
+    """A tabu search of one instance that can be restarted, with the functions that a population of its schedules needs.
 
-    A member of the population is a tuple of arrays that are never changed.
+    A member of the population is a schedule as a tuple of arrays, which are never changed.
     """
 
     instance: JobShopInstance
     random: NDArray[np.uint64]
     """[1] the state of the random number generator."""
     rules: tuple[int, ...]
-    """The dispatching rules (indices into RULES) whose noisy schedules fill a population."""
+    """The dispatching rules (indices into RULES) that build the first members of a population, with noise."""
     noise: tuple[float, float]
-    """The noise of these rules: until the population is full, and when two parents are too close."""
+    """The noise of these rules (`Dispatcher.run`) until the population is full, and later when two parents are too similar."""
     grows: bool
     """Whether a converged population is replaced by a larger one."""
 
@@ -66,11 +69,11 @@ class TabuSearch(Protocol):
         ...
 
     def start_between(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-        """Start from between two members; return False, without an effect, if they are too close."""
+        """Start from a schedule between two members; return False, without an effect, if the two are too similar."""
         ...
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
-        """Make up to `units` moves, until the search ends; return the number of units that are left."""
+        """Make up to `units` moves, fewer if the search ends; return `units` minus the number of moves made."""
         ...
 
     def equal(self, one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -78,17 +81,17 @@ class TabuSearch(Protocol):
         ...
 
     def with_seed(self, seed: int) -> TabuSearch:
-        """Return a new search of the same instance."""
+        """Return a new search of the same instance with another seed."""
         ...
 
 
 class PathRelinking:
-    """A sequence of tabu searches, each from a start that the population provides.
+    """Repeated tabu searches; the best schedule of each enters a population, from which the next one starts.
 
     Args:
         search: The tabu search.
-        population: The size of a new population, or a population shared with other searches.
-        parameters: When a tabu search ends, and its tenures.
+        population: The size of a new population, or a population shared with other threads.
+        parameters: The parameters of the tabu search.
     """
 
     def __init__(self, search: TabuSearch, population: int | Population, parameters: TabuParameters) -> None:
@@ -102,7 +105,7 @@ class PathRelinking:
         return self._search.value
 
     def schedule(self) -> Schedule:
-        """Return the best schedule since the last start; all operations start as early as its machine orders allow."""
+        """Return the best schedule since the last start; its operations start as early as the machine orders allow."""
         return self._search.schedule()
 
     def start_by_rule(self, rule: int, noise: float = 0.0) -> None:
@@ -115,21 +118,24 @@ class PathRelinking:
         self._search.start_at(schedule)
 
     def step(self, units: int) -> int:
-        """Make up to `units` moves of one tabu search, a new one if the last has ended; return how many units are left."""
+        """Make up to `units` moves of the present tabu search, or of a new one if that has ended.
+
+        Returns `units` minus the number of moves made.
+        """
         if self._search.ended(self._parameters):
             self._population.add(self._search.best(), self._search.value)
             self._restart()
         return self._search.advance(self._parameters, units)
 
     def for_thread(self, seed: int, share: bool) -> PathRelinking:
-        """Return a PathRelinking with another seed for another thread; if `share`, both use one population."""
+        """Return a PathRelinking for another thread, with another seed; if `share`, both use the same population."""
         population = self._population if share else self._population.size
         other = PathRelinking(self._search.with_seed(seed), population, self._parameters)
         other._restart()
         return other
 
     def _restart(self) -> None:
-        """Start from between two members; from a noisy rule if the population is not full or the two members are too close."""
+        """Start between two members, or by a rule with noise if the population is not full or the two are too similar."""
         search = self._search
         parents = self._population.parents(search.random)
         if parents is None or not search.start_between(*parents):

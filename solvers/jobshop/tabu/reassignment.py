@@ -1,11 +1,12 @@
 """Moves to other machines: a critical operation is moved to the best position on another eligible machine.
 
-Mastrolilli and Gambardella (Journal of Scheduling 3, 2000, section 4): on the other machine, consider the operations that end
-later than the job predecessor, and those whose rest is longer than that of the job successor. Some position between these two
-sets is optimal, and none there creates a cycle. They recompute heads and tails without the moved operation for each move. Here
-the heads and tails of the current schedule are used: they are too large only for operations with a path to or from the moved one.
-Of the remaining schedule, only the path from the operation before to the one after on the old machine is evaluated, as in the
-estimates of N7 (neighbourhood.py).
+The positions are those of Mastrolilli and Gambardella (Journal of Scheduling 3, 2000, section 4). On the other machine they
+consider the operations that end later than the job predecessor of the moved operation, and those whose longest path to the end is
+longer than that of its job successor. Some position between these two sets is optimal, and no position there creates a cycle.
+
+Mastrolilli and Gambardella recompute heads and tails without the moved operation for each move. Here the heads and tails of the
+current schedule are used, which are too large only for operations with a path to or from the moved one. Of the paths that avoid
+the moved operation, only the one through its predecessor and successor on the old machine is evaluated.
 """
 
 # mypy: allow-untyped-defs
@@ -31,32 +32,33 @@ if TYPE_CHECKING:
 __all__ = ["ESTIMATE", "OPERATION", "TABU_COUNT", "TABU_OPERATION", "TIES"]
 __all__ += ["Choices", "choices_of", "choose_reassignment", "earliest_place", "reassign", "take"]
 
-ESTIMATE, OPERATION, CHOICE, PLACE, TIES, TABU_COUNT, TABU_OPERATION, TABU_CHOICE, TABU_PLACE = range(9)  # entries of `found`
+ESTIMATE, OPERATION, CHOICE, PLACE, TIES, TABU_COUNT, TABU_OPERATION, TABU_CHOICE, TABU_PLACE = range(9)
+"""Indices into `Choices.found`."""
 _INFINITY = 2**40
 
 
 class Choices(NamedTuple):
-    """The eligible machines of each operation (C choices in all), the current assignment, and the search's memory of it."""
+    """The assignment of N operations to machines. A choice is an operation with one of its eligible machines; there are C."""
 
     first: NDArray[np.int32]
-    """[N + 1] the offset of each operation's choices."""
+    """[N + 1] the first choice of each operation."""
     machine: NDArray[np.int32]
     """[C] the machine of each choice."""
     duration: NDArray[np.int32]
-    """[C] the duration on that machine."""
+    """[C] the duration of each choice."""
     member: NDArray[np.int32]
-    """[C] the index of a choice among those of its machine."""
+    """[C] the index of each choice among the choices of its machine."""
     taken: NDArray[np.int32]
-    """[N] the choices of the current schedule; the Shop's duration, machine, first and member follow from them."""
+    """[N] the choices of the current schedule; `duration`, `machine`, `first` and `member` of the Shop follow from them."""
     best: NDArray[np.int32]
     """[N] the choices of the best schedule."""
     tabu: NDArray[np.int32]
-    """[N] the move up to which an operation must not change its machine again."""
+    """[N] for each operation, moves with a smaller number must not change its machine."""
     moves: NDArray[np.uint32]
-    """[2 N] scratch: the candidate moves of the tardiness search (tardiness_search.py)."""
+    """[2 N] a work array: the candidate moves of the tardiness search (tardiness_search.py)."""
     found: NDArray[np.int64]
-    """[9] ESTIMATE, OPERATION, CHOICE, PLACE, TIES: the best move that is not tabu, and the number of moves tied with it;
-    TABU_COUNT, TABU_OPERATION, TABU_CHOICE, TABU_PLACE: the number of tabu moves, and a random one of them."""
+    """[9] ESTIMATE, OPERATION, CHOICE, PLACE: the best move that is not tabu. TIES: the number of moves with the same estimate,
+    this one included. TABU_COUNT: the number of tabu moves. TABU_OPERATION, TABU_CHOICE, TABU_PLACE: a random tabu move."""
 
 
 def choices_of(instance: JobShopInstance) -> Choices:
@@ -64,13 +66,13 @@ def choices_of(instance: JobShopInstance) -> Choices:
     first, n = instance.choice_first, instance.operations
     taken, best = first[:-1].copy(), first[:-1].copy()
     member, _ = members(instance)
-    scratch = np.zeros(n, np.int32), np.zeros(2 * n, np.uint32), np.zeros(9, np.int64)
-    return Choices(first, instance.choice_machine, instance.choice_duration, member, taken, best, *scratch)
+    tabu, moves, found = np.zeros(n, np.int32), np.zeros(2 * n, np.uint32), np.zeros(9, np.int64)
+    return Choices(first, instance.choice_machine, instance.choice_duration, member, taken, best, tabu, moves, found)
 
 
 @kernel
 def take(shop: Shop, choices: Choices, taken: NDArray[np.int32]) -> None:
-    """Make `taken` [N] the current choices, in place; a sequence must be set and the selection rebuilt afterwards."""
+    """Make `taken` [N] the current choices, in place. The caller must set a sequence and rebuild the selection afterwards."""
     shop.first[:] = 0
     for i in range(len(taken)):
         _set_choice(shop, choices, i, taken[i])
@@ -87,31 +89,32 @@ def _set_choice(shop, choices, i, c):
 
 @kernel(borrow=True)
 def choose_reassignment(shop, selection, choices, path, length, weight, now, best, random):
-    """Write the reassignment with the least estimate, and a random tabu one, to `choices.found`; ties are broken at random.
+    """Write the move to another machine with the smallest estimate, and a random tabu one, to `choices.found`.
 
-    The estimate is the longer of two paths: through the operation at its new position, and past its old position. To it is added
-    the increase of the operation's duration times `weight` / 2. A move is tabu if its operation changed its machine less than a
-    tenure ago, unless the estimate without that addition is below `best`.
+    The estimate is the longer of two paths, one through the operation at its new position, one past its old position, plus
+    `weight` / 2 times the increase of the operation's duration. Ties are broken at random. A move is tabu if `choices.tabu` of
+    its operation exceeds `now`, unless the longer path is shorter than `best`.
 
     Args:
-        shop: Shop of the instance.
-        selection: Selection with exact ends and rests.
-        choices: Choices of machines; `found` is overwritten.
+        shop: The Shop of the instance.
+        selection: The Selection; `end` and `to_end` are exact.
+        choices: The Choices; `found` is overwritten.
         path: uint32 [N], a critical path in its first `length` entries.
-        length: Operations on the path.
-        weight: Weight of the added duration, in halves.
+        length: The number of operations on the path.
+        weight: The weight of the added duration, in halves.
         now: The number of the present move.
         best: The best makespan of the search.
         random: uint64 [1], the state of the random number generator.
     """
-    found, before, after, end, rest = choices.found, selection.before, selection.after, selection.end, selection.rest
+    found, machine_pred, machine_succ = choices.found, selection.machine_pred, selection.machine_succ
+    end, to_end = selection.end, selection.to_end
     found[ESTIMATE], found[OPERATION], found[TIES], found[TABU_COUNT], found[TABU_OPERATION] = _INFINITY, -1, 0, 0, -1
     for k in range(length):
         v = path[k]
         if shop.duration[v] == 0 and _has_zero_neighbour(shop, v):
             continue
-        head, tail, is_tabu = end[shop.earlier[v]], rest[shop.later[v]], choices.tabu[v] > now
-        past = end[before[v]] + rest[after[v]]
+        head, tail, is_tabu = end[shop.job_pred[v]], to_end[shop.job_succ[v]], choices.tabu[v] > now
+        past = end[machine_pred[v]] + to_end[machine_succ[v]]
         for c in range(choices.first[v], choices.first[v + 1]):
             added = (choices.duration[c] - shop.duration[v]) * weight // 2
             if c == choices.taken[v] or max(past, head + choices.duration[c] + tail) + added > found[ESTIMATE]:
@@ -134,28 +137,28 @@ def choose_reassignment(shop, selection, choices, path, length, weight, now, bes
 def _has_zero_neighbour(shop, v):
     """Return whether the job predecessor or successor of v has duration 0.
 
-    If v has duration 0 too, there may be a path that the comparison of times in `_best_place` does not detect.
+    If v has duration 0 as well, a move could create a cycle that the comparison of times in `_best_place` does not detect.
     """
-    n, x, y = len(shop.earlier), shop.earlier[v], shop.later[v]
+    n, x, y = len(shop.job_pred), shop.job_pred[v], shop.job_succ[v]
     return (x < n and shop.duration[x] == 0) or (y < n and shop.duration[y] == 0)
 
 
 @kernel(borrow=True)
 def _best_place(shop, selection, m, head, tail, random):
-    """Return the best position on machine m for an operation with the head `head` and the tail `tail` of its job.
+    """Return the best position on machine m for an operation whose head is `head` and whose tail is `tail` within its job.
 
     Returns:
-        (around, to): the operation is inserted before the one at place `to`; the longest path before plus the longest path after
-        it have the length `around` there.
+        (around, to): the operation is inserted before the operation at place `to` of the sequence; `around` is the length of the
+        longest path up to its start plus that of the longest path from its end.
     """
-    sequence, end, rest = selection.sequence, selection.end, selection.rest
+    sequence, end, to_end = selection.sequence, selection.end, selection.to_end
     low = earliest_place(shop, selection, m, head)
-    high = bisect_left_falling_by(rest, sequence, shop.first[m], shop.first[m + 1], tail)  # the first of a rest <= `tail`
+    high = bisect_left_falling_by(to_end, sequence, shop.first[m], shop.first[m + 1], tail)  # first with to_end <= tail
     if high <= low:
         return head + tail, high + below(random, low - high + 1)
-    around, to = head + rest[sequence[low]], low
+    around, to = head + to_end[sequence[low]], low
     for at in range(low + 1, high + 1):
-        longest = rest[sequence[at]] if at < high else tail
+        longest = to_end[sequence[at]] if at < high else tail
         if end[sequence[at - 1]] + longest < around:
             around, to = end[sequence[at - 1]] + longest, at
     return around, to
@@ -169,42 +172,43 @@ def earliest_place(shop, selection, m, head):
 
 @kernel(borrow=True)
 def reassign(shop, selection, choices, v, c, to):
-    """Move operation v to choice c, on another machine, before the operation at place `to`; ends and rests are not updated.
+    """Move operation v to choice c, on another machine, before the operation at place `to`.
 
-    Sequence, links and topological order are updated in place. The move must not create a cycle.
+    Sequence, predecessors, successors and topological order are updated in place; `end` and `to_end` are not. The move must not
+    create a cycle.
 
     Returns:
-        (lowest, highest): the lowest rank of an operation whose end may change, the highest rank of one whose rest may change.
+        (lowest, highest): the lowest rank of an operation whose `end` may change, and the highest rank of one whose `to_end` may.
     """
-    before, after, rank, n = selection.before, selection.after, selection.rank, len(selection.order)
-    left, right = before[v], after[v]
+    machine_pred, machine_succ, rank, n = selection.machine_pred, selection.machine_succ, selection.rank, len(selection.order)
+    old_pred, old_succ = machine_pred[v], machine_succ[v]
     _move_place(shop, selection, v, choices.machine[c], to)
     _set_choice(shop, choices, v, c)
     at, m = np.int64(selection.place[v]), shop.machine[v]
     x = selection.sequence[at - 1] if at > shop.first[m] else np.uint32(n)
     y = selection.sequence[at + 1] if at + 1 < shop.first[m + 1] else np.uint32(n)
-    _link_pair(before, after, left, right)
-    _link_pair(before, after, x, v)
-    _link_pair(before, after, v, y)
+    _link_pair(machine_pred, machine_succ, old_pred, old_succ)
+    _link_pair(machine_pred, machine_succ, x, v)
+    _link_pair(machine_pred, machine_succ, v, y)
     if x < n and rank[x] > rank[v]:
-        reorder_forward(shop.earlier, before, selection.order, rank, selection.marked, selection.scratch, v, x)
+        reorder_forward(shop.job_pred, machine_pred, selection.order, rank, selection.marked, selection.scratch, v, x)
     elif y < n and rank[y] < rank[v]:
-        reorder_backward(shop.later, after, selection.order, rank, selection.marked, selection.scratch, v, y)
+        reorder_backward(shop.job_succ, machine_succ, selection.order, rank, selection.marked, selection.scratch, v, y)
     lowest, highest = np.int64(rank[v]), np.int64(rank[v])
-    if right < n:
-        lowest = min(lowest, np.int64(rank[right]))
-    if left < n:
-        highest = max(highest, np.int64(rank[left]))
+    if old_succ < n:
+        lowest = min(lowest, np.int64(rank[old_succ]))
+    if old_pred < n:
+        highest = max(highest, np.int64(rank[old_pred]))
     return lowest, highest
 
 
 @kernel(borrow=True)
 def _move_place(shop, selection, v, m, to):
-    """Move v in the sequence from its machine to machine m, before the operation at place `to`."""
-    at, here = np.int64(selection.place[v]), shop.machine[v]
-    for between in range(here + 1, m + 1):
+    """Move v in the sequence from its machine to machine m, before the operation at place `to`, in place."""
+    at, old_machine = np.int64(selection.place[v]), shop.machine[v]
+    for between in range(old_machine + 1, m + 1):
         shop.first[between] -= 1
-    for between in range(m + 1, here + 1):
+    for between in range(m + 1, old_machine + 1):
         shop.first[between] += 1
     to = to - 1 if to > at else to
     rotate(selection.sequence, at, to)
@@ -213,9 +217,9 @@ def _move_place(shop, selection, v, m, to):
 
 
 @kernel(borrow=True)
-def _link_pair(before, after, x, y):
-    """Link y as the machine successor of x; N stands for no operation."""
-    if x < len(before):
-        after[x] = y
-    if y < len(before):
-        before[y] = x
+def _link_pair(machine_pred, machine_succ, x, y):
+    """Make y the machine successor of x, in place; x or y is N if there is no such operation."""
+    if x < len(machine_pred):
+        machine_succ[x] = y
+    if y < len(machine_pred):
+        machine_pred[y] = x

@@ -1,4 +1,4 @@
-"""Path relinking: a selection between two others that keeps every order of two operations that both have in common."""
+"""Path relinking: a sequence between two others; two operations keep their order if both sequences agree on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corl.solvers.jobshop.tabu.selection import Selection, Shop, rebuild, set_se
 
 __all__ = ["distance", "relink"]
 
-_WHOLE = 1024  # the denominator of shares of the path
+_DENOMINATOR = 1024  # of shares of the path, which are integers in the kernels
 
 
 def relink(
@@ -27,30 +27,32 @@ def relink(
     """Write a sequence between `one` and `other` to `selection.sequence`.
 
     Peng, Lu and Cheng (Computers & Operations Research 53, 2015) walk the path by swaps and repair infeasible schedules. Here the
-    operations are sorted by the weighted mean of their heads in the two parents (at equal heads, of their positions in a
-    topological order): if x precedes y in both parents or in a job, it does so in the result, which has therefore no cycle.
+    operations are sorted by the weighted mean of their heads in the two parents; ties are broken by the weighted mean of their
+    positions in a topological order. If x precedes y in both parents or in a job, x precedes y in the result, which has therefore
+    no cycle.
 
     Args:
-        shop: Shop of the instance.
-        one: uint32 [N], sequence of the first parent.
-        other: uint32 [N], sequence of the second parent.
-        low: Least share of the path from `one` to `other`; the share is drawn uniformly from low..high.
-        high: Greatest share.
+        shop: The Shop of the instance.
+        one: uint32 [N], the sequence of the first parent.
+        other: uint32 [N], the sequence of the second parent.
+        low: The minimum share of the path from `one` to `other`; the share is drawn uniformly from low..high.
+        high: The maximum share.
         random: uint64 [1], the state of the random number generator.
-        selection: Overwritten; only its sequence is valid afterwards.
+        selection: The Selection, overwritten; only its sequence is valid afterwards.
     """
-    share = int(_WHOLE * (low + (high - low) * uniform(random)))
+    share = int(_DENOMINATOR * (low + (high - low) * uniform(random)))
     key = np.zeros(len(one), np.int64)
-    _add_times(shop, one, _WHOLE - share, selection, key)
+    _add_times(shop, one, _DENOMINATOR - share, selection, key)
     _add_times(shop, other, share, selection, key)
     set_sequence(shop, np.argsort(key, kind="stable"), selection.sequence)
 
 
 @kernel
 def _add_times(shop: Shop, sequence: NDArray[np.uint32], share: int, selection: Selection, key: NDArray[np.int64]) -> None:
-    """Add `share` times the heads in the selection of `sequence` to `key` [N]; ranks in a topological order break ties.
+    """Add to `key` [N] `share` times the sort key of each operation in the schedule of `sequence`.
 
-    A head counts N units per unit of time, a rank one unit. `selection` is overwritten.
+    The sort key is N times the operation's head plus its rank in a topological order, which breaks ties. `selection` is
+    overwritten.
     """
     copy(sequence, selection.sequence, len(sequence))
     rebuild(shop, selection)
@@ -61,7 +63,7 @@ def _add_times(shop: Shop, sequence: NDArray[np.uint32], share: int, selection: 
 
 @kernel
 def distance(shop: Shop, one: NDArray[np.uint32], other: NDArray[np.uint32], enough: int) -> int:
-    """Return the number of pairs of operations of a machine that two sequences [N] order differently, counted up to `enough`."""
+    """Return the number of pairs of operations of a machine that two sequences [N] order differently, at most `enough`."""
     place, count = np.empty(len(one), np.int32), 0
     for at in range(len(other)):
         place[other[at]] = at

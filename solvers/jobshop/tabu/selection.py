@@ -1,12 +1,13 @@
-"""A complete selection of the disjunctive graph: machine orders, earliest ends, longest rests, and a topological order.
+"""A complete selection of the disjunctive graph: machine orders, longest paths to and from each operation, a topological order.
 
-Balas and Vazacopoulos (Management Science 44, 1998) call the longest path from the source to an operation its head r, and
-the longest path from its end to the sink its tail q. The arrays hold r + p, the end, and p + q, the rest from its start; the
-makespan is the maximum of r + (p + q). After a move, only the ends of operations after it in the topological order, and the rests
-of operations before it, are recomputed, within the search's window (windows.py).
+Balas and Vazacopoulos (Management Science 44, 1998) call the longest path from the source to the start of an operation its head
+r, and the longest path from its end to the sink its tail q. With the duration p, the array `end` holds r + p, and `to_end` holds
+p + q; the makespan is the maximum of r + p + q. After a move, `end` is recomputed only for operations behind the moved ones in
+the topological order, `to_end` only for those before them, both within the search's window (windows.py).
 
-A predecessor or successor that does not exist has a number from N on, where `end` and `rest` have extra entries: zero, or a job's
-release date. Indices are unsigned: numba checks signed ones for Python's negative indices, which doubles the time of these loops.
+A predecessor or successor that does not exist has a number of N or more, for which `end` and `to_end` have extra entries: zero,
+or a job's release date. Indices are unsigned, because for signed ones Numba adds a check for negative indices, which doubles the
+time of these loops.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from corl.kernels.rotate import rotate
 from corl.solvers.jobshop.tabu.longest_paths import (
     job_links,
     makespan,
+    recompute_ends,
+    recompute_to_end,
     reorder_backward,
     reorder_forward,
-    sweep_ends,
-    sweep_rests,
-    topological,
+    topological_order,
 )
 from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, longest_path
 
@@ -50,95 +51,96 @@ __all__ = [
 class Shop(NamedTuple):
     """An instance as arrays for kernels: N operations, J jobs, M machines.
 
-    In flexible shops (reassignment.py), duration, machine, first and member follow the current choices of machines, and change
-    with them.
+    In flexible shops (reassignment.py), `duration`, `machine`, `first` and `member` change with the choices of machines.
     """
 
     duration: NDArray[np.int32]
-    """[N] in the instance's time units."""
+    """[N] durations, in the instance's time units."""
     machine: NDArray[np.int32]
     """[N] the machine of each operation."""
-    earlier: NDArray[np.uint32]
-    """[N] the job predecessor; N + 1 + j for the first operation of job j."""
-    later: NDArray[np.uint32]
-    """[N] the job successor; N: none."""
+    job_pred: NDArray[np.uint32]
+    """[N] the job predecessor of each operation; N + 1 + j for the first operation of job j."""
+    job_succ: NDArray[np.uint32]
+    """[N] the job successor of each operation; N for the last operation of a job."""
     release: NDArray[np.int32]
     """[J] release dates."""
     last: NDArray[np.uint32]
     """[J] the last operation of each job."""
     first: NDArray[np.int32]
-    """[M + 1] the offset of each machine's operations in a sequence."""
+    """[M + 1] the place of each machine's first operation in a sequence."""
     member: NDArray[np.int32]
-    """[N] the index of an operation among those that its machine can process."""
+    """[N] the index of each operation among the operations that its machine can process."""
     eligible: NDArray[np.int32]
-    """[M] the number k of operations that a machine can process."""
+    """[M] the number k of operations that each machine can process."""
     pair: NDArray[np.int64]
-    """[M + 1] the offset of a machine's k x k ordered pairs in a table of all such pairs."""
+    """[M + 1] the index of each machine's first pair in a table that holds k x k ordered pairs of operations per machine."""
 
 
 class Selection(NamedTuple):
-    """The machine orders, and the graph arrays that follow from them."""
+    """The machine orders of a schedule, and arrays of the graph that they imply."""
 
     sequence: NDArray[np.uint32]
-    """[N] the operations of machine 0 in processing order, then those of machine 1, and so on."""
+    """[N] the machine orders: the operations of machine 0 in processing order, then those of machine 1, and so on."""
     place: NDArray[np.int32]
-    """[N] the position of each operation in `sequence`."""
-    before: NDArray[np.uint32]
-    """[N] the machine predecessor; N: none."""
-    after: NDArray[np.uint32]
-    """[N] the machine successor; N: none."""
+    """[N] the index of each operation in `sequence`."""
+    machine_pred: NDArray[np.uint32]
+    """[N] the machine predecessor of each operation; N if there is none."""
+    machine_succ: NDArray[np.uint32]
+    """[N] the machine successor of each operation; N if there is none."""
     order: NDArray[np.uint32]
     """[N] a topological order."""
     rank: NDArray[np.int32]
     """[N] the position of each operation in `order`."""
     end: NDArray[np.int32]
-    """[N + 1 + J] r + p, the earliest end; 0 at N, then the release dates."""
-    rest: NDArray[np.int32]
-    """[N + 1] p + q, the longest path from its start to the sink; 0 at N."""
+    """[N + 1 + J] the earliest end of each operation, r + p; then 0 at index N, and the release dates of the jobs."""
+    to_end: NDArray[np.int32]
+    """[N + 1] the longest path from the start of each operation to the sink, p + q; 0 at index N."""
     marked: NDArray[np.uint8]
-    """[N + 1 + J] scratch, all 0 between calls."""
+    """[N + 1 + J] a work array, all 0 between calls."""
     scratch: NDArray[np.uint32]
-    """[N] scratch."""
+    """[N] a work array."""
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
     """Return the Shop of an instance in which every operation takes its first choice of machine."""
     taken, choice_machine = instance.choice_first[:-1], instance.choice_machine
     machine = choice_machine[taken]
-    earlier, later, last = job_links(instance)
+    job_pred, job_succ, last = job_links(instance)
     first = np.concatenate([[0], np.cumsum(np.bincount(machine, minlength=instance.machines))]).astype(np.int32)
     member, eligible = members(instance)
     pair = np.concatenate([[0], np.cumsum(eligible.astype(np.int64) ** 2)])
     release = instance.release.astype(np.int32)
     duration = instance.choice_duration[taken]
-    return Shop(duration, machine, earlier, later, release, last, first, member[taken], eligible, pair)
+    return Shop(duration, machine, job_pred, job_succ, release, last, first, member[taken], eligible, pair)
 
 
 def members(instance: JobShopInstance) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return int32 [C], the index of each choice among those of its machine, and int32 [M], the number of choices per machine."""
     machine = instance.choice_machine
     eligible = np.bincount(machine, minlength=instance.machines).astype(np.int32)
-    begin = np.cumsum(eligible) - eligible
+    first_index = np.cumsum(eligible) - eligible
     member = np.empty(len(machine), np.int32)
-    grouped = np.argsort(machine, kind="stable")
-    member[grouped] = np.arange(len(machine)) - begin[machine[grouped]]
+    by_machine = np.argsort(machine, kind="stable")
+    member[by_machine] = np.arange(len(machine)) - first_index[machine[by_machine]]
     return member, eligible
 
 
 def new_selection(shop: Shop) -> Selection:
-    """Allocate a selection; `set_sequence` or `sort_starts`, then `rebuild`, fill it."""
+    """Allocate a selection, which `set_sequence` or `sort_starts`, and then `rebuild`, fill."""
     n, jobs = len(shop.machine), len(shop.last)
-    sequence, before, after, order, scratch = (np.zeros(n, np.uint32) for _ in range(5))
+    sequence, machine_pred, machine_succ, order, scratch = (np.zeros(n, np.uint32) for _ in range(5))
     place, rank = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    end, rest = np.concatenate([np.zeros(n + 1, np.int32), shop.release]), np.zeros(n + 1, np.int32)
-    return Selection(sequence, place, before, after, order, rank, end, rest, np.zeros(n + 1 + jobs, np.uint8), scratch)
+    end, to_end = np.concatenate([np.zeros(n + 1, np.int32), shop.release]), np.zeros(n + 1, np.int32)
+    return Selection(
+        sequence, place, machine_pred, machine_succ, order, rank, end, to_end, np.zeros(n + 1 + jobs, np.uint8), scratch
+    )
 
 
 def sort_starts(shop: Shop, start: NDArray[np.int64], sequence: NDArray[np.uint32]) -> None:
     """Write the machine orders of a feasible schedule with the start times `start` [N] to `sequence` [N].
 
-    At equal starts the shorter operation comes first, then the one with the lower number; this agrees with the job orders, so no
-    cycle can arise.
+    At equal starts the shorter operation comes first, then the one with the lower number. This agrees with the order of each job,
+    so that no cycle can arise.
     """
     set_sequence(shop, np.lexsort((shop.duration, start)), sequence)
 
@@ -146,30 +148,31 @@ def sort_starts(shop: Shop, start: NDArray[np.int64], sequence: NDArray[np.uint3
 @kernel
 def set_sequence(shop: Shop, order: NDArray[np.int64], sequence: NDArray[np.uint32]) -> None:
     """Write to `sequence` [N] the machine orders that a total order of all operations, `order` [N], implies."""
-    fill = shop.first[:-1].copy()
+    next_place = shop.first[:-1].copy()
     for i in order:
         m = shop.machine[i]
-        sequence[fill[m]] = i
-        fill[m] += 1
+        sequence[next_place[m]] = i
+        next_place[m] += 1
 
 
 @kernel(borrow=True)
 def rebuild(shop: Shop, selection: Selection) -> int:
     """Recompute all arrays from `sequence`, in place; return the makespan, or -1 if the orders contain a cycle."""
-    sequence, place, before, after = selection.sequence, selection.place, selection.before, selection.after
+    sequence, place = selection.sequence, selection.place
+    machine_pred, machine_succ = selection.machine_pred, selection.machine_succ
     n = len(sequence)
     for m in range(len(shop.first) - 1):
         begin, end = shop.first[m], shop.first[m + 1]
         for at in range(begin, end):
             i = sequence[at]
             place[i] = at
-            before[i] = sequence[at - 1] if at > begin else n
-            after[i] = sequence[at + 1] if at + 1 < end else n
+            machine_pred[i] = sequence[at - 1] if at > begin else n
+            machine_succ[i] = sequence[at + 1] if at + 1 < end else n
     order, rank = selection.order, selection.rank
-    if not topological(shop.earlier, shop.later, before, after, order, rank, selection.scratch):
+    if not topological_order(shop.job_pred, shop.job_succ, machine_pred, machine_succ, order, rank, selection.scratch):
         return -1
-    sweep_ends(order, shop.earlier, before, selection.end, shop.duration, np.int64(0), n)
-    sweep_rests(order, shop.later, after, selection.rest, shop.duration, n - 1, np.int64(0))
+    recompute_ends(order, shop.job_pred, machine_pred, selection.end, shop.duration, np.int64(0), n)
+    recompute_to_end(order, shop.job_succ, machine_succ, selection.to_end, shop.duration, n - 1, np.int64(0))
     return makespan(shop.last, selection.end)
 
 
@@ -179,18 +182,18 @@ def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> i
 
     All operations at places a..b must be in the window, and the move must not create a cycle.
     """
-    sequence, before, after = selection.sequence, selection.before, selection.after
+    sequence, machine_pred, machine_succ = selection.sequence, selection.machine_pred, selection.machine_succ
     order, rank, marked = selection.order, selection.rank, selection.marked
     moved = sequence[a]
     m = shop.machine[moved]
     begin, end = shop.first[m], shop.first[m + 1]
     low, high = min(a, b), max(a, b)
     rotate(sequence, a, b)
-    link(sequence, selection.place, before, after, low, high, begin, end)
+    link(sequence, selection.place, machine_pred, machine_succ, low, high, begin, end)
     if a < b:
-        reorder_forward(shop.earlier, before, order, rank, marked, selection.scratch, moved, sequence[b - 1])
+        reorder_forward(shop.job_pred, machine_pred, order, rank, marked, selection.scratch, moved, sequence[b - 1])
     else:
-        reorder_backward(shop.later, after, order, rank, marked, selection.scratch, moved, sequence[b + 1])
+        reorder_backward(shop.job_succ, machine_succ, order, rank, marked, selection.scratch, moved, sequence[b + 1])
     low, high = max(low - 1, begin), min(high + 1, end - 1)
     lowest, highest = np.int64(window.span[STOP]), np.int64(window.span[FIRST])
     for at in range(low, high + 1):
@@ -201,10 +204,10 @@ def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> i
 
 @kernel(borrow=True)
 def update(shop: Shop, selection: Selection, window: Window, lowest: np.int64, highest: np.int64) -> int:
-    """Recompute, within the window, ends from rank `lowest` on and rests up to rank `highest`; return the makespan."""
+    """Recompute, within the window, `end` from rank `lowest` on and `to_end` up to rank `highest`; return the makespan."""
     first, stop, order = np.int64(window.span[FIRST]), np.int64(window.span[STOP]), selection.order
-    sweep_ends(order, shop.earlier, selection.before, selection.end, shop.duration, max(lowest, first), stop)
-    sweep_rests(order, shop.later, selection.after, selection.rest, shop.duration, min(highest, stop - 1), first)
+    recompute_ends(order, shop.job_pred, selection.machine_pred, selection.end, shop.duration, max(lowest, first), stop)
+    recompute_to_end(order, shop.job_succ, selection.machine_succ, selection.to_end, shop.duration, min(highest, stop - 1), first)
     return longest_path(shop, selection, window)
 
 
@@ -212,14 +215,14 @@ def update(shop: Shop, selection: Selection, window: Window, lowest: np.int64, h
 def link(
     sequence: NDArray[np.uint32],
     place: NDArray[np.int32],
-    before: NDArray[np.uint32],
-    after: NDArray[np.uint32],
+    machine_pred: NDArray[np.uint32],
+    machine_succ: NDArray[np.uint32],
     low: int,
     high: int,
     begin: int,
     end: int,
 ) -> None:
-    """Update `place`, `before` and `after` [N] for places low..high of `sequence`, and their neighbours, in place.
+    """Update `place`, `machine_pred` and `machine_succ` [N] for places low..high of `sequence`, and their neighbours, in place.
 
     The machine occupies the places begin..end - 1.
     """
@@ -227,9 +230,9 @@ def link(
     for at in range(low, high + 1):
         i = sequence[at]
         place[i] = at
-        before[i] = sequence[at - 1] if at > begin else n
-        after[i] = sequence[at + 1] if at + 1 < end else n
+        machine_pred[i] = sequence[at - 1] if at > begin else n
+        machine_succ[i] = sequence[at + 1] if at + 1 < end else n
     if low > begin:
-        after[sequence[low - 1]] = sequence[low]
+        machine_succ[sequence[low - 1]] = sequence[low]
     if high + 1 < end:
-        before[sequence[high + 1]] = sequence[high]
+        machine_pred[sequence[high + 1]] = sequence[high]

@@ -1,4 +1,4 @@
-"""`Tabu`: tabu search with path relinking, for job shops, classic and flexible."""
+"""`Tabu`: tabu search with path relinking, for classic and flexible job shops without side constraints."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ if TYPE_CHECKING:
 __all__ = ["Tabu"]
 
 _POPULATION = 8
-_CUT, _SLOW_CUT = 12_500, 2500
+_CUT, _TARDINESS_CUT = 12_500, 2500
 _WINDOW = 2000
-_LARGEST = 2**62  # of a tardiness
-_MOST_PAIRS = 100_000_000  # pairs of operations of one machine: 4 bytes each
+_MAX_TARDINESS = 2**62
+_MAX_PAIRS = 100_000_000  # entries of the tabu table, 4 bytes each
 
 
 @dataclass(frozen=True)
 class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
-    Beyond 2,000 operations each tabu search moves through time windows.
-    In flexible shops, a move may also take a critical operation to the best position on another machine. For the weighted
-    tardiness, moves are swaps of neighbours on the critical paths of late jobs, and changes of machine of operations on these
-    paths; they are evaluated by the true objective.
-    With `workers`, each worker is a thread, and all share the population.
+    Beyond 2,000 operations each tabu search improves one time window after the other. In flexible shops, a move may also take a
+    critical operation to the best position on another machine. For the weighted tardiness, moves swap two operations that follow
+    each other on the critical path of a late job, or take an operation on such a path to another machine; each move is evaluated
+    by the exact objective. With `workers`, each worker is a thread, and all share the population.
     """
 
     population: int = option(
         0,
-        """Schedules that starts are made of; 0: 8. It doubles whenever it has converged, so a short run has few and a long one
-        more than the paper's 30.""",
+        """The initial size of the population of schedules between which searches start; 0: 8. It doubles whenever the population
+        has converged, so that a long run exceeds the paper's 30.""",
         low=1,
         special=0,
         scale="log",
     )
     cut: int = option(
         0,
-        "Moves without an improvement after which a tabu search ends; 0: 12,500 (the paper's), 2,500 where jobs are due.",
+        "Moves without an improvement after which a tabu search ends; 0: 12,500 as in the paper, or 2,500 for the tardiness.",
         low=1,
         special=0,
         scale="log",
     )
     tenure: int = option(
         0,
-        """Moves for which a reversed pair, or a changed machine, stays, at the least; 0: 10 + jobs / machines. At the most 1.4
-        times that, 1.5 times where there are over twice as many jobs as machines (Zhang, Li, Rao and Guan, 2008).""",
+        """Minimum number of moves for which a reversed pair, or a changed machine, is not changed back; 0: 10 + jobs / machines.
+        The maximum is 1.4 times that, or 1.5 times if there are over twice as many jobs as machines (Zhang, Li, Rao and Guan,
+        2008).""",
         low=1,
         special=0,
         scale="log",
@@ -64,8 +64,8 @@ class Tabu(Solver):
 
     window: int = option(
         0,
-        """Operations, next to each other in time, that a tabu search for the makespan without choices of machines moves at once;
-        0: 2,000. After `cut` moves without an improvement it goes on in another such window.""",
+        """For the makespan without choices of machines: number of operations, consecutive in time, that a tabu search may move;
+        0: 2,000. After `cut` moves without an improvement the search continues in another such window.""",
         low=1,
         special=0,
         scale="log",
@@ -82,12 +82,12 @@ class Tabu(Solver):
 
         if reason := refused(instance):
             return reason
-        late = instance.objective == "weighted_tardiness"
-        if late and int(instance.weight.sum()) * instance.horizon >= _LARGEST:
-            return f"the weights and durations allow a tardiness beyond {_LARGEST:,}"
+        has_due_dates = instance.objective == "weighted_tardiness"
+        if has_due_dates and int(instance.weight.sum()) * instance.horizon >= _MAX_TARDINESS:
+            return f"the weights and durations allow a tardiness beyond {_MAX_TARDINESS:,}"
         pairs = sum(count * count for count in _machine_counts(instance))
-        if pairs > _MOST_PAIRS:
-            return f"it needs a table of {pairs:,} pairs of operations, which we allow up to {_MOST_PAIRS:,}"
+        if pairs > _MAX_PAIRS:
+            return f"it needs a table of {pairs:,} pairs of operations; accepted: up to {_MAX_PAIRS:,}"
         return ""
 
     def kind(self, instance: JobShopInstance) -> str:
@@ -100,12 +100,12 @@ class Tabu(Solver):
         from corl.run import Run
         from corl.solvers.jobshop.tabu.classic import compile_relinking
 
-        late = instance.objective != "makespan"
-        tiny = tardiness(jobs=6, machines=3) if late else taillard(jobs=6, machines=3)
-        tiny = flexible(jobs=6, machines=3, operations=3, tightness=1.3 * late) if instance.flexible else tiny
+        has_due_dates = instance.objective != "makespan"
+        tiny = tardiness(jobs=6, machines=3) if has_due_dates else taillard(jobs=6, machines=3)
+        tiny = flexible(jobs=6, machines=3, operations=3, tightness=1.3 * has_due_dates) if instance.flexible else tiny
         Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
         if instance.flexible:
-            uniform(random_state(0))  # which only relinking calls
+            uniform(random_state(0))  # only relinking calls it, which may not happen in 40 moves
         else:
             compile_relinking(tiny)
 
@@ -120,7 +120,7 @@ class Tabu(Solver):
         return completion(environment, row, iterations, seed)
 
     def _search(self, instance: JobShopInstance, run: Run, bound: Callable[[], object] = lambda: None) -> None:
-        """Run TS/PR; `bound` is called once there is a schedule."""
+        """Run TS/PR until the limit; `bound` is called after the first schedule."""
         from corl.solvers.jobshop.tabu.team import Team
 
         searches = self._path_relinking(instance, run.seed)
@@ -141,17 +141,17 @@ class Tabu(Solver):
         from corl.solvers.jobshop.tabu.flexible import FlexibleTabu
         from corl.solvers.jobshop.tabu.path_relinking import PathRelinking, TabuParameters
 
-        late = instance.objective == "weighted_tardiness"
+        has_due_dates = instance.objective == "weighted_tardiness"
         shortest = self.tenure or 10 + instance.jobs // instance.machines
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
-        parameters = TabuParameters(self.cut or (_SLOW_CUT if late else _CUT), shortest, longest)
+        parameters = TabuParameters(self.cut or (_TARDINESS_CUT if has_due_dates else _CUT), shortest, longest)
         window = self.window or _WINDOW
         search = FlexibleTabu(instance, seed) if instance.flexible else ClassicTabu(instance, seed, window)
         return PathRelinking(search, self.population or _POPULATION, parameters)
 
 
 def _first_start(instance: JobShopInstance, searches: PathRelinking, run: Run) -> None:
-    """Start from the user's schedule or, without one, from the best schedule of the dispatching rules."""
+    """Start from the warm start or, if there is none, from the best schedule of the dispatching rules."""
     from corl.solvers.jobshop.dispatch.rules import rules_for
 
     for rule in () if run.warm_start is not None else rules_for(instance):

@@ -1,4 +1,4 @@
-"""Parallel tabu searches: threads whose kernels release Python's global lock, and one population that all of them feed."""
+"""Parallel tabu searches: helper threads, whose kernels release Python's global interpreter lock."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Team"]
 
-_CHECK_INTERVAL = 0.02  # seconds after which a helper checks whether it must end
+_CHECK_INTERVAL = 0.02  # seconds between two checks of a helper whether it must end
 
 
 class Team:
     """`run.workers` - 1 helper threads that search the same instance; a context manager that ends them on exit.
 
-    With a time limit all share one population, so that each can relink the schedules of the others. With `iterations`, each
-    helper has a separate population and makes that many moves, so that a seed determines the result bit by bit.
+    With a time limit all threads share one population, so that each can start between schedules of the others. With `iterations`,
+    each thread has its own population and makes that many moves, so that the same seed gives the same result bit by bit.
     """
 
     def __init__(self, searches: PathRelinking, run: Run) -> None:
@@ -46,12 +46,12 @@ class Team:
             self._pool.shutdown()
 
     def report(self) -> None:
-        """Report to the run what helpers have found, and raise their errors; with `iterations` only `finish` does so."""
+        """Report improvements of helpers to the run, and raise their errors; with `iterations`, only `finish` does so."""
         if self._run.iterations is None:
-            self._report_found()
+            self._report_improvements()
 
     def finish(self) -> None:
-        """Wait for the helpers that have moves left to make, then report the best schedule of each to the run, in order."""
+        """With `iterations`, wait until the helpers have made their moves; then report the helpers' best schedules, in order."""
         run = self._run
         if run.iterations is not None:
             while not all(future.done() for future in self._futures) and not run.interrupted and run.remaining > 0.0:
@@ -59,9 +59,10 @@ class Team:
         self._stopping.set()
         for future in self._futures:
             future.result()
-        self._report_found()
+        self._report_improvements()
 
-    def _report_found(self) -> None:
+    def _report_improvements(self) -> None:
+        """Report each helper's improvement if it is better than the run's best, and raise the errors of helpers that ended."""
         for k, future in enumerate(self._futures):
             if future.done():
                 future.result()
@@ -70,17 +71,17 @@ class Team:
                 self._run.report(found[1], found[0])
 
     def _run_helper(self, k: int) -> None:
-        """Run helper k: tabu searches until the team stops, or the helper has made its moves."""
+        """Run helper k: tabu searches until the team stops, or until the helper has made its moves."""
         seed = int(np.random.SeedSequence([self._run.seed, k]).generate_state(1)[0])
-        remaining, units, best = self._run.iterations, 1, None
+        remaining, batch, best = self._run.iterations, 1, None
         searches = self._searches.for_thread(seed, share=remaining is None)
         while not self._stopping.is_set() and remaining != 0:
-            before, grant = time.perf_counter(), units if remaining is None else min(units, remaining)
-            made = grant - searches.step(grant)
+            start_time, moves = time.perf_counter(), batch if remaining is None else min(batch, remaining)
+            made = moves - searches.step(moves)
             if remaining is not None:
                 remaining -= made
             if best is None or searches.value < best:
                 best = searches.value
                 self._improvements[k - 1] = (best, searches.schedule())
-            seconds = max(1e-6, time.perf_counter() - before) / max(1, made)
-            units = max(1, min(4 * units, int(_CHECK_INTERVAL / seconds)))
+            seconds_per_move = max(1e-6, time.perf_counter() - start_time) / max(1, made)
+            batch = max(1, min(4 * batch, int(_CHECK_INTERVAL / seconds_per_move)))

@@ -80,15 +80,15 @@ def first_plan(program: Program, start: str, stop: Callable[[], bool] = never_st
     The candidates are `greedy-keep`, `xla-like` (tuned for small programs), and, if `start` is "learned", eight plans of the
     network. Once `stop` returns True, no further candidate is built, and the last one may be unfinished.
     """
-    found = [in_order(program, stop)]
+    candidates = [in_order(program, stop)]
     if not stop():
         small = len(program.use_op) <= _MAX_TUNED
-        found.append(tuned(program, stop) if small else by_priority(program, 0.5, 1.0, True, stop))
+        candidates.append(tuned(program, stop) if small else by_priority(program, 0.5, 1.0, True, stop))
     if start == "learned" and _has_torch() and not stop():
         from corl.solvers.memory.priority.solver import best_plan
 
-        found.append(best_plan(program, 8, stop=stop))
-    return min(found, key=lambda pair: pair[0])
+        candidates.append(best_plan(program, 8, stop=stop))
+    return min(candidates, key=lambda pair: pair[0])
 
 
 @cache

@@ -168,8 +168,8 @@ def _score(program, items, weights, layout, placing, noise, random):
 
     Items that are not open get minus infinity.
     """
-    at, score, units, found = placing.at, placing.score, np.empty(len(weights.out) - 1), np.empty(2)
-    x, hidden = units[:FEATURES], units[FEATURES:]
+    at, score, inputs, outputs = placing.at, placing.score, np.empty(len(weights.out) - 1), np.empty(2)
+    x, hidden = inputs[:FEATURES], inputs[FEATURES:]
     if at[SCORED] == 0:
         _measure(program, layout, placing)
     for n in range(at[SCORED], min(len(score), at[SCORED] + _ITEMS_SCORED_PER_STEP)):
@@ -179,8 +179,8 @@ def _score(program, items, weights, layout, placing, noise, random):
             dense(x, weights.hidden, hidden)
             for u in range(len(hidden)):
                 hidden[u] = math.tanh(hidden[u])
-            dense(units, weights.out, found)
-            score[n], placing.ratio[n] = found[0], math.exp(max(-1.5, min(1.5, found[1])))
+            dense(inputs, weights.out, outputs)
+            score[n], placing.ratio[n] = outputs[0], math.exp(max(-1.5, min(1.5, outputs[1])))
         if noise > 0.0:
             score[n] -= noise * math.log(-math.log(uniform(random) + 1e-300) + 1e-300)
     at[SCORED] = min(len(score), at[SCORED] + _ITEMS_SCORED_PER_STEP)

@@ -114,13 +114,13 @@ class PriorityRecipe(Recipe):
         weights = network.weights()
         flat, cut = np.concatenate([part.ravel() for part in weights]), weights.hidden.size
         noise = random.standard_normal((self.pairs, len(flat)))
-        found = np.empty((self.pairs, 2))
+        values = np.empty((self.pairs, 2))
         for pair in range(self.pairs):
             for side, sign in enumerate((1.0, -1.0)):
                 moved = flat + sign * self.spread * noise[pair]
                 parts = moved[:cut].reshape(weights.hidden.shape), moved[cut:].reshape(weights.out.shape)
-                found[pair, side] = _mean_log(Weights(*parts), tasks)
-        return gradient(found, noise, self.spread), float(found.mean())
+                values[pair, side] = _mean_log(Weights(*parts), tasks)
+        return gradient(values, noise, self.spread), float(values.mean())
 
 
 def _generated(random: np.random.Generator, largest: int) -> Any:

@@ -99,16 +99,20 @@ def best_plan(
     """
     from corl.solvers.memory.layout import new_layout
 
-    plans, best, kept = Plans(program, priority_weights("memory-priority"), noise, seed), float("inf"), new_layout(program)
+    plans, best_value, best_layout = (
+        Plans(program, priority_weights("memory-priority"), noise, seed),
+        float("inf"),
+        new_layout(program),
+    )
     for made in range(count):
         if made and stop():
             break
         value, layout = plans.build(stop)
-        if value < best:
-            best = value
-            for part, source in zip(kept[:3], layout[:3]):
+        if value < best_value:
+            best_value = value
+            for part, source in zip(best_layout[:3], layout[:3]):
                 part[:] = source
-    return best, kept
+    return best_value, best_layout
 
 
 def priority_weights(name: str) -> Any:

@@ -1,1 +1,1 @@
-"""Branch and bound: two tree searches and first fit in turn."""
+"""Branch and bound: restarts of two kinds of tree searches, beside first fit."""

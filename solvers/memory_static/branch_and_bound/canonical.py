@@ -1,17 +1,21 @@
-"""Depth-first search over canonical allocations: buffers by increasing offset, within a capacity.
+"""Depth-first search over canonical allocations within a capacity: buffers are placed in the order of increasing offsets.
 
-After M. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated machine learning" (ASPLOS 2023). If there
-is an allocation within the capacity, there is one that minimises the sum of offset x size x (n - rank). In it each buffer has the
-lowest offset that the buffers below it allow, so it is found by placing buffers by offset, ties by rank, with these rules:
-- A buffer is placed at the lowest offset that the buffers placed before allow, which must not be below their offsets.
-- Its offset is less than offset + size of every unplaced buffer: otherwise that buffer would fit beneath it (dominance).
-- If no unplaced buffer is alive at the same time as the buffer, no other choice is tried in its place.
-- A buffer that was passed over must rest on one that is still unplaced, so its lowest offset is raised accordingly (ours).
-- Of two buffers with the same lifetime, one directly on the other, the lower rank is below; also of two identical ones (ours).
-- The unplaced buffers of a section must fit between its floor and the capacity (section inference).
-If no unplaced buffer crosses from one section to the next, the search splits into parts, which are ranked separately; if a part
-fails, all decisions that do not touch it are undone as well. The arrays are in canonical_state.py, the effects of a decision in
-canonical_moves.py.
+The search is that of M. Moffitt, "MiniMalloc: a lightweight memory allocator for hardware-accelerated machine learning" (ASPLOS
+2023), with two more rules. Every buffer has a rank. If there is an allocation within the capacity, one of them minimises the sum
+of offset x size x (n - rank): the canonical allocation. In the canonical allocation each buffer has the lowest offset that the
+buffers below it allow. So the search places buffers by increasing offset, and buffers with equal offsets by rank. The rules are:
+- A buffer is placed at the lowest offset that the buffers placed before allow; this must not be below their offsets.
+- The offset is less than offset + size of every unplaced buffer: otherwise that buffer would fit beneath (dominance).
+- If no unplaced buffer is alive at the same time as the buffer chosen, no other choice is tried at this node.
+- A buffer that could have been placed, but was not, must lie on a buffer that is still unplaced. So its lowest offset is raised
+  to the lowest possible end of such a buffer (our addition).
+- Of two buffers with the same lifetime, one directly on the other, the buffer of lower rank is below. Of two identical buffers,
+  the one of lower rank is placed first (our addition).
+- The unplaced buffers of a section must fit between the section's floor and the capacity (section inference). A section is a span
+  of time in which the same buffers are alive; its floor is a lower bound on the offsets of its unplaced buffers.
+If no unplaced buffer is alive in both of two successive sections, the search splits into parts at their border. The buffers of a
+part are ranked separately. If a part has no allocation, all decisions since the last one that affects this part are undone. The
+arrays are in canonical_state.py, the effects of a choice in canonical_moves.py.
 """
 
 # mypy: allow-untyped-defs
@@ -49,9 +53,9 @@ __all__ = ["advance", "restart"]
 
 @kernel
 def restart(tree, capacity):
-    """Return to the root, in place; False if the load or a fixed offset exceeds the capacity already."""
-    tree.floor[:], tree.total[:], tree.open[:], tree.crossing[:] = 0, 0, 0, 0
-    tree.marked[:], tree.placed[:], tree.at[:], tree.under[:] = 0, False, 0, -1
+    """Return to the root of the search tree, in place; return False if the load or a fixed buffer exceeds the capacity."""
+    tree.floor[:], tree.unplaced_size[:], tree.unplaced_count[:], tree.crossing[:] = 0, 0, 0, 0
+    tree.marked[:], tree.placed[:], tree.at[:], tree.top_buffer[:] = 0, False, 0, -1
     tree.at[DEPTH] = -1
     for b in range(len(tree.size)):
         tree.lowest[b] = max(0, tree.fixed[b])
@@ -73,7 +77,8 @@ def advance(tree, nodes, capacity, leading):
         tree: A Tree.
         nodes: The largest number of nodes to visit.
         capacity: The largest height to accept.
-        leading: True: a part's buffers are ranked by the unplaced load around them first, then by `tree.rank`; False: by rank.
+        leading: Whether the buffers of a part are ranked first by the largest unplaced load during their lifetimes, and then by
+            `tree.rank`; False: only by `tree.rank`.
 
     Returns:
         GOING, FOUND, NONE or FULL; and the number of nodes visited, at least 1.
@@ -101,7 +106,7 @@ def advance(tree, nodes, capacity, leading):
 
 @kernel
 def _arrays_full(tree):
-    """Return whether the arrays may be too short for another node."""
+    """Return whether the arrays may be too short for one more node."""
     n, count = len(tree.size), len(tree.floor)
     full = tree.at[CHOICES] + n > len(tree.choice) or tree.at[LISTED] + n > len(tree.listed)
     return full or tree.at[DEPTH] + 2 > len(tree.frame) or tree.at[TRAIL] + 3 * n + 4 * count > len(tree.trail)
@@ -109,7 +114,7 @@ def _arrays_full(tree):
 
 @kernel
 def _branch(tree, capacity, leading):
-    """Open a node: the first unfinished part, and the choices for its next buffer in the order in which they are tried."""
+    """Make a decision on the first unfinished part, in place: list the buffers that may be placed next, in the order of trial."""
     d = tree.at[DEPTH] + 1
     tree.at[DEPTH] = d
     row = tree.frame[d]
@@ -126,24 +131,25 @@ def _branch(tree, capacity, leading):
 
 @kernel
 def _list_choices(tree, row, capacity):
-    """List the choices of a node: buffers by lowest offset, then rank.
+    """List the choices of the decision `row` (of `tree.frame`), in place: buffers by lowest offset, then by rank.
 
-    Excluded are buffers below the previous decision, and so high that another would fit beneath or that a section would overflow.
+    A buffer is excluded if its lowest offset is below the offset of the previous decision, or so high that another buffer would
+    fit beneath it or a section would overflow.
     """
-    most = 0
+    max_unplaced = 0
     for s in range(row[LEFT], row[RIGHT]):
-        most = max(most, tree.total[s])
-    least = capacity - most + 1
+        max_unplaced = max(max_unplaced, tree.unplaced_size[s])
+    too_high = capacity - max_unplaced + 1
     for k in range(row[BEGIN], row[END]):
         b = tree.listed[k]
         if not tree.placed[b]:
-            least = min(least, tree.lowest[b] + tree.size[b])
+            too_high = min(too_high, tree.lowest[b] + tree.size[b])
     first = tree.at[CHOICES]
     end = first
     for k in range(row[BEGIN], row[END]):
         b = tree.listed[k]
         low = tree.lowest[b]
-        if tree.placed[b] or low >= least or low < row[BOUND] or (low == row[BOUND] and k < row[POSITION]):
+        if tree.placed[b] or low >= too_high or low < row[BOUND] or (low == row[BOUND] and k < row[POSITION]):
             continue
         if (tree.twin[b] >= 0 and not tree.placed[tree.twin[b]]) or _mirrored(tree, b):
             continue
@@ -158,8 +164,11 @@ def _list_choices(tree, row, capacity):
 
 @kernel(borrow=True)
 def _mirrored(tree, b):
-    """Return whether b would lie on a buffer of the same lifetime and a higher rank: the exchanged order is tried instead."""
-    t = tree.under[tree.first[b]]
+    """Return whether buffer b would lie on a buffer of the same lifetime and a higher rank.
+
+    Then b need not be tried: exchanging the two buffers gives an equivalent allocation, which is tried.
+    """
+    t = tree.top_buffer[tree.first[b]]
     if t < 0 or tree.offset[t] + tree.size[t] != tree.lowest[b] or tree.rank[t] < tree.rank[b]:
         return False
     same = tree.first[t] == tree.first[b] and tree.last[t] == tree.last[b]
@@ -168,19 +177,22 @@ def _mirrored(tree, b):
 
 @kernel(borrow=True)
 def _splits(tree, d):
-    """Return whether the part of decision d is finished, or splits into parts because of the buffer placed."""
+    """Return whether placing the buffer of decision d finishes the decision's part, or splits it."""
     b = tree.buffer[d]
     for s in range(tree.first[b] + 1, tree.last[b]):
         if tree.crossing[s] == 0:
             return True
-    return tree.open[tree.first[b]] == 0 and tree.last[b] == tree.first[b] + 1
+    return tree.unplaced_count[tree.first[b]] == 0 and tree.last[b] == tree.first[b] + 1
 
 
 @kernel
 def _open_part(tree, d, leading):
-    """List the buffers of the first unfinished part, by rank; none is placed below the last decision that touches the part."""
+    """Start a part at decision d, in place: the first one with unplaced buffers, which are listed by rank.
+
+    No buffer of the part may be placed below the last earlier decision that affects the part.
+    """
     left = 0
-    while tree.open[left] == 0:
+    while tree.unplaced_count[left] == 0:
         left += 1
     right = left + 1
     while right < len(tree.floor) and tree.crossing[right] > 0:
@@ -202,7 +214,7 @@ def _open_part(tree, d, leading):
                 end += 1
                 if leading:
                     for z in range(s, tree.last[b]):
-                        tree.key[b] = min(tree.key[b], -tree.total[z])
+                        tree.key[b] = min(tree.key[b], -tree.unplaced_size[z])
     row[END] = end
     tree.at[LISTED] = end
     by_load(tree.listed[row[BEGIN] : end], tree.key, tree.rank)
@@ -212,9 +224,9 @@ def _open_part(tree, d, leading):
 
 @kernel
 def _jump_back(tree):
-    """Return to the last earlier decision that touched the part of the present one, which has no choice left and so fails.
+    """Return to the last earlier decision that affects the part of the current decision, which has no choice left, in place.
 
-    Returns False if there is none: no allocation is within the capacity.
+    Returns False if there is no such decision: then no allocation is within the capacity.
     """
     d = tree.at[DEPTH]
     left, right = tree.frame[d, LEFT], tree.frame[d, RIGHT]

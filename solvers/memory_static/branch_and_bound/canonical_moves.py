@@ -1,6 +1,6 @@
-"""The effects of a decision of the search over canonical allocations, and its inferences.
+"""Effects of a choice in the search over canonical allocations (canonical.py), and what can be inferred from it.
 
-The kernels do not count references to arrays, like those of sections.py.
+Like the kernels of sections.py, these do not count references to arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["place", "raise_floors"]
 
 @kernel(borrow=True)
 def place(tree: Tree, d: int, capacity: int) -> bool:
-    """Take the next choice of decision d, in place; return False if the inferences prove that it fails."""
+    """Place the buffer that is the next choice of decision d, in place; return False if no allocation can follow from it."""
     b = np.int64(tree.choice[tree.frame[d, NEXT_CHOICE]])
     tree.frame[d, NEXT_CHOICE] += 1
     offset = tree.lowest[b]
@@ -30,8 +30,8 @@ def place(tree: Tree, d: int, capacity: int) -> bool:
     tree.frame[d, FINAL] = 1
     for s in range(tree.first[b], tree.last[b]):
         note(tree, s, tree.floor[s])
-        note(tree, len(tree.floor) + s, tree.under[s])
-        tree.floor[s], tree.under[s] = end, b
+        note(tree, len(tree.floor) + s, tree.top_buffer[s])
+        tree.floor[s], tree.top_buffer[s] = end, b
         touch(tree, s)
     possible = True
     for k in range(tree.neighbours_start[b], tree.neighbours_start[b + 1]):
@@ -45,9 +45,9 @@ def place(tree: Tree, d: int, capacity: int) -> bool:
 
 @kernel(borrow=True)
 def _raise_lowest(tree: Tree, q: int, offset: int, capacity: int) -> Any:
-    """Raise the lowest offset of q to this one, or the next that is aligned; return False if that is too high.
+    """Raise the lowest offset of buffer q to the first aligned one from `offset` on, in place; return False if it is too high.
 
-    A section is examined again if q was the lowest there; otherwise its floor stays.
+    The sections where q had the lowest offset are to be examined: their floors may rise, too.
     """
     before = tree.lowest[q]
     note(tree, 2 * len(tree.floor) + q, before)
@@ -61,7 +61,11 @@ def _raise_lowest(tree: Tree, q: int, offset: int, capacity: int) -> Any:
 
 @kernel(borrow=True)
 def _support_all(tree: Tree, d: int, b: np.int64, capacity: int) -> bool:
-    """Raise the buffers that the choice of b passed over onto others; return False if one has no support, or lies too high."""
+    """Raise the lowest offsets of buffers that were passed over by the choice of buffer b, in place.
+
+    Such a buffer could have been placed before b. It must lie on a buffer that is still unplaced, since otherwise the canonical
+    order would place it first. Returns False if there is no such buffer, or the offset is too high.
+    """
     tree.at[TOUCHED] = 0
     tree.at[STAMP] += 1
     offset, position = tree.offset[b], tree.where[b]
@@ -69,29 +73,32 @@ def _support_all(tree: Tree, d: int, b: np.int64, capacity: int) -> bool:
         q = tree.listed[k]
         if tree.placed[q] or tree.lowest[q] > offset or (tree.lowest[q] == offset and k > position):
             continue
-        least = INFINITE
+        lowest_end = INFINITE
         for j in range(tree.neighbours_start[q], tree.neighbours_start[q + 1]):
             c = tree.neighbours[j]
             if not tree.placed[c]:
-                least = min(least, max(offset, tree.lowest[c]) + tree.size[c])
-        if least == INFINITE or not _raise_lowest(tree, q, least, capacity):
+                lowest_end = min(lowest_end, max(offset, tree.lowest[c]) + tree.size[c])
+        if lowest_end == INFINITE or not _raise_lowest(tree, q, lowest_end, capacity):
             return False
     return True
 
 
 @kernel(borrow=True)
 def raise_floors(tree: Tree, capacity: int) -> bool:
-    """Raise the floors of touched sections to the lowest offset of unplaced buffers; return False if a section overflows."""
+    """Raise the floor of each section in `touched` to the lowest offset of its unplaced buffers, in place.
+
+    Returns False if the unplaced buffers of a section do not fit between its floor and the capacity.
+    """
     for k in range(tree.at[TOUCHED]):
         s = tree.touched[k]
-        least = INFINITE
+        new_floor = INFINITE
         for j in range(tree.start[s], tree.start[s + 1]):
             q = tree.member[j]
             if not tree.placed[q]:
-                least = min(least, tree.lowest[q])
-        if tree.floor[s] < least < INFINITE:
+                new_floor = min(new_floor, tree.lowest[q])
+        if tree.floor[s] < new_floor < INFINITE:
             note(tree, s, tree.floor[s])
-            tree.floor[s] = least
-        if tree.floor[s] + tree.total[s] > capacity:
+            tree.floor[s] = new_floor
+        if tree.floor[s] + tree.unplaced_size[s] > capacity:
             return False
     return True

@@ -1,4 +1,7 @@
-"""The state of the search over canonical allocations: the buffers by section, and the path of decisions."""
+"""The state of the search over canonical allocations (canonical.py): the buffers by section, and the path of decisions.
+
+Sections, parts, decisions and the trail are explained in sections.py.
+"""
 
 from __future__ import annotations
 
@@ -11,71 +14,87 @@ from corl.jit import kernel
 from corl.problems.memory_static.instance import StaticInstance
 from corl.solvers.memory_static.branch_and_bound.sections import TOUCHED, UNDO, members
 
-__all__ = ["Tree", "by_load", "fullest", "new_tree", "set_ranks"]
+__all__ = ["Tree", "by_load", "maximal_sections", "new_tree", "set_ranks"]
 
 LISTED = TOUCHED + 1
 """Index of `at`: the used length of `listed`."""
 BEGIN, END, BOUND, POSITION, FINAL = range(UNDO + 1, UNDO + 6)
-"""Columns of `frame`, after those of sections.py: begin and end of the part's buffers in `listed`; the offset of the previous
-decision and the position of its buffer in `listed`; whether no other choice need be tried."""
+"""Columns of `frame`, after those of sections.py: begin and end of the part's buffers in `listed`; the offset of the buffer that
+the previous decision placed, and that buffer's position in `listed`; 1 if no other choice need be tried, otherwise 0."""
 
 
 class Tree(NamedTuple):
-    """n buffers of size above 0, S sections, D decisions with C choices, L entries of parts, T entries of the trail."""
+    """n buffers of size above 0 in S sections, and the current path of the search.
+
+    There is space for D decisions with C choices in all, L entries of `listed` and T entries of the trail.
+    """
 
     first: NDArray[np.int64]
+    """[n] the first section of a buffer."""
     last: NDArray[np.int64]
-    """[n] the sections of a buffer: first to last - 1."""
+    """[n] the section after a buffer's last one."""
     size: NDArray[np.int64]
+    """[n] units of memory."""
     alignment: NDArray[np.int64]
+    """[n] the number of which a buffer's offset is a multiple."""
     fixed: NDArray[np.int64]
+    """[n] the given offset, or -1."""
     rank: NDArray[np.int64]
-    """[n] buffers of low rank are tried first; of identical ones, the one with the smaller number has the lower rank."""
+    """[n] buffers of low rank are tried first; of identical buffers, the one with the smaller number has the lower rank."""
     twin: NDArray[np.int64]
-    """[n] the last earlier buffer that is identical (sections, size, alignment, not fixed), -1 for none."""
+    """[n] the last earlier buffer that is identical in sections, size and alignment, if neither is fixed; -1 if there is none."""
     start: NDArray[np.int64]
     """[S + 1] index of the first buffer of a section in `member`."""
     member: NDArray[np.int32]
+    """[sum of buffers in all sections] the buffers of the sections, one section after the other."""
     neighbours_start: NDArray[np.int64]
-    """[n + 1] index of a buffer's first neighbour in `neighbours`: the buffers alive at the same time."""
+    """[n + 1] index of a buffer's first neighbour in `neighbours`."""
     neighbours: NDArray[np.int32]
+    """[sum of neighbours of all buffers] the buffers that are alive at the same time as each buffer."""
     floor: NDArray[np.int64]
     """[S] a lower bound on the offsets of the unplaced buffers of a section."""
-    total: NDArray[np.int64]
-    """[S] the total size of the unplaced buffers."""
-    open: NDArray[np.int32]
-    """[S] the number of unplaced buffers."""
+    unplaced_size: NDArray[np.int64]
+    """[S] the total size of the unplaced buffers of a section."""
+    unplaced_count: NDArray[np.int32]
+    """[S] the number of unplaced buffers of a section."""
     crossing: NDArray[np.int32]
-    """[S] the number of unplaced buffers that live in both section s - 1 and section s."""
-    under: NDArray[np.int64]
-    """[S] the last buffer placed there, -1 for none."""
+    """[S] the number of unplaced buffers that are alive in both section s - 1 and section s."""
+    top_buffer: NDArray[np.int64]
+    """[S] the last buffer that was placed in a section; -1: none."""
     marked: NDArray[np.int64]
+    """[S] the stamp of the choice after which a section was last added to `touched`."""
     touched: NDArray[np.int64]
-    """[S] sections to examine after a decision, and the stamp with which each was marked."""
+    """[S] the sections to examine after a choice; `at[TOUCHED]` entries are used."""
     lowest: NDArray[np.int64]
     """[n] the lowest offset that a buffer can still get."""
     placed: NDArray[np.bool_]
+    """[n] whether a buffer is placed."""
     offset: NDArray[np.int64]
+    """[n] the offset of a placed buffer."""
     key: NDArray[np.int64]
+    """[n] work array for `by_load`: what buffers are sorted by before their rank."""
     where: NDArray[np.int64]
     """[n] the position of a buffer in `listed`."""
     frame: NDArray[np.int64]
-    """[D, 11] one row per decision; see the columns LEFT ... FINAL."""
+    """[D, 11] one row per decision, columns LEFT ... FINAL."""
     buffer: NDArray[np.int32]
-    """[D] the buffer placed, -1 for none."""
+    """[D] the buffer that a decision has placed; -1: none."""
     choice: NDArray[np.int32]
-    """[C] buffers to try, decision by decision."""
+    """[C] the buffers to try, one decision after the other."""
     listed: NDArray[np.int32]
     """[L] the buffers of the parts by rank, one part after the other."""
     trail: NDArray[np.int64]
-    """[T, 2] for undoing: an index (see `note`) and the value before the change."""
+    """[T, 2] the changes to undo: an index (see `note`) and the value before the change."""
     at: NDArray[np.int64]
-    """[8] see the indices DEPTH ... LISTED."""
+    """[8] indexed by DEPTH ... LISTED."""
 
 
 def new_tree(instance: StaticInstance, chosen: NDArray[np.int64], room: int = 1) -> Tree:
-    """Return a search at its root over the buffers `chosen`, int64 [n]; `room` multiplies the lengths of arrays that may fill."""
-    first, last, count = fullest(instance.lower[chosen], instance.upper[chosen])
+    """Return a search at its root over the buffers `chosen`, int64 [n].
+
+    room: a factor for the lengths of the arrays that may become full.
+    """
+    first, last, count = maximal_sections(instance.lower[chosen], instance.upper[chosen])
     n, (start, member) = len(chosen), members(first, last, count)
     neighbours_start, neighbours = _pairs(first, last, start, member)
     data = (instance.size[chosen], instance.alignment[chosen], instance.fixed[chosen], np.arange(n))
@@ -83,8 +102,8 @@ def new_tree(instance: StaticInstance, chosen: NDArray[np.int64], room: int = 1)
     depth = n + 2
     return Tree(
         first, last, *data, twin, start, member, neighbours_start, neighbours,
-        floor=np.zeros(count, np.int64), total=np.zeros(count, np.int64), open=np.zeros(count, np.int32),
-        crossing=np.zeros(count, np.int32), under=np.full(count, -1), marked=np.zeros(count, np.int64),
+        floor=np.zeros(count, np.int64), unplaced_size=np.zeros(count, np.int64), unplaced_count=np.zeros(count, np.int32),
+        crossing=np.zeros(count, np.int32), top_buffer=np.full(count, -1), marked=np.zeros(count, np.int64),
         touched=np.zeros(count, np.int64), lowest=np.zeros(n, np.int64), placed=np.zeros(n, np.bool_),
         offset=np.zeros(n, np.int64), key=np.zeros(n, np.int64), where=np.zeros(n, np.int64),
         frame=np.zeros((depth, 11), np.int64), buffer=np.zeros(depth, np.int32), choice=np.zeros(room * 20 * n + 64, np.int32),
@@ -94,38 +113,44 @@ def new_tree(instance: StaticInstance, chosen: NDArray[np.int64], room: int = 1)
 
 
 def set_ranks(tree: Tree, rank: NDArray[np.int64]) -> None:
-    """Set the ranks of the tree, [n], all different; those of identical buffers are exchanged to increase with their numbers."""
-    kind = np.arange(len(rank))
+    """Set the ranks of the buffers to `rank`, int64 [n], all different, in place.
+
+    The ranks of identical buffers are exchanged so that they increase with the buffers' numbers.
+    """
+    first_twin = np.arange(len(rank))
     for b in np.flatnonzero(tree.twin >= 0).tolist():
-        kind[b] = kind[tree.twin[b]]
-    tree.rank[np.lexsort((np.arange(len(rank)), kind))] = rank[np.lexsort((rank, kind))]
+        first_twin[b] = first_twin[tree.twin[b]]
+    tree.rank[np.lexsort((np.arange(len(rank)), first_twin))] = rank[np.lexsort((rank, first_twin))]
 
 
-def fullest(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """Return the first section of each buffer, the one after its last, and the number of sections, of maximal sections only.
+def maximal_sections(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the first maximal section of each buffer, the one after its last, and the number of maximal sections.
 
-    A section is maximal if its buffers are not all alive in the section before or after: it lasts from the last start before an
-    end to that end.
+    A section, a span of time in which the same buffers are alive, is maximal if its set of buffers is not a subset of that of the
+    section before or after. It lasts from the last start of a lifetime before the end of a lifetime to that end. The other
+    sections are not needed, since buffers that overlap in time have a maximal section in common.
+
+    lower, upper: int64 [n], start and end of each lifetime.
     """
     begins, ends = np.unique(lower), np.unique(upper)
-    following = np.searchsorted(begins, ends)  # starts before an end: equal numbers are sections that only lose buffers
-    closing = ends[np.flatnonzero(np.diff(following, prepend=0) > 0)]
-    first = np.searchsorted(closing, lower, side="right")
-    last = np.searchsorted(closing, upper, side="right")
-    return first.astype(np.int64), np.maximum(last, first + 1).astype(np.int64), len(closing)
+    begins_before = np.searchsorted(begins, ends)  # if the number is the same as for the previous end, buffers only ended since
+    section_ends = ends[np.flatnonzero(np.diff(begins_before, prepend=0) > 0)]
+    first = np.searchsorted(section_ends, lower, side="right")
+    last = np.searchsorted(section_ends, upper, side="right")
+    return first.astype(np.int64), np.maximum(last, first + 1).astype(np.int64), len(section_ends)
 
 
-def _twins(kind: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each column of `kind`, int64 [5, n], the last earlier equal one, -1 for none; the last row must be negative.
+def _twins(facts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, for each buffer, the last earlier buffer that is identical, int64 [n]; -1 if there is none or the buffer is fixed.
 
-    The rows are first, last, size, alignment, fixed offset; fixed buffers have no twins.
+    facts: int64 [5, n], the rows first section, section after the last, size, alignment, and fixed offset (negative: not fixed).
     """
-    found: dict[tuple[int, ...], int] = {}
-    twin = np.full(kind.shape[1], -1)
-    for b, column in enumerate(map(tuple, kind.T.tolist())):
+    latest: dict[tuple[int, ...], int] = {}
+    twin = np.full(facts.shape[1], -1)
+    for b, column in enumerate(map(tuple, facts.T.tolist())):
         if column[-1] < 0:
-            twin[b] = found.get(column, -1)
-            found[column] = b
+            twin[b] = latest.get(column, -1)
+            latest[column] = b
     return twin
 
 
@@ -133,9 +158,13 @@ def _twins(kind: NDArray[np.int64]) -> NDArray[np.int64]:
 def _pairs(
     first: NDArray[np.int64], last: NDArray[np.int64], start: NDArray[np.int64], member: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the buffers that share a section with each buffer: `neighbours` and the index of each buffer's first, [n + 1].
+    """Return (neighbours_start, neighbours) of a Tree: the buffers that have a section in common with each buffer.
 
-    first, last: int64 [n], the sections of each buffer; start, member: the buffers of each section, as from `members`.
+    Args:
+        first: int64 [n], the first section of each buffer.
+        last: int64 [n], the section after its last.
+        start: int64 [S + 1], from `members`.
+        member: int32, from `members`.
     """
     n = len(first)
     counts = np.zeros(n + 1, np.int64)
@@ -164,7 +193,7 @@ def _pairs(
 
 @kernel
 def by_load(listed: NDArray[np.int32], key: NDArray[np.int64], rank: NDArray[np.int64]) -> None:
-    """Sort buffers by (key, rank), the least first, in place: Shell's sort with gaps by Ciura."""
+    """Sort the buffers `listed` by increasing key[b], then by increasing rank[b], in place, by Shell's sort with Ciura's gaps."""
     for gap in (1750, 701, 301, 132, 57, 23, 10, 4, 1):
         for i in range(gap, len(listed)):
             b, j = listed[i], i

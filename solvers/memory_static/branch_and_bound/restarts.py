@@ -1,4 +1,4 @@
-"""Restarts: the choice of the next search, its height, and its number of nodes."""
+"""Restarts of the searches: which search is next, the height that it must not exceed, and its limit on nodes."""
 
 from __future__ import annotations
 
@@ -16,39 +16,44 @@ from corl.solvers.memory_static.branch_and_bound.canonical_state import new_tree
 from corl.solvers.memory_static.branch_and_bound.sections import FOUND, FULL, NONE
 from corl.solvers.memory_static.branch_and_bound.skyline import FEWEST, TIGHT, WEIGHTED
 from corl.solvers.memory_static.branch_and_bound.skyline_state import new_skyline
-from corl.solvers.memory_static.first_fit.kernels import most_loads
+from corl.solvers.memory_static.first_fit.kernels import max_loads
 
 __all__ = ["Restarts"]
 
 _SHARES = (0.0, 1.0, 0.0, 1.0, 0.5)
-"""The heights that are tried in turn, as shares of the strategy from the bound to the ceiling."""
-_SKYLINES = 3
-"""Searches over skylines per round, besides those over canonical allocations."""
+"""The heights that are tried in turn: 0 is the bound, 1 the ceiling (the largest height that would be an improvement)."""
+_SKYLINES_PER_ROUND = 3
+"""Searches over skylines per round, besides the searches over canonical allocations."""
 _NOISE = 0.3
-"""Standard deviation of the noise on the logarithms of lifetimes and areas, for random preorders."""
-_MOST_CANONICAL = 4000
-"""Buffers above which only skylines are searched: the list of pairs of a canonical tree would be too long."""
+"""Standard deviation of the noise on the logarithms of lifetimes and areas, for random orders of buffers."""
+_MAX_CANONICAL = 4000
+"""With more buffers only skylines are searched, since a canonical tree's list of pairs of buffers would be too long."""
 
 
 @dataclass(frozen=True)
 class _Strategy:
-    """A kind of search: over canonical allocations with ranks, or over skylines with priorities."""
+    """The settings of a search."""
 
     canonical: bool
+    """Whether the search is over canonical allocations; False: over skylines."""
     keys: NDArray[Any]
+    """[n] the buffers' ranks (canonical, int64) or priorities (skylines, float64)."""
     rule: int
-    """`leading` of the canonical tree, the rule of skylines."""
+    """The last argument of `advance`: `leading` (canonical), or the rule for choosing sections (skylines)."""
 
 
 class Restarts:
-    """Searches for an allocation between two heights, in turn by tree, order and rule; node limits double each round.
+    """A sequence of searches for better and better allocations.
+
+    The searches differ in kind, order of the buffers, rule and height. In each round every kind has its turn, and the limits on
+    nodes double.
 
     Args:
         instance: The instance.
-        seed: Of all random numbers.
+        seed: The seed of all random numbers.
         bound: The smallest height that may be possible.
         ceiling: The largest height to accept.
-        stop_at_first: Whether any allocation suffices, so that only `ceiling` itself is tried.
+        stop_at_first: Whether any allocation up to `ceiling` suffices, so that no lower heights are tried.
     """
 
     def __init__(self, instance: StaticInstance, seed: int, bound: int, ceiling: int, stop_at_first: bool = False) -> None:
@@ -57,9 +62,9 @@ class Restarts:
         self.offsets = np.maximum(instance.fixed, 0)
         self.random = random_state(seed, 1)
         self.rooms = {True: 1, False: 1}
-        self.trees = {kind: self._new(kind) for kind in ((True, False) if len(self.chosen) <= _MOST_CANONICAL else (False,))}
+        self.trees = {kind: self._new(kind) for kind in ((True, False) if len(self.chosen) <= _MAX_CANONICAL else (False,))}
         self.shares = (1.0,) if stop_at_first else _SHARES
-        self.count, self.left = 0, 0
+        self.count, self.nodes_left = 0, 0
         self.step = _step(instance)
         self.noise = np.random.default_rng([seed, 3])
         self.canonical = _preorders(instance, self.chosen) if True in self.trees else []
@@ -68,47 +73,51 @@ class Restarts:
         self.target, self.strategy = bound, self.skylines[0]
 
     def search(self, nodes: int) -> NDArray[np.int64] | None:
-        """Visit up to `nodes` nodes; return the offsets, int64 [n], of the first allocation found, and set `ceiling` below it.
+        """Visit up to `nodes` nodes; return the offsets of the first allocation found, int64 [n], or None.
 
-        `bound` rises if a search proves that a height cannot be reached; if it exceeds `ceiling`, no better allocation exists.
+        `ceiling` is set to one less than the height of this allocation. `bound` rises if a search proves that a height cannot be
+        reached; if it exceeds `ceiling`, there is no better allocation.
         """
         while nodes > 0 and self.bound <= self.ceiling:
-            if self.left == 0 and not self._begin():
+            if self.nodes_left == 0 and not self._begin():
                 continue
             tree, engine = self.trees[self.strategy.canonical], canonical if self.strategy.canonical else skyline
-            status, visited = engine.advance(tree, min(nodes, self.left), self.target, self.strategy.rule)
-            nodes, self.left = nodes - visited, max(0, self.left - visited)
+            status, visited = engine.advance(tree, min(nodes, self.nodes_left), self.target, self.strategy.rule)
+            nodes, self.nodes_left = nodes - visited, max(0, self.nodes_left - visited)
             if status == FULL:
                 self.rooms[self.strategy.canonical] *= 2
-                self.trees[self.strategy.canonical], self.left = self._new(self.strategy.canonical), 0
+                self.trees[self.strategy.canonical], self.nodes_left = self._new(self.strategy.canonical), 0
             elif status == NONE:
                 self._proven()
             elif status == FOUND:
                 self.offsets[self.chosen] = tree.offset
-                self.left = 0
+                self.nodes_left = 0
                 self.ceiling = int((self.offsets + self.instance.size).max()) - 1
                 return self.offsets.copy()
         return None
 
-    def _new(self, kind: bool) -> Any:
-        """Return the arrays for a tree, as long as its searches have needed so far."""
-        if kind:
-            return new_tree(self.instance, self.chosen, self.rooms[kind])
-        return new_skyline(self.instance, self.chosen, self.random, self.rooms[kind])
+    def _new(self, canonical: bool) -> Any:
+        """Return the arrays of a search over canonical allocations or skylines, as long as such searches have needed so far."""
+        if canonical:
+            return new_tree(self.instance, self.chosen, self.rooms[canonical])
+        return new_skyline(self.instance, self.chosen, self.random, self.rooms[canonical])
 
     def _begin(self) -> bool:
-        """Begin the next search; return False if its height is infeasible at the root."""
-        turn, place = divmod(self.count, 2 * len(self.canonical) + _SKYLINES)
+        """Begin the next search; return False if its height is already infeasible at the root.
+
+        A round has the canonical orders, then some searches over skylines, then the canonical orders with noise.
+        """
+        turn, place = divmod(self.count, 2 * len(self.canonical) + _SKYLINES_PER_ROUND)
         later = place - len(self.canonical)
         if later < 0:
             self.strategy = self.canonical[place]
-        elif later < _SKYLINES:
-            self.strategy = self.skylines[(turn * _SKYLINES + later) % len(self.skylines)]
+        elif later < _SKYLINES_PER_ROUND:
+            self.strategy = self.skylines[(turn * _SKYLINES_PER_ROUND + later) % len(self.skylines)]
         else:
-            self.strategy = _preorders(self.instance, self.chosen, self.noise)[later - _SKYLINES]
+            self.strategy = _preorders(self.instance, self.chosen, self.noise)[later - _SKYLINES_PER_ROUND]
         share = self.shares[self.count % len(self.shares)]
         self.target = self.bound + int(share * (self.ceiling - self.bound)) // self.step * self.step
-        self.left = 2 * max(1, len(self.chosen)) * 2 ** min(turn, 40)
+        self.nodes_left = 2 * max(1, len(self.chosen)) * 2 ** min(turn, 40)
         self.count += 1
         if not len(self.chosen):
             return True
@@ -124,47 +133,55 @@ class Restarts:
         return bool(possible)
 
     def _proven(self) -> None:
-        """Record that no height up to `target` is possible: the bound becomes the next that sizes and fixed offsets allow."""
+        """Record that no height up to `target` is possible, by raising the bound to the next multiple of `step`."""
         self.bound = max(self.bound, (self.target // self.step + 1) * self.step)
-        self.left = 0
+        self.nodes_left = 0
 
 
 def _step(instance: StaticInstance) -> int:
-    """Return a number that divides the height of every allocation in which no buffer can be lowered."""
+    """Return a number that divides the height of every allocation in which no buffer can be lowered.
+
+    It is the greatest common divisor of all sizes, alignments and fixed offsets.
+    """
     fixed = instance.fixed[instance.fixed >= 0].tolist()
     aligned = instance.alignment[instance.alignment > 1].tolist()
     return max(1, math.gcd(*instance.size.tolist(), *fixed, *aligned))
 
 
 def _measures(instance: StaticInstance) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return for each buffer the largest load during its lifetime, its lifetime, and its size, [n] each."""
-    found = sections(instance)
+    """Return, for each buffer, the largest load during its lifetime, the length of its lifetime, and its size, [n] each.
+
+    The load is the total size of the buffers that are alive at a moment.
+    """
+    section_data = sections(instance)
     load = np.zeros(instance.n, np.int64)
-    most_loads(found.first, found.last, found.load, load)
+    max_loads(section_data.first, section_data.last, section_data.load, load)
     return load, (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
 
 
 def _preorders(instance: StaticInstance, chosen: NDArray[np.int64], noise: np.random.Generator | None = None) -> list[_Strategy]:
-    """Return minimalloc's orders, all decreasing: lifetime, area, load ("WAT"); load, area, lifetime ("TAW"); and "TWA".
+    """Return a strategy for each of minimalloc's three orders of buffers, "WAT", "TAW" and "TWA".
 
-    Where the load leads, it is the load of the unplaced buffers, which the tree itself puts before the rank. With `noise`,
-    lifetimes and areas are multiplied by random factors: an order may find quickly what another one takes long to find.
+    The letters are the keys by which buffers are sorted in decreasing order: W lifetime, A area (lifetime times size), T load. If
+    the load is the first key, it is the load of the unplaced buffers, which the tree itself puts before the rank. With `noise`,
+    lifetimes and areas are multiplied by random factors, because a slightly different order may lead to an allocation much
+    faster.
     """
     load, length, size = _measures(instance)
     area = length * size
     if noise is not None:
         length, area = (key * np.exp(_NOISE * noise.standard_normal(instance.n)) for key in (length, area))
-    orders = [((load, area, length), False), ((length, area), True), ((area, length), True)]  # the least key first
-    found = []
+    orders = [((load, area, length), False), ((length, area), True), ((area, length), True)]  # the most important key is the last
+    strategies = []
     for keys, leading in orders:
         rank = np.empty(len(chosen), np.int64)
         rank[np.lexsort([-key[chosen] for key in keys])] = np.arange(len(chosen))
-        found.append(_Strategy(True, rank, int(leading)))
-    return found
+        strategies.append(_Strategy(True, rank, int(leading)))
+    return strategies
 
 
 def _priorities(instance: StaticInstance, chosen: NDArray[np.int64]) -> list[NDArray[np.float64]]:
-    """Return priorities, float64 [n] each, by minimalloc's keys (three orders) and by size x square root of lifetime."""
+    """Return four priorities of the buffers, float64 [n] each: minimalloc's three orders, and size x square root of lifetime."""
     load, length, size = _measures(instance)
     area = length * size
     keys = [(area, length, load), (length, area, load), (load, area, length), (size * np.sqrt(length),)]

@@ -1,14 +1,18 @@
-"""Depth-first search over skylines, for an allocation within a capacity.
+"""Depth-first search over skylines for an allocation within a capacity.
 
-In every allocation buffers can be lowered until each lies on 0, on its fixed offset or on another one, so an allocation can be
-built from below: the state is the floor of each section (the skyline). A niche is a run of sections with equal floor, lower than
-its neighbours. In a niche, the next buffer over a section lies either exactly on the floor, or at least as high as the lowest
-wall or on the smallest other buffer of the niche: these are the branches, buffers first. The section with the fewest
-branches relative to its failures so far is chosen, as constraint solvers choose variables (dom/wdeg, Boussemart et al., 2004).
+In every allocation buffers can be lowered until each lies at offset 0, at its fixed offset or on another buffer. So an allocation
+can be built from below. The state is the skyline: the floor of each section, where a section is a span of time in which the same
+buffers are alive. A niche is a row of successive sections with the same floor, which is lower than that of their neighbours.
+
+A decision is about one section of a niche. Its branches are the buffers that can lie exactly on the floor of the section, and
+last, that none does. In that case the next buffer over the section is at least as high as the lower neighbour of the niche, or it
+lies on the smallest other buffer of the niche, and the floor rises. The section with the fewest branches relative to its failures
+so far is chosen, as constraint solvers choose variables (dom/wdeg, Boussemart et al., 2004).
+
 Floors rise to the lowest offset of an unplaced buffer, and the unplaced buffers of a section must fit between its floor and the
-capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). If no unplaced buffer crosses from one section to the next, the
-search splits into parts; if a part fails, all decisions that do not touch it are undone as well.
-The arrays are in skyline_state.py, the effects of a decision in skyline_moves.py.
+capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). If no unplaced buffer is alive in both of two successive sections,
+the search splits into parts at their border. If a part has no allocation, all decisions since the last one that affects this part
+are undone. The arrays are in skyline_state.py, the effects of a choice in skyline_moves.py.
 """
 
 # mypy: allow-untyped-defs
@@ -48,14 +52,15 @@ from corl.solvers.memory_static.branch_and_bound.skyline_state import FROM, RISE
 __all__ = ["FEWEST", "TIGHT", "WEIGHTED", "advance", "restart"]
 
 FEWEST, WEIGHTED, TIGHT = 0, 1, 2
-"""Rules by which a section is chosen: fewest branches; fewest relative to its failures; also little possible waste."""
+"""Rules by which a section is chosen: fewest branches; fewest branches relative to the section's failures; the same, with a
+penalty for memory that must stay free."""
 
 
 @kernel
 def restart(sky, capacity):
-    """Return to the root, in place; False if the load or a fixed offset exceeds the capacity already."""
-    sky.floor[:], sky.total[:], sky.open[:], sky.crossing[:] = 0, 0, 0, 0
-    sky.under[:], sky.placed[:], sky.at[:] = -1, False, 0
+    """Return to the root of the search tree, in place; return False if the load or a fixed buffer exceeds the capacity."""
+    sky.floor[:], sky.unplaced_size[:], sky.unplaced_count[:], sky.crossing[:] = 0, 0, 0, 0
+    sky.top_buffer[:], sky.placed[:], sky.at[:] = -1, False, 0
     sky.marked[:] = 0
     sky.at[DEPTH] = -1
     for s in range(len(sky.weight)):
@@ -74,9 +79,16 @@ def restart(sky, capacity):
 
 @kernel(nogil=True)
 def advance(sky, nodes, capacity, rule):
-    """Visit up to `nodes` nodes of the tree, in place, by a rule for choosing sections (FEWEST, WEIGHTED, TIGHT).
+    """Visit up to `nodes` nodes of the tree, in place.
 
-    Returns GOING, FOUND, NONE or FULL; and the number of nodes visited, at least 1.
+    Args:
+        sky: A Skyline.
+        nodes: The largest number of nodes to visit.
+        capacity: The largest height to accept.
+        rule: The rule for choosing sections: FEWEST, WEIGHTED or TIGHT.
+
+    Returns:
+        GOING, FOUND, NONE or FULL; and the number of nodes visited, at least 1.
     """
     visited = 0
     while True:
@@ -102,17 +114,17 @@ def advance(sky, nodes, capacity, rule):
 
 @kernel
 def _arrays_full(sky):
-    """Return whether the arrays may be too short for another node."""
+    """Return whether the arrays may be too short for one more node."""
     n, count = len(sky.size), len(sky.floor)
-    deep = sky.at[DEPTH] + 2 > len(sky.frame) or sky.at[CHOICES] + n + 1 > len(sky.choice)
-    return deep or sky.at[TRAIL] + n + 4 * count > len(sky.trail)
+    too_deep = sky.at[DEPTH] + 2 > len(sky.frame) or sky.at[CHOICES] + n + 1 > len(sky.choice)
+    return too_deep or sky.at[TRAIL] + n + 4 * count > len(sky.trail)
 
 
 @kernel
 def _branch(sky, capacity, rule):
-    """Choose a section in the first unfinished part, and list its branches as the next decision."""
+    """Choose a section in the first unfinished part, and list its branches as the next decision, in place."""
     left = 0
-    while sky.open[left] == 0:
+    while sky.unplaced_count[left] == 0:
         left += 1
     right = left + 1
     while right < len(sky.floor) and sky.crossing[right] > 0:
@@ -137,7 +149,7 @@ def _branch(sky, capacity, rule):
     rise = _rise(sky, section, wall, low, high)
     first = sky.at[CHOICES]
     end = _list_buffers(sky, section, first)
-    if rise < INFINITE and rise + sky.total[section] <= capacity:
+    if rise < INFINITE and rise + sky.unplaced_size[section] <= capacity:
         sky.choice[end] = -1
         end += 1
     sky.at[CHOICES] = end
@@ -148,13 +160,13 @@ def _branch(sky, capacity, rule):
 
 @kernel(borrow=True)
 def _score(sky, s, capacity, rule):
-    """Return the score of a section, its number of branches weighted by the rule; the section with the lowest is chosen."""
+    """Return the score of section s: its number of branches, weighted by the rule. The lowest score is chosen."""
     level, count = sky.floor[s], 0.0
     for k in range(sky.start[s], sky.start[s + 1]):
         b = sky.member[k]
         if not sky.placed[b] and sky.lowest[b] == level:
             count += 1.0
-    waste = capacity - level - sky.total[s]
+    waste = capacity - level - sky.unplaced_size[s]
     if waste > 0:
         count += 1.0
     if rule == FEWEST:
@@ -166,7 +178,10 @@ def _score(sky, s, capacity, rule):
 
 @kernel(borrow=True)
 def _rise(sky, section, wall, low, high):
-    """Return the lowest offset of the next buffer over a section of the niche low..high-1, if none lies on its floor."""
+    """Return the lowest offset that the next buffer over a section can have if no buffer lies on the section's floor.
+
+    The section belongs to the niche low..high-1, whose lower neighbour has floor `wall`.
+    """
     level = sky.floor[section]
     rise = wall
     for s in range(low, high):
@@ -186,7 +201,10 @@ def _rise(sky, section, wall, low, high):
 
 @kernel(borrow=True)
 def _list_buffers(sky, section, first):
-    """Write the buffers that can lie on a section's floor to `choice` from `first`, by noisy priority; return their end."""
+    """Write the buffers that can lie on a section's floor to sky.choice[first:], in place; return the index after the last.
+
+    They are in the order of decreasing priority, with noise.
+    """
     end = first
     for k in range(sky.start[section], sky.start[section + 1]):
         b = sky.member[k]
@@ -204,23 +222,26 @@ def _list_buffers(sky, section, first):
 
 @kernel(borrow=True)
 def _mirrored(sky, b, section):
-    """Return whether b would lie on a buffer of the same lifetime and a higher number: the exchanged order is tried instead."""
-    t = sky.under[section]
+    """Return whether buffer b would lie on a buffer of the same lifetime and a higher number.
+
+    Then b need not be tried: exchanging the two buffers gives an equivalent allocation, which is tried.
+    """
+    t = sky.top_buffer[section]
     if t <= b or sky.first[t] != sky.first[b] or sky.last[t] != sky.last[b]:
         return False
     if sky.alignment[t] > 1 or sky.alignment[b] > 1 or sky.fixed[t] >= 0 or sky.fixed[b] >= 0:
         return False
-    alone = True
+    directly_on = True
     for s in range(sky.first[b], sky.last[b]):
-        alone = alone and sky.under[s] == t
-    return alone
+        directly_on = directly_on and sky.top_buffer[s] == t
+    return directly_on
 
 
 @kernel
 def _jump_back(sky):
-    """Return to the last earlier decision that touched the part of the present one, which has no branch left and so fails.
+    """Return to the last earlier decision that changed the part of the current decision, which has no branch left, in place.
 
-    Returns False if there is none: no allocation is within the capacity.
+    Returns False if there is no such decision: then no allocation is within the capacity.
     """
     d = sky.at[DEPTH]
     left, right = sky.frame[d, LEFT], sky.frame[d, RIGHT]

@@ -1,6 +1,7 @@
-"""The effects of a decision of the search over skylines, and its inferences (section inference, MiniMalloc, ASPLOS 2023).
+"""Effects of a choice in the search over skylines (skyline.py), and what can be inferred from it.
 
-The kernels do not count references to arrays, like those of sections.py.
+The inference is section inference (M. Moffitt, MiniMalloc, ASPLOS 2023). Like the kernels of sections.py, these do not count
+references to arrays.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ __all__ = ["place", "raise_floors"]
 
 @kernel(borrow=True)
 def place(sky: Skyline, d: int, capacity: int) -> bool:
-    """Take the next choice of decision d, in place; return False if the inferences prove that it fails."""
+    """Take the next choice of decision d, in place: place a buffer on the section's floor, or raise the floor.
+
+    Returns False if no allocation can follow from it.
+    """
     b = np.int64(sky.choice[sky.frame[d, NEXT_CHOICE]])
     sky.frame[d, NEXT_CHOICE] += 1
     sky.at[STAMP] += 1
@@ -49,24 +53,25 @@ def place(sky: Skyline, d: int, capacity: int) -> bool:
 
 @kernel(borrow=True)
 def raise_floors(sky: Skyline, capacity: int, level: int) -> bool:
-    """Raise the floors of touched sections to the lowest offset of unplaced buffers; return False if a section overflows.
+    """Raise the floor of each section in `touched` to the lowest offset of its unplaced buffers, in place.
 
-    Over a section's floor all unplaced buffers must fit, and above `level` those that cannot be below it.
+    Returns False if a section overflows: if its unplaced buffers do not fit between its floor and the capacity, or if those whose
+    lowest offset is at least `level` do not fit between `level` and the capacity.
     """
     for k in range(sky.at[TOUCHED]):
         s = sky.touched[k]
-        if sky.open[s] == 0:
+        if sky.unplaced_count[s] == 0:
             continue
-        least, above = INFINITE, 0
+        new_floor, size_above = INFINITE, 0
         for j in range(sky.start[s], sky.start[s + 1]):
             q = sky.member[j]
             if not sky.placed[q]:
-                least = min(least, sky.lowest[q])
+                new_floor = min(new_floor, sky.lowest[q])
                 if sky.lowest[q] >= level:
-                    above += sky.size[q]
-        if least > sky.floor[s]:
-            _set_floor(sky, s, least, -1)
-        if sky.floor[s] + sky.total[s] > capacity or (above > 0 and level + above > capacity):
+                    size_above += sky.size[q]
+        if new_floor > sky.floor[s]:
+            _set_floor(sky, s, new_floor, -1)
+        if sky.floor[s] + sky.unplaced_size[s] > capacity or (size_above > 0 and level + size_above > capacity):
             sky.weight[s] += 1.0
             return False
     return True
@@ -74,7 +79,10 @@ def raise_floors(sky: Skyline, capacity: int, level: int) -> bool:
 
 @kernel(borrow=True)
 def _set_floor(sky: Skyline, s: int, level: int, under: int | np.int64) -> None:
-    """Set the floor of a section to `level`, the upper end of the buffer `under` (-1: of none), and note it in the trail."""
+    """Set the floor of section s to `level`, in place, and record the change in the trail.
+
+    `under` is the buffer whose upper end the floor is, or -1.
+    """
     note(sky, s, sky.floor[s])
-    note(sky, len(sky.floor) + s, sky.under[s])
-    sky.floor[s], sky.under[s] = level, under
+    note(sky, len(sky.floor) + s, sky.top_buffer[s])
+    sky.floor[s], sky.top_buffer[s] = level, under

@@ -1,4 +1,4 @@
-"""`BranchAndBound`: searches over canonical allocations and over skylines, restarted with varied orders, and first fit."""
+"""`BranchAndBound`: tree searches over canonical allocations and over skylines, restarted with varied orders, and first fit."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ if TYPE_CHECKING:
 __all__ = ["MOST_MEMBERS", "BranchAndBound"]
 
 MOST_MEMBERS = 5_000_000
-"""The largest sum, over buffers, of the number of sections they live in: more would need several seconds to begin."""
+"""The largest accepted sum, over all buffers, of the number of sections in which a buffer is alive.
+
+A section is a span of time between successive starts and ends of lifetimes. With a larger sum the search would need several
+seconds to begin.
+"""
 
 
 @dataclass(frozen=True)
 class BranchAndBound(Solver):
-    """Depth-first searches for an allocation within a capacity, over canonical allocations (as minimalloc) and skylines in turn.
+    """Search for an allocation of a limited height by depth-first searches of two kinds in turn.
 
-    They are restarted with other orders and rules and doubled node limits. Without a capacity, the heights to be reached lie
-    between the bound and the best allocation; a search that is exhausted raises the bound. For every node a few buffers are
-    placed by first fit, which finds good allocations of large instances.
+    One kind builds canonical allocations, as minimalloc does (canonical.py), the other one skylines (skyline.py). Searches are
+    restarted with other orders and rules, and the limit on nodes doubles from round to round. Without a capacity, the limits on
+    the height lie between the bound and the best height; a search that ends without an allocation raises the bound. For every
+    node, first fit places a few buffers beside the searches, since it finds good allocations of large instances.
     """
 
     capacity: int | None = option(
         None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
     )
-    fitting: int = option(4, "Buffers placed by first fit for every node; 0: no first fit.", low=0)
+    fitting: int = option(4, "Number of buffers that first fit places for every node of the searches; 0: no first fit.", low=0)
 
     limit_free: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2
@@ -40,10 +45,10 @@ class BranchAndBound(Solver):
     def accepts(self, instance: StaticInstance) -> str:
         from corl.problems.memory_static.instance import sections
 
-        found = sections(instance)
-        count = int((found.last - found.first).sum())
+        section_data = sections(instance)
+        count = int((section_data.last - section_data.first).sum())
         if count > MOST_MEMBERS:
-            return f"its buffers live in {count:,} sections, added up; accepted: up to {MOST_MEMBERS:,}"
+            return f"its buffers are alive in {count:,} sections in all; accepted: up to {MOST_MEMBERS:,}"
         return ""
 
     def prepare(self, instance: StaticInstance) -> None:

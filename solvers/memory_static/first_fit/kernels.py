@@ -1,4 +1,7 @@
-"""First fit: buffers in some order, each at the lowest offset at which it fits; and the search over orders."""
+"""First fit, and a search over orders of buffers.
+
+A pass places the buffers in some order, each at the lowest offset at which it fits.
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -23,42 +26,58 @@ if TYPE_CHECKING:
 __all__ = ["BEST", "PASSES", "Fit", "first_passes", "new_fit", "orders", "search"]
 
 NEXT, HEIGHT, CEILING, STALE, PASSES, BEST, QUEUED = range(7)
-"""Indices of `Fit.at`."""
+"""Indices of `Fit.at`: the number of buffers placed in this pass; the height of this pass so far; the largest height to accept;
+passes since the best height fell; passes that have ended; the best height, -1 before the first; used orders of `Fit.queue`."""
 PATIENCE = 2000
-"""Passes without a lower height before the search returns to the best order (from 500 to 5,000 it makes no difference)."""
+"""The number of passes without a lower height after which the search returns to the best order.
+
+Values from 500 to 5,000 gave equal results.
+"""
 
 
-_PORTION = 1000  # buffers placed between two time checks: milliseconds
+_PORTION = 1000  # buffers placed between two time checks, which takes milliseconds
 
 
 class Fit(NamedTuple):
-    """Passes over n buffers: the current one, and the best so far."""
+    """The current pass over n buffers, and the best allocation so far."""
 
     lower: NDArray[np.int64]
+    """[n] as in the instance."""
     upper: NDArray[np.int64]
+    """[n] as in the instance."""
     size: NDArray[np.int64]
+    """[n] as in the instance."""
     alignment: NDArray[np.int64]
+    """[n] as in the instance."""
     fixed: NDArray[np.int64]
     """[n] as in the instance."""
     queue: NDArray[np.int32]
-    """[Q, n] the orders of the first passes."""
+    """[Q, n] the orders of the first Q passes."""
     order: NDArray[np.int32]
     """[n] the buffers in the order of this pass, the fixed ones first."""
     offset: NDArray[np.int64]
-    """[n] offsets of the buffers placed so far."""
+    """[n] the offsets of the buffers placed in this pass."""
     windows: Windows
-    """The placed buffers of size above 0, by time and offset."""
+    """The buffers of size above 0 that are placed in this pass, by time and offset."""
     best_order: NDArray[np.int32]
+    """[n] the order that led to the best allocation."""
     best_offset: NDArray[np.int64]
-    """[n] the order and the offsets of the best allocation."""
+    """[n] the offsets of the best allocation."""
     random: NDArray[np.uint64]
+    """A state of corl.rng."""
     at: NDArray[np.int64]
-    """[7] indexed by NEXT ... QUEUED: the number of placed buffers in this pass, and its height; the largest height to accept;
-    passes since the best height fell; passes ended; the best height, -1 before the first; orders begun."""
+    """[7] indexed by NEXT ... QUEUED."""
 
 
 def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: int, random: NDArray[np.uint64]) -> Fit:
-    """Return passes in the orders `rules`, int32 [n] each, and then in changed ones; none may be higher than `ceiling`."""
+    """Return the state before the first pass.
+
+    Args:
+        instance: The instance.
+        rules: The orders of the first passes, int32 [n] each.
+        ceiling: The largest height to accept.
+        random: A state of corl.rng.
+    """
     n = instance.n
     queue = np.stack([order[np.argsort(instance.fixed[order] < 0, kind="stable")] for order in rules])
     data = (instance.lower, instance.upper, instance.size, instance.alignment, instance.fixed)
@@ -69,17 +88,19 @@ def new_fit(instance: StaticInstance, rules: list[NDArray[np.int32]], ceiling: i
 
 
 def orders(instance: StaticInstance) -> dict[str, NDArray[np.int32]]:
-    """Return orders in which single passes do well, int32 [n] each, by name.
+    """Return orders in which single passes do well, name -> int32 [n].
 
-    load: the largest load during the lifetime, then lifetime, then size, all decreasing (minimalloc's "TWA"). By decreasing size;
-    root: size times square root of lifetime; area: lifetime times size; length: lifetime; or by increasing start.
+    The name says what the buffers are sorted by. The load is the total size of the buffers that are alive at a moment.
+    - load: the largest load during the lifetime, then lifetime, then size, all decreasing (minimalloc's "TWA");
+    - size, root, area, length: decreasing size, size times square root of lifetime, lifetime times size, or lifetime;
+    - start: increasing start of the lifetime.
     """
-    found, n = sections(instance), instance.n
+    section_data, n = sections(instance), instance.n
     length, size = (instance.upper - instance.lower).astype(np.float64), instance.size.astype(np.float64)
-    highest = np.zeros(n, np.int64)
-    most_loads(found.first, found.last, found.load, highest)
+    max_load = np.zeros(n, np.int64)
+    max_loads(section_data.first, section_data.last, section_data.load, max_load)
     keys = {
-        "load": (-size, -length, -highest),
+        "load": (-size, -length, -max_load),
         "size": (-length, -size),
         "root": (-size * np.sqrt(length),),
         "area": (-length * size,),
@@ -90,16 +111,19 @@ def orders(instance: StaticInstance) -> dict[str, NDArray[np.int32]]:
 
 
 def first_passes(fit: Fit, run: Run) -> None:
-    """Run a pass in each of the first orders, or as many as the time allows."""
-    left = len(fit.queue) * len(fit.order)
-    while left > 0 and not run.should_stop:
-        search(fit, min(left, _PORTION))
-        left -= _PORTION
+    """Run a pass in each of the first orders, in place, or as many as the time allows."""
+    steps_left = len(fit.queue) * len(fit.order)
+    while steps_left > 0 and not run.should_stop:
+        search(fit, min(steps_left, _PORTION))
+        steps_left -= _PORTION
 
 
 @kernel
-def most_loads(first, last, load, out):
-    """Write the maximum of load[first[k]:last[k]] to out[k], by a table of maxima over powers of two. All arrays are int64."""
+def max_loads(first, last, load, out):
+    """Write the maximum of load[first[k]:last[k]] to out[k], for all k, in place. All arrays are int64.
+
+    A table has the maxima over all ranges whose length is a power of two.
+    """
     count, levels = len(load), 1
     while 1 << levels <= count:
         levels += 1
@@ -118,10 +142,9 @@ def most_loads(first, last, load, out):
 
 @kernel
 def search(fit, steps):
-    """Place `steps` buffers, or find that they would end above the ceiling, pass after pass, in place.
+    """Do `steps` steps, pass after pass, in place. A step places a buffer, or ends the pass because the buffer does not fit.
 
-    A pass ends when all buffers are placed, which lowers the ceiling, or at the first one that would end above the ceiling. The
-    lowest offset of a buffer is the first wide gap among those placed in its window of time.
+    A pass ends when all buffers are placed, which lowers the ceiling, or at the first buffer that would end above the ceiling.
     """
     n = len(fit.order)
     for _ in range(steps):
@@ -146,7 +169,11 @@ def search(fit, steps):
 
 @kernel
 def _next_pass(fit, complete):
-    """Begin the next pass: in the next given order; after these in the best order, from which failing buffers move forward."""
+    """Begin the next pass, in place; `complete`: whether the last pass placed all buffers.
+
+    The first passes have the orders in `queue`. After them, a pass begins with the best order, and in the passes after it the
+    buffer that did not fit is moved forward.
+    """
     fit.at[PASSES] += 1
     fit.at[STALE] += 1
     if fit.at[QUEUED] < len(fit.queue):
@@ -163,9 +190,9 @@ def _next_pass(fit, complete):
 
 @kernel
 def _lowest(fit, b):
-    """Return the lowest offset at which a buffer fits among those placed."""
+    """Return the lowest offset at which buffer b fits among the placed buffers: the first gap that is large enough."""
     lower, upper, size, alignment = fit.lower[b], fit.upper[b], fit.size[b], fit.alignment[b]
-    edge, home = 0, fit.windows.home[b]
+    edge, home = 0, fit.windows.home[b]  # edge: the lowest offset above the placed buffers considered so far
     begin = fit.windows.start[home]
     for k in range(begin, begin + fit.windows.listed[home]):
         other = fit.windows.placed[k]
@@ -181,7 +208,7 @@ def _lowest(fit, b):
 
 @kernel
 def _promote(fit):
-    """Move the buffer that did not fit to a random earlier position, one time in ten to a near one.
+    """Move the buffer that did not fit to a random earlier position in `order`, with probability 0.1 to a near one, in place.
 
     So buffers that are hard to place are placed early (squeaky wheel optimisation, Joslin & Clements, JAIR 10, 1999).
     """

@@ -1,4 +1,4 @@
-"""`FirstFit`: passes over the buffers in several orders, then with the buffers that did not fit moved forward."""
+"""`FirstFit`: passes of first fit in several orders, then in orders in which buffers that did not fit are moved forward."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ __all__ = ["FirstFit"]
 
 @dataclass(frozen=True)
 class FirstFit(Solver):
-    """Place each buffer at the lowest offset at which it fits, in the order of one rule after another.
+    """Place the buffers one after another at the lowest offset at which each fits, in pass after pass.
 
-    Afterwards passes start from the best order. A pass ends at the first buffer that would reach the best height; that buffer is
-    placed earlier in the next pass. For up to about a hundred thousand buffers: a pass over n takes O(n^2) time at worst.
+    The first passes use the orders of several rules. Afterwards passes start from the best order. Such a pass ends at the first
+    buffer that would reach the best height, and in the next pass this buffer is placed earlier. The method is for up to about a
+    hundred thousand buffers, since a pass over n buffers takes O(n^2) time in the worst case.
     """
 
     capacity: int | None = option(
@@ -28,13 +29,13 @@ class FirstFit(Solver):
     )
     passes: int = option(
         0,
-        "Number of passes, including those of the rules; 0: until the limit. Checked between batches of iterations.",
+        "Number of passes, including the first ones by rules; 0: until the limit. Checked between batches of iterations.",
         low=1,
         special=0,
         scale="log",
     )
     order: Literal["all", "load", "size", "root", "area", "length", "start"] = option(
-        "all", "The rule of the first passes, or all of them in turn."
+        "all", "The rule that orders the buffers in the first pass; all: a pass for each of the six rules."
     )
 
     limit_free: ClassVar[bool] = True

@@ -1,9 +1,11 @@
-"""Windows of time: lists of the buffers placed so far, window by window, so that a query does not examine all of them.
+"""Windows of time with lists of the placed buffers, so that a search for a free offset does not examine all placed buffers.
 
-Windows of a level overlap by half: window i is from i h to (i + 2) h, in sections. The h of a level is twice that of the level
-before; the last level is one window of all time. A buffer no longer than h lies within one window of a level; its home is the
-smallest window that contains it, whose list answers its queries. Only homes are kept. A placed buffer is listed in every home
-that it lives in.
+Time is divided into sections, between successive starts and ends of lifetimes. There are several levels of windows. Windows of a
+level overlap by half: window i lasts from section i h to before section (i + 2) h. The h of a level is twice the h of the level
+before, and the last level is one window of all time. A buffer that is not longer than h sections lies within a window of the
+level. The home of a buffer is the smallest window that contains its lifetime. Only windows that are the home of some buffer have
+a list, of all placed buffers that are alive in the window. So the list of its home has every placed buffer that a buffer could
+overlap.
 """
 
 from __future__ import annotations
@@ -21,47 +23,48 @@ from corl.problems.memory_static.instance import StaticInstance, sections
 __all__ = ["Windows", "add", "clear", "new_windows"]
 
 _BUFFERS = 256
-"""Buffers per window of the first level, and the largest number of these windows."""
+"""The number of buffers per window of the first level, and the largest number of these windows."""
 
 
 class Windows(NamedTuple):
-    """V levels, W windows that are homes, L entries of their lists."""
+    """The lists of W homes (windows with a list) for n buffers. There are V levels of windows."""
 
     first: NDArray[np.int64]
+    """[n] the first section of a buffer."""
     last: NDArray[np.int64]
-    """[n] the sections of a buffer: first to last - 1."""
+    """[n] the section after a buffer's last one."""
     half: NDArray[np.int64]
-    """[V] h of each level."""
+    """[V] h of each level: half the length of its windows, in sections."""
     base: NDArray[np.int64]
     """[V] index of a level's first window in `number`."""
     number: NDArray[np.int64]
-    """[windows of all levels] the number of a home, -1 for others."""
+    """[windows of all levels] the number of a window among the homes; -1: the window is no home."""
     home: NDArray[np.int64]
     """[n] the number of a buffer's home."""
     start: NDArray[np.int64]
-    """[W + 1] index of the first entry of a home's list in `placed`; there is space for all buffers that live in it."""
+    """[W + 1] index of the first entry of a home's list in `placed`; a list has space for all buffers alive in the home."""
     listed: NDArray[np.int64]
-    """[W] the number of entries in the list."""
+    """[W] the number of entries of a home's list."""
     placed: NDArray[np.int32]
-    """[L] placed buffers of size above 0, the lowest offset first."""
+    """[start[W]] placed buffers of size above 0; in each list, the lowest offset comes first."""
 
 
 def new_windows(instance: StaticInstance) -> Windows:
-    """Return windows in which nothing is placed."""
-    found = sections(instance)
-    first, last, span = found.first.astype(np.int64), found.last.astype(np.int64), len(found.load)
+    """Return the windows of an instance, with empty lists."""
+    section_data = sections(instance)
+    first, last, span = section_data.first.astype(np.int64), section_data.last.astype(np.int64), len(section_data.load)
     windows = max(1, min(_BUFFERS, instance.n // _BUFFERS))
     halves = [-(-span // windows)]
     while halves[-1] < span:
         halves.append(2 * halves[-1])
     half = np.array(halves, np.int64)
-    many = -(-span // half)
-    base = np.cumsum(many) - many
+    window_counts = -(-span // half)
+    base = np.cumsum(window_counts) - window_counts
     home = np.full(instance.n, -1)
     for level in reversed(range(len(half))):
         at = first // half[level]
         home = np.where(last <= (at + 2) * half[level], base[level] + at, home)
-    number = np.full(int(many.sum()), -1)
+    number = np.full(int(window_counts.sum()), -1)
     homes = np.unique(home)
     number[homes] = np.arange(len(homes))
     counts = np.zeros(len(homes), np.int64)
@@ -81,7 +84,10 @@ def _count(
     number: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Count the buffers that live in each home, in place. See `Windows` for the arrays; counts: int64 [W]."""
+    """Add the number of buffers that are alive in each home to `counts`, int64 [W], in place.
+
+    The other arguments are the fields of `Windows` with these names.
+    """
     for level in range(len(half)):
         h = half[level]
         for b in range(len(first)):
@@ -93,13 +99,16 @@ def _count(
 
 @kernel
 def clear(windows: Windows) -> None:
-    """Empty the lists, in place."""
+    """Empty all lists, in place."""
     windows.listed[:] = 0
 
 
 @kernel(borrow=True)
 def add(windows: Windows, b: int, offset: NDArray[np.int64]) -> None:
-    """Enter a buffer, placed at offset[b], in the lists of all homes that it lives in, which stay sorted, in place."""
+    """Insert buffer b, placed at offset[b], into the lists of all homes in which it is alive, in place; the lists stay sorted.
+
+    offset: int64 [n], the offsets of the placed buffers.
+    """
     low = offset[b]
     for level in range(len(windows.half)):
         h = windows.half[level]

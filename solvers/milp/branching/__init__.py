@@ -1,1 +1,1 @@
-"""Learned branching: a policy that chooses SCIP's branching variable, trained by imitation of strong branching."""
+"""Learned branching: policies that choose SCIP's branching variables, trained by imitating strong branching."""

@@ -1,4 +1,4 @@
-"""Candidate lists of different lengths, concatenated into one tensor, with a mask of the slots that they fill."""
+"""Candidate lists of different lengths, concatenated into one tensor, with a mask that says how many each node has."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["Lists", "lists", "spread"]
 
 
 class Lists(NamedTuple):
-    """N lists of S candidates in total, at most K in one list."""
+    """The candidate lists of N nodes, with S candidates in total and at most K at one node."""
 
     lines: Tensor
-    """[S, ...] the data of each candidate, list after list."""
+    """[S, ...] the data of each candidate, node by node."""
     mask: Tensor
-    """bool [N, K] the filled slots."""
+    """bool [N, K] True in slots with a candidate."""
 
 
 def lists(observed: Sequence[Mapping[str, NDArray[Any]]], name: str, device: torch.device) -> Lists:
-    """Return the candidate lists of several batches of observations.
+    """Return the candidate lists of several batches of observations as one.
 
     Args:
-        observed: Observations by name, of R nodes each: "mask", bool [R, K], and others; R and K differ between batches.
-        name: The array [R, K, ...] to take, at the slots where "mask" is True.
-        device: Where the tensors are put.
+        observed: Batches of R nodes with at most K candidates, which differ in R and K: "mask", bool [R, K], and other arrays.
+        name: The array [R, K, ...] to take, in the slots where "mask" is True.
+        device: The device of the tensors.
     """
     mask = np.zeros((sum(len(part["mask"]) for part in observed), max(part["mask"].shape[1] for part in observed)), bool)
     begin = 0
@@ -41,11 +41,11 @@ def lists(observed: Sequence[Mapping[str, NDArray[Any]]], name: str, device: tor
 
 
 def spread(scores: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the outputs of a policy network for concatenated scores.
+    """Return the outputs of a policy network that scores each candidate.
 
     Args:
-        scores: float [S], the scores of the candidates, list after list.
-        mask: bool [N, K], the filled slots.
+        scores: float [S], the scores of the candidates, node by node.
+        mask: bool [N, K], True in slots with a candidate.
 
     Returns:
         Logits, float [N, K], -inf in empty slots; and values, float32 [N], all 0.

@@ -1,4 +1,4 @@
-"""`BranchingNetwork`: a branching policy in torch, for training; in SCIP, kernels evaluate it (scoring.py)."""
+"""`BranchingNetwork`: the network of a branching policy in torch, for training; in SCIP, kernels evaluate it (scoring.py)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Perceptron(nn.Module):
         self.last = nn.Linear(hidden[1], 1, bias=False)
 
     def context(self, node: Observation) -> Mapping[str, NDArray[Any]]:
-        """See scip.recorder.NodeObserver; empty."""
+        """Return no arrays. See scip.recorder.NodeObserver."""
         return {}
 
     def collate(self, contexts: Sequence[Any], observed: Sequence[Mapping[str, NDArray[Any]]], which: NDArray[np.int64]) -> Lists:
@@ -61,7 +61,7 @@ class Perceptron(nn.Module):
 
 
 class BranchingNetwork(Perceptron):
-    """Scores candidates by their features; the best `tableau` candidates of a node also by their rows of the simplex tableau."""
+    """Scores candidates by their features; the best `tableau` candidates of a node also by features from the simplex tableau."""
 
     architecture: ClassVar[str] = "milp-branching"
 
@@ -72,12 +72,12 @@ class BranchingNetwork(Perceptron):
         """Create a network with random weights.
 
         Args:
-            problem: The problem that checkpoints name.
-            family: The families of programs that it is trained on, separated by commas.
-            lower: The smallest signature (signature.py) of the training programs, number by number; empty: unknown.
-            upper: The largest one.
+            problem: The name of the problem, for checkpoints.
+            family: The families of the training programs, separated by commas.
+            lower: The smallest value of each number of the training programs' signatures (signature.py); empty: unknown.
+            upper: The largest value of each number; empty: unknown.
             hidden: The sizes of the two hidden layers.
-            tableau: The number of candidates of a node whose rows of the tableau are read; 0: no tableau.
+            tableau: The number of candidates of a node whose rows of the tableau are read; 0: no features from the tableau.
         """
         super().__init__(len(Feature) + (len(Tableau) if tableau else 0), hidden)
         self.problem, self.tableau = problem, tableau
@@ -90,7 +90,7 @@ class BranchingNetwork(Perceptron):
         """See scip.recorder.NodeObserver. Raises SolverError if SCIP's LP has no tableau.
 
         Returns:
-            lines: float32 [k, F], the features and then the columns of the tableau.
+            lines: float32 [k, F], the features, those from the tableau last.
         """
         lines = np.zeros((len(node.candidates), len(self.mean)))
         lines[:, : len(Feature)] = node.features
@@ -101,14 +101,14 @@ class BranchingNetwork(Perceptron):
     def forward(self, batch: Lists) -> tuple[Tensor, Tensor]:
         """Return logits [N, K], -inf in empty slots, and values [N], all 0.
 
-        In training mode, a random half of the nodes has the means in place of the tableau: in SCIP, too, candidates are first
-        scored without it, and only the best with it.
+        In training mode, a random half of the nodes has the mean values in place of the tableau's features, because in SCIP
+        candidates are first scored in this way, and only the best ones with the actual values.
         """
         if not (self.tableau and self.training):
             return super().forward(batch)
-        blind = (torch.rand(len(batch.mask), 1, device=batch.mask.device) < 0.5).expand_as(batch.mask)[batch.mask]
+        without_tableau = (torch.rand(len(batch.mask), 1, device=batch.mask.device) < 0.5).expand_as(batch.mask)[batch.mask]
         lines = batch.lines.clone()
-        lines[blind, len(Feature) :] = self.mean[len(Feature) :]
+        lines[without_tableau, len(Feature) :] = self.mean[len(Feature) :]
         return spread(self.score(lines), batch.mask)
 
     def branching(self) -> BranchingPolicy:
@@ -117,7 +117,7 @@ class BranchingNetwork(Perceptron):
 
 
 def scorer_of(network: Perceptron) -> Scorer:
-    """Return a copy of the current weights for kernels."""
+    """Return a copy of the network's current weights, as kernels need them."""
     parts = (
         network.mean, network.scale, network.first.weight.t(), network.first.bias, network.second.weight.t(), network.second.bias,
         network.last.weight[0],

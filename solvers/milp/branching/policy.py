@@ -1,4 +1,4 @@
-"""Branching policies: branching rules for SCIP that choose the candidate with the highest score, without torch."""
+"""Branching policies: branching rules for SCIP that choose the candidate with the highest score. They do not need torch."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class BranchingPolicy(abc.ABC):
 
     @abc.abstractmethod
     def compile(self) -> None:
-        """Compile the kernels that it calls at every node, before the clock starts."""
+        """Compile the kernels that the policy calls at every node; called before a solve's clock starts."""
 
 
 class PerceptronPolicy(BranchingPolicy):
-    """Scores candidates by a perceptron on their features; features, scores and branching are one kernel."""
+    """Scores candidates by a perceptron on their features; one kernel computes features and scores and branches."""
 
     def __init__(self, scorer: Scorer) -> None:
         self.scorer = scorer
@@ -49,14 +49,14 @@ class PerceptronPolicy(BranchingPolicy):
 
 @runtime_checkable
 class Branches(Protocol):
-    """A network that can choose the branching variables in SCIP."""
+    """A network that can choose branching variables in SCIP."""
 
     def branching(self) -> BranchingPolicy:
         """Return a policy for one solve, with a copy of the current weights."""
 
 
 def load_branching(name_or_path: str) -> BranchingPolicy:
-    """Return the policy of a shipped network or of a checkpoint, for one solve. Raises UsageError, InputError."""
+    """Return the policy of a shipped checkpoint or of a file, for one solve. Raises UsageError, InputError."""
     from corl.networks.checkpoints import load_cached
 
     network: Any = load_cached(name_or_path)[0]

@@ -1,4 +1,4 @@
-"""`EnvironmentPolicy`: a policy trained in the environment of `milp-branching`, as a branching rule in SCIP."""
+"""`EnvironmentPolicy`: a policy that was trained in the environment of `milp-branching`, as a branching rule in SCIP."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from corl.solvers.milp.scip.rule import Observation
 
 __all__ = ["EnvironmentPolicy"]
 
-_LISTED = 64  # candidates of a state, as in the environment: the most fractional
+_MAX_CANDIDATES = 64  # in a state of the environment: the most fractional variables
 
 
 class EnvironmentPolicy(BranchingPolicy):
-    """Chooses the most probable of the candidates that `milp-branching` would list; SCIP's node becomes a state of it.
+    """Describes SCIP's node as a state of the environment, and chooses the policy's most probable candidate.
 
-    The features mean the same in SCIP as in the environment; their values also reflect SCIP's cuts and propagation.
+    The features have the same definitions in SCIP as in the environment, but in SCIP they are affected by cuts and propagation.
     """
 
     def __init__(self, policy: NetworkPolicy) -> None:
@@ -28,7 +28,7 @@ class EnvironmentPolicy(BranchingPolicy):
 
     def scores(self, node: Observation) -> NDArray[np.float32]:
         features = node.features
-        listed = np.argsort(-np.minimum(features[:, 0], 1.0 - features[:, 0]), kind="stable")[:_LISTED]
+        listed = np.argsort(-np.minimum(features[:, 0], 1.0 - features[:, 0]), kind="stable")[:_MAX_CANDIDATES]
         tokens = self.policy.tokens(
             {
                 "mask": np.ones((1, len(listed)), bool),
@@ -37,16 +37,16 @@ class EnvironmentPolicy(BranchingPolicy):
             }
         )
         logits, _ = self.policy.infer([{}], np.zeros(1, np.int64), tokens.arrays())
-        found = np.full(len(features), -np.inf, np.float32)
-        found[listed] = logits[0]
-        return found
+        scores = np.full(len(features), -np.inf, np.float32)
+        scores[listed] = logits[0]
+        return scores
 
     def _tree(self, model: Any, count: int) -> NDArray[np.float32]:
-        """Return TREE_FEATURES, float32 [G], of a node with `count` candidates."""
+        """Return the features TREE_FEATURES of a node with `count` candidates, float32 [len(TREE_FEATURES)]."""
         sizes = np.log1p([model.getNTotalNodes(), model.getNNodesLeft(), model.getDepth(), count])
-        found = np.append(sizes, model.getNSols() > 0).astype(np.float32)
-        assert len(found) == len(TREE_FEATURES)
-        return found
+        tree = np.append(sizes, model.getNSols() > 0).astype(np.float32)
+        assert len(tree) == len(TREE_FEATURES)
+        return tree
 
     def compile(self) -> None:
-        """Do nothing: features and branching use kernels that are compiled at their first call."""
+        """Do nothing: the kernels are compiled at their first call."""

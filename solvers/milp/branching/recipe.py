@@ -1,4 +1,4 @@
-"""Recipe `milp.branching`: a branching policy that imitates strong branching on one family, or on a folder of programs."""
+"""Recipe `milp.branching`: trains a branching policy by imitating strong branching on families or a folder of programs."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _HELP = "accepted: family=NAME[,NAME...] of corl generate milp, or instances=FOL
 class BranchingRecipe(ImitationRecipe):
     """Trains a perceptron on candidates' features to imitate strong branching, as in Gasse et al. (2019).
 
-    The nodes are from trees under pseudocost branching, or under another policy.
+    The labelled nodes are from trees in which pseudocost branching, or another policy, branches at the other nodes.
     """
 
-    family: str = option("", "The generators of the programs: names of `corl generate milp`, separated by commas, used in turn.")
+    family: str = option("", "Generators of `corl generate milp`, separated by commas, used in turn.")
     sizes: str = option(
         "",
-        "Options of the generators, such as items=200,bids=1000; several such sets, separated by semicolons, are used in turn; "
-        "empty: their defaults.",
+        "Options of the generators, such as items=200,bids=1000; several sets of options, separated by semicolons, are used in "
+        "turn; empty: the generators' defaults.",
     )
-    tableau: int = option(0, "Best candidates of a node whose rows of the simplex tableau are inputs; 0: none.", low=0, high=64)
+    tableau: int = option(0, "For how many of a node's best candidates the simplex tableau is an input; 0: none.", low=0, high=64)
     policy: str = option(
         "",
-        "A shipped policy, or a checkpoint of a recipe of branching, that branches in the trees instead of pseudocosts; half of "
-        "the labels are of its best candidates (DAgger, Ross et al. 2011). The trained network starts from random weights.",
+        "A shipped policy, or a checkpoint of a branching policy, that branches in the trees instead of pseudocost branching; "
+        "half of the labelled candidates are its best ones (DAgger, Ross et al. 2011). Training starts from random weights.",
     )
 
     usual_time: ClassVar[float | None] = 120.0
@@ -57,7 +57,7 @@ class BranchingRecipe(ImitationRecipe):
         return load_branching(self.policy) if self.policy else None
 
     def program(self, number: int, seed: int) -> MilpInstance:
-        """Return the program of a number, in a run with this seed.
+        """Return the training program with this number, counted from 0, for a run with this seed.
 
         Raises UsageError for unknown families, for sizes that a generator does not accept, and for a folder without files.
         """
@@ -72,5 +72,5 @@ class BranchingRecipe(ImitationRecipe):
         sets = self.sizes.split(";")
         sizes = parse_pairs([pair.strip() for pair in sets[number // len(names) % len(sets)].split(",") if pair.strip()])
         generator = Milp.generators[names[number % len(names)]]
-        made: MilpInstance = call(generator, {**sizes, "seed": SEEDS + 10_000 * seed + number})
-        return made
+        program: MilpInstance = call(generator, {**sizes, "seed": SEEDS + 10_000 * seed + number})
+        return program

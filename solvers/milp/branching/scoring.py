@@ -1,4 +1,4 @@
-"""A perceptron for kernels that scores branching candidates: features -> two hidden layers -> a score."""
+"""A perceptron in kernels that scores branching candidates by their features, with two hidden layers."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class Scorer(NamedTuple):
 
 @kernel(fastmath=True)
 def scores(scorer: Any, inputs: Any) -> Any:
-    """Return the scores, float32 [k], of candidates with the features `inputs` [k, F]."""
-    found = np.zeros(len(inputs), np.float32)
-    one, two = np.empty(len(scorer.b1), np.float32), np.empty(len(scorer.b2), np.float32)
+    """Return the scores, float32 [k], of candidates with the features `inputs`, float [k, F]."""
+    result = np.zeros(len(inputs), np.float32)
+    first_layer, second_layer = np.empty(len(scorer.b1), np.float32), np.empty(len(scorer.b2), np.float32)
     for k in range(len(inputs)):
-        one[:] = scorer.b1
+        first_layer[:] = scorer.b1
         for i in range(len(scorer.mean)):
             z = (np.float32(inputs[k, i]) - scorer.mean[i]) * scorer.scale[i]
             z = min(max(z, np.float32(-CLIP)), np.float32(CLIP))
-            for g in range(len(one)):
-                one[g] += z * scorer.w1[i, g]
-        two[:] = scorer.b2
-        for g in range(len(one)):
-            if one[g] > 0.0:
-                for h in range(len(two)):
-                    two[h] += one[g] * scorer.w2[g, h]
-        for h in range(len(two)):
-            found[k] += max(two[h], np.float32(0.0)) * scorer.w3[h]
-    return found
+            for g in range(len(first_layer)):
+                first_layer[g] += z * scorer.w1[i, g]
+        second_layer[:] = scorer.b2
+        for g in range(len(first_layer)):
+            if first_layer[g] > 0.0:
+                for h in range(len(second_layer)):
+                    second_layer[h] += first_layer[g] * scorer.w2[g, h]
+        for h in range(len(second_layer)):
+            result[k] += max(second_layer[h], np.float32(0.0)) * scorer.w3[h]
+    return result
 
 
 @kernel

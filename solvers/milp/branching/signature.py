@@ -1,8 +1,9 @@
-"""Signatures: 16 numbers that describe a program, by which it is matched with the programs that a policy was trained on.
+"""Signatures: 16 numbers that describe a program, by which a shipped policy is chosen for it.
 
-A policy's checkpoint holds the range of its training programs. A program matches if every number is within the range, widened by
-0.05 for fractions, by a factor of 4 for sizes (so that larger programs of a family match too) and by 0.3 for the spread of costs.
-A fraction that was 0, or 1, in all training programs must be 0, or 1: six knapsack rows among 200 packing rows are no auction.
+A policy's checkpoint contains the range of each number over its training programs. A program matches if each number is within
+that range, widened by 0.05 for fractions, by a factor of 4 for sizes (so that larger programs of the family match as well), and
+by 0.3 for the spread of costs. A fraction that was always 0, or always 1, in training must be exactly that: a program with six
+knapsack rows among 200 packing rows is not an auction.
 """
 
 from __future__ import annotations
@@ -22,39 +23,45 @@ NAMES = (
     "log_columns", "log_rows", "log_row_length", "log_column_length", "binary", "integer", "continuous", "at_most", "at_least",
     "equal", "ones", "packing", "covering", "negative_costs", "zero_costs", "cost_spread",
 )  # fmt: skip
-"""The numbers of a signature: sizes as log10; fractions of columns and rows by kind; fractions of rows whose entries are all 1,
-and of such rows with the side 1; fractions of negative and zero costs of the minimised program; standard deviation / mean of the
-costs' absolute values."""
-_FRACTIONS = slice(4, 15)
-_SLACK = np.array([np.log10(4.0)] * 4 + [0.05] * 11 + [0.3])
+"""The numbers of a signature.
+
+- log_...: the decimal logarithms of the numbers of columns and rows, and of the mean numbers of coefficients per row and column.
+- binary, integer, continuous: the fractions of such columns. at_most, at_least, equal: the fractions of rows with an upper side
+  only, a lower side only, or both.
+- ones: the fraction of rows whose coefficients are all 1; packing, covering: of such rows with the upper (lower) side 1.
+- negative_costs, zero_costs: the fractions of such objective coefficients when minimising; cost_spread: the standard deviation of
+  their absolute values divided by the mean.
+"""
+_FRACTIONS = slice(4, 15)  # the numbers that are fractions
+_SLACK = np.array([np.log10(4.0)] * 4 + [0.05] * 11 + [0.3])  # by how much the range of each number is widened
 
 
 def signature(instance: MilpInstance) -> NDArray[np.float64]:
     """Return the signature of a program, float64 [len(NAMES)]."""
     n, m, entries = max(instance.n, 1), max(instance.m, 1), max(instance.nonzeros, 1)
     low, high = np.isfinite(instance.row_lower), np.isfinite(instance.row_upper)
-    others = np.bincount(instance.row[instance.value != 1.0], minlength=instance.m) if instance.m else np.zeros(0)
-    ones = others[: instance.m] == 0
+    not_one = np.bincount(instance.row[instance.value != 1.0], minlength=instance.m) if instance.m else np.zeros(0)
+    ones = not_one[: instance.m] == 0
     cost = -instance.c if instance.sense == "max" else instance.c
-    size = max(float(np.abs(cost).mean()) if len(cost) else 0.0, 1e-12)
+    mean_size = max(float(np.abs(cost).mean()) if len(cost) else 0.0, 1e-12)
     return np.array([
         np.log10(n), np.log10(m), np.log10(entries / m), np.log10(entries / n),
         instance.binary.sum() / n, (instance.integer & ~instance.binary).sum() / n, (~instance.integer).sum() / n,
         (high & ~low).sum() / m, (low & ~high).sum() / m, (low & high).sum() / m, ones.sum() / m,
         (ones & high & ~low & (instance.row_upper == 1.0)).sum() / m,
         (ones & low & ~high & (instance.row_lower == 1.0)).sum() / m,
-        (cost < 0.0).sum() / n, (cost == 0.0).sum() / n, float(np.std(np.abs(cost))) / size if len(cost) else 0.0,
+        (cost < 0.0).sum() / n, (cost == 0.0).sum() / n, float(np.std(np.abs(cost))) / mean_size if len(cost) else 0.0,
     ])  # fmt: skip
 
 
 def signature_range(signatures: Sequence[NDArray[np.float64]]) -> tuple[list[float], list[float]]:
-    """Return the smallest and the largest of each number over the signatures of the training programs, for a checkpoint."""
+    """Return the smallest and the largest value of each number over these signatures, for a checkpoint."""
     every = np.array(signatures)
     return every.min(0).tolist(), every.max(0).tolist()
 
 
 def matches(found: NDArray[np.float64], lower: Sequence[float], upper: Sequence[float]) -> bool:
-    """Return whether a signature is within a range, widened as the module says; False if the range is empty."""
+    """Return whether a signature is within a widened range (see the module's docstring); False if the range is empty."""
     if len(lower) != len(NAMES) or len(upper) != len(NAMES):
         return False
     low, high, slack = np.array(lower), np.array(upper), _SLACK.copy()
@@ -74,8 +81,12 @@ def shipped_policies() -> dict[str, dict[str, Any]]:
 def family_of(instance: MilpInstance) -> str:
     """Return the name of the shipped policy whose training programs match this one; "" if there is none.
 
-    Policies of several families (names with commas) are not considered: the range of their programs matches many others too.
+    Policies of several families (names with commas) are not considered, because their ranges match many other programs.
     """
-    found, known = signature(instance), shipped_policies().items()
-    fits = (n for n, config in known if "," not in config["family"] and matches(found, config["lower"], config["upper"]))
+    own_signature, policies = signature(instance), shipped_policies().items()
+    fits = (
+        name
+        for name, config in policies
+        if "," not in config["family"] and matches(own_signature, config["lower"], config["upper"])
+    )
     return next(fits, "")

@@ -1,4 +1,4 @@
-"""`learned-branching`: SCIP, with the branching variable of every node chosen by a trained policy."""
+"""`learned-branching`: SCIP, in which a trained policy chooses the branching variable of every node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LearnedBranching"]
 
 @dataclass(frozen=True)
 class LearnedBranching(Scip):
-    """SCIP with its LPs, cuts, propagation and heuristics; a small network scores the candidates of each node, compiled."""
+    """SCIP with its own cuts, propagation and heuristics; at each node, a small network in a kernel scores the candidates."""
 
     policy: str = option(
         "",

@@ -1,7 +1,7 @@
-"""Branching by a perceptron that also uses the rows of the best candidates in the simplex tableau.
+"""Branching by a perceptron that also uses features from the simplex tableau, for the best candidates.
 
-A row costs about 0.02 ms, more than all other features of a candidate. The perceptron therefore scores all candidates with the
-means in place of the tableau's columns, and then the best few with the actual values.
+Reading a candidate's row of the tableau takes about 0.02 ms, more than all its other features. The perceptron therefore first
+scores all candidates with the mean values of the tableau's features, and then the best few with their actual values.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from corl.solvers.milp.scip.tableau import Tableau, tableau_lines
 
 __all__ = ["TableauPolicy", "branch_by_tableau", "scores_by_tableau"]
 
-_OWN, _MORE = len(Feature), len(Tableau)
+_FEATURES, _TABLEAU = len(Feature), len(Tableau)  # numbers of features without and from the tableau
 
 
 @kernel
 def scores_by_tableau(model: Any, scorer: Any, variables: Any, lines: Any, most: int) -> Any:
-    """Return the scores of the candidates, float32 [k]; if the LP has a tableau, all but the `most` best ones are -inf.
+    """Return the scores of the candidates, float32 [k]: -inf for all but the `most` best, unless the LP has no tableau.
 
     Args:
         model: int64, a SCIP* whose LP is solved.
         scorer: The Scorer.
         variables: int64 [k], pointers to the candidates.
-        lines: float64 [k, F + len(Tableau)], with the features filled in; the tableau's columns are filled in place.
+        lines: float64 [k, F + len(Tableau)], the features; those from the tableau are written here, in place.
         most: The number of candidates whose rows of the tableau are read.
     """
     for k in range(len(lines)):
-        lines[k, _OWN:] = scorer.mean[_OWN:]
+        lines[k, _FEATURES:] = scorer.mean[_FEATURES:]
     best = np.arange(len(lines))
-    found = np.zeros(len(lines), np.float32)
+    result = np.zeros(len(lines), np.float32)
     if len(lines) > most:
-        found = scores(scorer, lines)
-        best = np.argsort(-found)[:most]
-    if not tableau_lines(model, variables, best, lines[:, _OWN:]):
+        result = scores(scorer, lines)
+        best = np.argsort(-result)[:most]
+    if not tableau_lines(model, variables, best, lines[:, _FEATURES:]):
         return scores(scorer, lines)
-    again = scores(scorer, lines[best])
-    found[:] = -np.inf
+    best_scores = scores(scorer, lines[best])
+    result[:] = -np.inf
     for k in range(len(best)):
-        found[best[k]] = again[k]
-    return found
+        result[best[k]] = best_scores[k]
+    return result
 
 
 @kernel
@@ -58,21 +58,21 @@ def branch_by_tableau(model: Any, scorer: Any, most: int) -> Any:
     variables = candidates(model)
     if len(variables) == 0:
         return -1, 0
-    lines = features(model, variables, _MORE)
+    lines = features(model, variables, _TABLEAU)
     slot = np.argmax(scores_by_tableau(model, scorer, variables, lines, most))
     return slot, scip.branch_on(model, variables[slot], 0, 0, 0)
 
 
 class TableauPolicy(BranchingPolicy):
-    """Scores candidates by their features and the tableau; features, tableau, scores and branching are one kernel."""
+    """Scores candidates by their features and the tableau; one kernel computes these and branches."""
 
     def __init__(self, scorer: Scorer, most: int) -> None:
-        """Create a policy that reads the rows of the tableau of at most `most` candidates of a node."""
+        """Create a policy that reads the tableau's rows of at most `most` candidates of a node."""
         self.scorer, self.most = scorer, most
 
     def scores(self, node: Observation) -> NDArray[np.float32]:
-        lines = np.zeros((len(node.candidates), _OWN + _MORE))
-        lines[:, :_OWN] = node.features
+        lines = np.zeros((len(node.candidates), _FEATURES + _TABLEAU))
+        lines[:, :_FEATURES] = node.features
         found: NDArray[np.float32] = scores_by_tableau(node.pointer, self.scorer, node.candidates, lines, self.most)
         return found
 

@@ -1,1 +1,1 @@
-"""A branching policy whose input is the LP of each node as a graph of columns and rows."""
+"""A branching policy by a graph neural network, whose input is the LP of each node as a bipartite graph of columns and rows."""

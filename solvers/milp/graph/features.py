@@ -1,7 +1,10 @@
-"""The inputs of graph networks, from `lp_reading.LpGraph`: those of Gasse et al. (2019, appendix A), without the rows' sides.
+"""The inputs of graph networks: those of Gasse et al. (2019, appendix A), but without the rows' sides.
 
-The sides are missing because `LpGraph` only has flags for them. Objective coefficients and reduced costs are divided by the norm
-of the objective, duals by that and the norm of the row, coefficients by the norm of the row, ages by the largest age.
+They are made from `lp_reading.LpGraph`.
+
+`LpGraph` only says whether a row has a side, not its value. Objective coefficients and reduced costs are divided by the norm of
+the objective, duals by the product of the norms of the objective and the row, matrix coefficients by the norm of the row, and
+ages by the largest age.
 """
 
 from __future__ import annotations
@@ -16,14 +19,14 @@ from corl.solvers.milp.scip.lp_reading import Column, LpGraph, Row
 __all__ = ["COLUMN_INPUTS", "ROW_INPUTS", "GraphInputs", "graph_inputs"]
 
 COLUMN_INPUTS = tuple(Column)
-"""All columns of `LpGraph.columns`; the two incumbent values are 0 without an incumbent."""
+"""The features of a column: all of `LpGraph.columns`. Without an incumbent, the two incumbent values are 0."""
 ROW_INPUTS = (Row.OBJ_COSINE, Row.SOL_AT_LHS, Row.SOL_AT_RHS, Row.DUAL_SOL, Row.AGE)
 _DUAL, _AGE = ROW_INPUTS.index(Row.DUAL_SOL), ROW_INPUTS.index(Row.AGE)
 _TINY = 1e-9
 
 
 class GraphInputs(NamedTuple):
-    """A graph of n columns and m rows, with an edge per nonzero."""
+    """A bipartite graph of n columns and m rows, with an edge for each nonzero coefficient."""
 
     columns: NDArray[np.float32]
     """[n, len(COLUMN_INPUTS)]"""
@@ -34,7 +37,7 @@ class GraphInputs(NamedTuple):
     edge_column: NDArray[np.int64]
     """[edges] the column of each edge."""
     edge_value: NDArray[np.float32]
-    """[edges] coefficient / norm of its row."""
+    """[edges] the coefficient divided by the norm of its row."""
 
 
 def graph_inputs(graph: LpGraph) -> GraphInputs:

@@ -1,4 +1,4 @@
-"""The graph network in SCIP, evaluated with sparse products in NumPy and SciPy, without torch."""
+"""Evaluation of the graph network in SCIP with NumPy and SciPy's sparse products, without torch."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _Weights = Mapping[str, NDArray[np.float32]]
 
 
 def _linear(weights: _Weights, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the output of the linear layer of this name."""
     found: NDArray[np.float32] = x @ weights[f"{name}.weight"].T
     if f"{name}.bias" in weights:
         found = found + weights[f"{name}.bias"]
@@ -27,6 +28,7 @@ def _linear(weights: _Weights, name: str, x: NDArray[np.float32]) -> NDArray[np.
 
 
 def _standard(weights: _Weights, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return standardised inputs, clipped to -CLIP..CLIP."""
     found: NDArray[np.float32] = np.clip((x - weights[f"{name}.mean"]) * weights[f"{name}.scale"], -CLIP, CLIP)
     return found
 
@@ -53,21 +55,22 @@ class GcnnPolicy(BranchingPolicy):
         """Return the scores of all columns of an LP, float32 [n]."""
         w = self.weights
         edges = _standard(w, "edges", graph.edge_value[:, None])
-        one = _relu(self._twice("embed_columns", _standard(w, "columns", graph.columns)))
-        two = _relu(self._twice("embed_rows", _standard(w, "rows", graph.rows)))
-        two = self._convolve("to_rows", one, two, graph.edge_column, graph.edge_row, edges)
-        one = self._convolve("to_columns", two, one, graph.edge_row, graph.edge_column, edges)
-        found: NDArray[np.float32] = self._twice("head", one)[:, 0]
-        return found
+        column_vectors = _relu(self._twice("embed_columns", _standard(w, "columns", graph.columns)))
+        row_vectors = _relu(self._twice("embed_rows", _standard(w, "rows", graph.rows)))
+        row_vectors = self._convolve("to_rows", column_vectors, row_vectors, graph.edge_column, graph.edge_row, edges)
+        column_vectors = self._convolve("to_columns", row_vectors, column_vectors, graph.edge_row, graph.edge_column, edges)
+        scores: NDArray[np.float32] = self._twice("head", column_vectors)[:, 0]
+        return scores
 
     def _twice(self, name: str, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return linear(ReLU(linear(x)))."""
+        """Return the output of two linear layers with a ReLU between them."""
         return _linear(self.weights, f"{name}.2", _relu(_linear(self.weights, f"{name}.0", x)))
 
     def _convolve(
         self, name: str, source: NDArray[np.float32], target: NDArray[np.float32], start: NDArray[np.int64],
         end: NDArray[np.int64], edges: NDArray[np.float32],
     ) -> NDArray[np.float32]:  # fmt: skip
+        """Return the targets' new vectors after messages along the edges start[k] -> end[k] (networks._HalfConvolution)."""
         w = self.weights
         there, here = _linear(w, f"{name}.there", source), _linear(w, f"{name}.here", target)
         messages = _relu(there[start] + here[end] + edges * w[f"{name}.edge.weight"][:, 0])

@@ -1,4 +1,4 @@
-"""The graph network in torch and torch-geometric, for training; inference.py evaluates it without either."""
+"""The graph network in torch and torch-geometric, for training; inference.py evaluates it without these packages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from corl.solvers.milp.scip.rule import Observation
 __all__ = ["GcnnNetwork", "GraphBatch", "GraphTensors", "Standard"]
 
 GraphTensors = Sequence[Tensor]
-"""The five arrays of `GraphInputs`, in this order; several graphs may be combined into one."""
+"""The five arrays of `GraphInputs`, in this order, of one graph or of several graphs combined into one."""
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
@@ -33,11 +33,11 @@ class GraphBatch(NamedTuple):
     columns: Tensor
     """int64 [S] the candidates' columns in `graph`."""
     lists: Lists
-    """The candidate lists; their data are the columns in the LP of the node."""
+    """The candidate lists; `lines` has the candidates' columns in the LP of their own node."""
 
 
 class Standard(nn.Module):
-    """Standardisation: (x - mean) * scale, clipped to -CLIP..CLIP, with the mean and scale of training inputs."""
+    """Standardisation of inputs: (x - mean) * scale, clipped to -CLIP..CLIP, with the mean and 1 / deviation in training."""
 
     mean: Tensor
     scale: Tensor
@@ -80,7 +80,7 @@ class GcnnNetwork(nn.Module):
         self.head = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1, bias=False))
 
     def context(self, node: Observation) -> _Arrays:
-        """See scip.recorder.NodeObserver; empty."""
+        """Return no arrays. See scip.recorder.NodeObserver."""
         return {}
 
     def observe(self, node: Observation, slots: NDArray[np.int64]) -> _Arrays:
@@ -122,18 +122,18 @@ class GcnnNetwork(nn.Module):
         """Return the scores of all columns of a graph, [n]."""
         columns, rows, edge_row, edge_column, value = graph
         edges = self.edges(value[:, None])
-        one = torch.relu(self.embed_columns(self.columns(columns)))
-        two = torch.relu(self.embed_rows(self.rows(rows)))
-        two = self.to_rows(one, two, torch.stack((edge_column, edge_row)), edges)
-        one = self.to_columns(two, one, torch.stack((edge_row, edge_column)), edges)
-        scores: Tensor = self.head(one)
+        column_vectors = torch.relu(self.embed_columns(self.columns(columns)))
+        row_vectors = torch.relu(self.embed_rows(self.rows(rows)))
+        row_vectors = self.to_rows(column_vectors, row_vectors, torch.stack((edge_column, edge_row)), edges)
+        column_vectors = self.to_columns(row_vectors, column_vectors, torch.stack((edge_row, edge_column)), edges)
+        scores: Tensor = self.head(column_vectors)
         return scores.squeeze(-1)
 
 
 class _HalfConvolution(MessagePassing):  # type: ignore[misc]
-    """x_i <- f(x_i, sum over neighbours j of g(x_i, x_j, e_ij)), with the sum divided by its spread in the first training batch.
+    """x_i <- f(x_i, sum over neighbours j of g(x_i, x_j, e_ij)), where f and g are perceptrons with two and one hidden layers.
 
-    g has one hidden layer, f two. The division replaces the paper's prenorm layers.
+    The sum is divided by its standard deviation in the first training batch, which replaces the paper's prenorm layers.
     """
 
     scale: Tensor
@@ -161,14 +161,14 @@ def _weights(network: nn.Module) -> dict[str, NDArray[np.float32]]:
 
 
 def _graph(arrays: _Arrays, row: int) -> GraphInputs:
-    """Return the graph of a row, without the padding to the sizes of other graphs."""
+    """Return the graph of a node (row), without the padding to the sizes of other nodes."""
     columns, rows, edges = arrays["sizes"][row].tolist()
     sizes = (columns, rows, edges, edges, edges)
     return GraphInputs(*(arrays[name][row, :size] for name, size in zip(GraphInputs._fields, sizes)))
 
 
 def _combined(graphs: Sequence[GraphInputs], device: torch.device) -> tuple[list[Tensor], list[int]]:
-    """Return all graphs as one graph, and the offset of each one's columns in it."""
+    """Return all graphs combined into one, and for each graph the index of its first column there."""
     columns = np.cumsum([0, *(len(graph.columns) for graph in graphs)]).tolist()
     rows = np.cumsum([0, *(len(graph.rows) for graph in graphs)]).tolist()
     parts = [g._replace(edge_row=g.edge_row + rows[i], edge_column=g.edge_column + columns[i]) for i, g in enumerate(graphs)]

@@ -1,4 +1,4 @@
-"""Recipe `milp.gcnn`: the graph network, on the same labels and with the same loss as `milp.branching`."""
+"""Recipe `milp.gcnn`: trains the graph network with the same labels and the same loss as `milp.branching`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ __all__ = ["GcnnRecipe"]
 
 @dataclass(frozen=True)
 class GcnnRecipe(ImitationRecipe):
-    """Trains the graph network of Gasse et al. (2019), evaluated at every node (networks.GcnnNetwork): the reference."""
+    """Trains the graph network of Gasse et al. (2019), with which learned branching is compared in the literature.
+
+    SCIP calls the network at every node (networks.GcnnNetwork).
+    """
 
     family: str = option("auctions", "The generator of the programs, with its default size.", choices=GENERATORS)
     batch: int = option(16, "Nodes per optimiser step.", low=1, scale="log")
@@ -35,5 +38,5 @@ class GcnnRecipe(ImitationRecipe):
     def program(self, number: int, seed: int) -> MilpInstance:
         if self.instances:
             return self.read(number)
-        made: MilpInstance = GENERATORS[self.family](seed=SEEDS + 10_000 * seed + number)
-        return made
+        program: MilpInstance = GENERATORS[self.family](seed=SEEDS + 10_000 * seed + number)
+        return program

@@ -1,4 +1,7 @@
-"""`Lessons`: labelled nodes for training and for validation."""
+"""`Lessons`: labelled nodes for training and for validation.
+
+A labelled node is a node of SCIP's tree with the distribution over its candidates that a network is to learn (the target).
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,14 @@ from corl.solvers.milp.branching.signature import signature, signature_range
 
 __all__ = ["Lessons", "agrees", "choices"]
 
-_SAME = 1e-5  # relative difference of two targets that count as equal
+_TIE = 1e-5  # probabilities of a target with at most this relative difference count as equal
 
 
 class Lessons:
-    """Labelled nodes in two replays, and the signatures of their programs; every `held_out`-th program is for validation."""
+    """Labelled nodes in two replays, for training and for validation, and the signatures of their programs.
+
+    Of each `held_out` programs, one is for validation: its nodes are held out from training.
+    """
 
     def __init__(self, capacity: int, held_out: int) -> None:
         self.train, self.others, self.held_out = Replay(capacity), Replay(capacity), held_out
@@ -41,7 +47,7 @@ class Lessons:
         self.signatures.append(signature(instance))
 
     def check(self) -> None:
-        """Check that there are training nodes, if necessary the held-out ones. Raises UsageError if no node was labelled."""
+        """Check that there are training nodes; without any, use the held-out ones. Raises UsageError if no node was labelled."""
         if not self.train.size:
             self.train, self.others = self.others, self.train
         if not self.train.size:
@@ -61,7 +67,7 @@ class Lessons:
         return draw(self.others, np.arange(self.others.size), network)
 
     def describe(self, network: Any) -> None:
-        """Store the range of the programs' signatures in the network's configuration, if it has entries for it."""
+        """Store the range of the programs' signatures in the network's configuration, if it has entries "lower" and "upper"."""
         limits = dict(zip(("lower", "upper"), signature_range(self.signatures)))
         network.config |= {name: limits[name] for name in limits if name in network.config}
 
@@ -76,7 +82,7 @@ class Lessons:
 
 
 def choices(network: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Return the target's largest probability at each node and its probability of the network's choice, float32 [N] each."""
+    """Return, float32 [N] each, the target's largest probability at N nodes and its probability of the network's choices."""
     with torch.no_grad():
         logits, _ = network(batch.states)
     taken = batch.target.gather(1, logits.argmax(1, keepdim=True))[:, 0]
@@ -84,5 +90,5 @@ def choices(network: Any, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def agrees(best: Tensor, taken: Tensor) -> Tensor:
-    """Return, bool [N], whether each choice is one of the best, given the results of `choices`."""
-    return taken >= best * (1.0 - _SAME)
+    """Return whether each of the network's choices is among the best, bool [N]; the arguments are the results of `choices`."""
+    return taken >= best * (1.0 - _TIE)

@@ -1,7 +1,8 @@
 """`ImitationRecipe`: the common part of recipes that imitate strong branching.
 
-In the recipe `any.imitation` a teacher solves instances of an environment. Here, nodes are labelled during SCIP's solve, all
-before the first optimiser step. Replay, loss and optimiser step are the same.
+To label a node is to compute strong branching's scores of its candidates. Nodes are labelled during SCIP's solves of training
+programs, all before the first optimiser step. (The recipe `any.imitation`, whose loss and replay are used here, instead lets a
+teacher solve instances of an environment.)
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["SEEDS", "ImitationRecipe"]
 
 SEEDS = 500_000
-"""The first seed of generated programs; benchmarks use small seeds."""
-_TEMPERATURE = 0.3  # of the target: a candidate with half the best product of gains gets a tenth of the best one's probability
+"""The first seed of generated training programs; benchmarks use small seeds."""
+_TEMPERATURE = 0.3  # of the softmax: a candidate with half of the best product of gains gets a tenth of the best's probability
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,14 @@ class ImitationRecipe(Recipe):
     Nodes are collected first, one program per step, until there are `samples` labelled nodes; `updates` steps of AdamW follow.
     """
 
-    samples: int = option(200, "Labelled nodes.", low=8, scale="log")
-    share: float = option(0.05, "Probability that a node is labelled; each tree's first one always is.", above=0, high=1)
-    each: int = option(12, "The largest number of labelled nodes of one tree.", low=1, scale="log")
-    width: int = option(80, "The largest number of candidates that are labelled at a node, at random.", low=2, scale="log")
+    samples: int = option(200, "The number of labelled nodes.", low=8, scale="log")
+    share: float = option(0.05, "Probability that a node is labelled; the root always is.", above=0, high=1)
+    each: int = option(12, "The largest number of labelled nodes per tree.", low=1, scale="log")
+    width: int = option(
+        80, "The largest number of candidates, drawn at random, whose scores are computed at a node.", low=2, scale="log"
+    )
     updates: int = option(300, "Optimiser steps.", low=1, scale="log")
-    rate: float = option(3e-3, "The largest learning rate of AdamW; over the updates it falls to 0.", above=0, scale="log")
+    rate: float = option(3e-3, "The initial learning rate of AdamW, which falls to 0.", above=0, scale="log")
     batch: int = option(32, "Nodes per optimiser step.", low=1, scale="log")
     instances: str = instances_option()
 
@@ -60,9 +63,9 @@ class ImitationRecipe(Recipe):
     collecting: ClassVar[float] = 0.8
     """The fraction of the run after which no further nodes are collected."""
     held_out: ClassVar[int] = 8
-    """The nodes of one program in this many, beginning with the second program, are held out."""
+    """Of each group of this many programs, the nodes of the second are held out for validation."""
     every: ClassVar[int] = 20
-    """Optimiser steps between two validations."""
+    """The number of optimiser steps between two validations."""
 
     @abc.abstractmethod
     def network(self) -> Any:
@@ -70,26 +73,26 @@ class ImitationRecipe(Recipe):
 
     @abc.abstractmethod
     def program(self, number: int, seed: int) -> MilpInstance:
-        """Return the program of a number, in a run with this seed."""
+        """Return the training program with this number, counted from 0, for a run with this seed."""
 
     def grower(self) -> BranchingPolicy | None:
-        """Return the policy that branches in the next tree; None, the default: SCIP's pseudocost branching."""
+        """Return the policy that branches at nodes that are not labelled; None: SCIP's pseudocost branching."""
         return None
 
     def lesson(
         self, node: Observation, observed: Mapping[str, NDArray[Any]], label: Label
     ) -> tuple[Mapping[str, NDArray[Any]], NDArray[np.float32]] | None:
-        """See teacher.Lesson. By default the distribution to imitate is the softmax of strong branching's scores."""
+        """Return what to learn at a labelled node (see teacher.Lesson): by default the softmax of strong branching's scores."""
         import numpy as np
 
         weights = np.exp((label.scores - label.scores.max()) / _TEMPERATURE)
         return observed, (weights / weights.sum()).astype(np.float32)
 
     def validate(self, network: Any, held: Batch) -> dict[str, float]:
-        """Return two results on held-out nodes.
+        """Return two measures of the network on held-out nodes.
 
-        "agrees" is the fraction of nodes at which the network chooses as strong branching does; "loses" is the mean difference
-        between the best score and that of the choice.
+        "agrees" is the fraction of nodes at which the network's choice is strong branching's; "loses" is the mean difference
+        between strong branching's best score and its score of the network's choice.
         """
         from corl.solvers.milp.imitation.lessons import agrees, choices
 
@@ -129,15 +132,16 @@ class ImitationRecipe(Recipe):
         training.save(network.eval())
 
     def _validated(self, network: Any, lessons: Lessons) -> dict[str, float]:
+        """Return the result of `validate`; empty without held-out nodes."""
         import torch
 
         if not lessons.others.size:
             return {}
         network.eval()
         with torch.no_grad():
-            found = self.validate(network, lessons.held(network))
+            measures = self.validate(network, lessons.held(network))
         network.train()
-        return found
+        return measures
 
     def _collect(self, training: Training, network: Any, lessons: Lessons) -> None:
         """Label nodes in the tree of the next program. Raises UsageError if no program of the folder needs branching."""
@@ -150,14 +154,14 @@ class ImitationRecipe(Recipe):
                 "nothing to learn; accepted: programs that need branching"
             )
         instance = self.program(number, training.seed)
-        left = None if training.time_limit is None else max(1.0, self.collecting * training.time_limit - training.seconds)
-        run = Run(training.problem.with_sense_of(instance), instance, seed=training.seed + number, time_limit=left)
+        seconds = None if training.time_limit is None else max(1.0, self.collecting * training.time_limit - training.seconds)
+        run = Run(training.problem.with_sense_of(instance), instance, seed=training.seed + number, time_limit=seconds)
         run.start()
         lessons.add(instance, self.labelled(instance, run, network))
         training.log(nodes=lessons.nodes, programs=len(lessons.signatures))
 
     def labelled(self, instance: MilpInstance, run: Run, network: Any) -> Episodes:
-        """Return the labelled nodes of a program's tree, with the network's observations."""
+        """Solve a program and return the labelled nodes of its tree, with the network's observations."""
         from corl.solvers.milp.imitation.teacher import Teacher
         from corl.solvers.milp.scip.recorder import Recorder, record
 
@@ -166,7 +170,7 @@ class ImitationRecipe(Recipe):
         return record(instance, run, teacher, recorder)
 
     def read(self, number: int) -> MilpInstance:
-        """Return the program of a number in the folder `instances`. Raises UsageError for a folder without files."""
+        """Return the program with this number, cyclically, in the folder `instances`. Raises UsageError if that has no files."""
         from corl.problems.milp.problem import Milp
 
         files = program_files(self.instances)

@@ -1,10 +1,9 @@
 """The teacher of branching: labels some nodes of SCIP's trees by strong branching.
 
-Nodes are collected as in Gasse, Chételat, Ferroni, Charlin and Lodi (NeurIPS 2019, section 4.1): strong branching is called, and
-its choice is taken, with a small probability, so that the states are those of a cheaper rule. It does not change SCIP's
-statistics (it is idempotent); otherwise its side effects would prune trees that a policy cannot prune. The root is always
-labelled. If a policy branches at the other nodes, the states are those that it visits (DAgger: Ross, Gordon and Bagnell, AISTATS
-2011).
+As in Gasse, Chételat, Ferroni, Charlin and Lodi (NeurIPS 2019, section 4.1), strong branching labels a node, and chooses its
+branching variable, with a small probability, and at the root. A cheaper rule branches at the other nodes, so that the labelled
+nodes are typical of its trees. If that rule is a learned policy, this is DAgger (Ross, Gordon and Bagnell, AISTATS 2011). Strong
+branching is called without side effects on SCIP's statistics and bounds, because a policy cannot have them.
 """
 
 from __future__ import annotations
@@ -21,46 +20,46 @@ from corl.solvers.milp.scip.rule import Observation
 
 __all__ = ["Label", "Lesson", "Teacher", "product_scores", "strong_branching"]
 
-_SMALLEST = 1e-6  # lower limit of each gain, as in SCIP's product rule
-_UNLIMITED = 2**31 - 1  # iterations of a child's LP
+_MIN_GAIN = 1e-6  # lower limit of each gain, as in SCIP's product rule
+_UNLIMITED = 2**31 - 1  # the limit on the simplex iterations of a child's LP
 
 
 def strong_branching(model: Any, variables: list[Any]) -> NDArray[np.float64] | None:
-    """Return the gains of the LP objective by strong branching without side effects; None after an LP error.
+    """Return by how much the LP objective rises in both children of each variable; None after an LP error.
 
     Args:
         model: The pyscipopt Model, at a node with a solved LP.
         variables: k pyscipopt Variables.
 
     Returns:
-        float64 [k, 2], the gains of the down and the up child; inf for an infeasible child. A gain beyond the cutoff bound is
-        only known to be beyond it.
+        float64 [k, 2], the gains of the down and the up child; inf for an infeasible child. A child's LP ends at the cutoff
+        bound, so that a gain beyond it is only a lower bound.
     """
-    here, gains = model.getLPObjVal(), np.zeros((len(variables), 2))
+    objective, gains = model.getLPObjVal(), np.zeros((len(variables), 2))
     model.startStrongbranch()
     try:
         for k, variable in enumerate(variables):
             down, up, _, _, down_empty, up_empty, _, _, failed = model.getVarStrongbranch(variable, _UNLIMITED, idempotent=True)
             if failed:
                 return None
-            gains[k] = [np.inf if empty else value - here for value, empty in ((down, down_empty), (up, up_empty))]
+            gains[k] = [np.inf if empty else value - objective for value, empty in ((down, down_empty), (up, up_empty))]
     finally:
         model.endStrongbranch()
     return gains
 
 
 def product_scores(gains: NDArray[np.float64], cutoff: float) -> NDArray[np.float64]:
-    """Return the logarithms of the products of both gains, float64 [k].
+    """Return strong branching's scores: the logarithm of the product of both gains of each candidate, float64 [k].
 
     An infeasible child counts with the largest finite gain, or with `cutoff` if that is larger and finite.
 
     Args:
         gains: float64 [k, 2], from `strong_branching`.
-        cutoff: By how much the LP objective may rise up to the cutoff bound; 1e20 or more if there is none.
+        cutoff: The rise of the LP objective at which the cutoff bound is reached; 1e20 or more without a cutoff bound.
     """
     finite = gains[np.isfinite(gains)]
-    most = max(finite.max(initial=_SMALLEST), cutoff if cutoff < 1e20 else _SMALLEST)
-    scores: NDArray[np.float64] = np.log(np.clip(gains, _SMALLEST, most)).sum(1)
+    largest = max(finite.max(initial=_MIN_GAIN), cutoff if cutoff < 1e20 else _MIN_GAIN)
+    scores: NDArray[np.float64] = np.log(np.clip(gains, _MIN_GAIN, largest)).sum(1)
     return scores
 
 
@@ -77,13 +76,13 @@ class Label(NamedTuple):
 
 _Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 Lesson: TypeAlias = Callable[[Observation, _Arrays, Label], "tuple[_Arrays, NDArray[np.float32]] | None"]
-"""A function of a node, its observation and its label that returns the observation and the distribution [K] to learn, or None."""
+"""(node, observation, label) -> what to learn: the observation and the distribution over candidates [K]; or None for nothing."""
 
 
 class Teacher:
-    """A branching rule (`Choose` of scip.rule) that labels random nodes by strong branching and records them.
+    """A branching rule (`Choose` of scip.rule) that labels some nodes by strong branching and records them.
 
-    It ends the solve after `most` labelled nodes.
+    After `most` labelled nodes, it ends the solve.
     """
 
     def __init__(
@@ -95,12 +94,12 @@ class Teacher:
         Args:
             recorder: Records the labelled nodes.
             lesson: Returns what to learn at a labelled node.
-            seed: Of the random numbers.
-            share: The probability that a node is labelled; the first one always is.
-            most: The largest number of labelled nodes.
-            width: The largest number of candidates that are labelled at a node, since the LP of a child may take 10 ms: with a
-                policy, its best candidates for one half, and random ones.
-            policy: Branches at the other nodes; None: SCIP's next rule.
+            seed: The seed of the random numbers.
+            share: The probability that a node is labelled; the root always is.
+            most: The number of labelled nodes after which the solve ends.
+            width: The largest number of candidates whose scores are computed at a node, because a child's LP may take 10 ms.
+                They are random; with a policy, half of them are its best candidates.
+            policy: The policy that branches at the other nodes; None: SCIP's next rule.
         """
         self.recorder, self.lesson, self.policy = recorder, lesson, policy
         self.share, self.most, self.width = share, most, width
@@ -132,7 +131,7 @@ class Teacher:
         return slot
 
     def _slots(self, node: Observation) -> NDArray[np.int64]:
-        """Return the slots of the candidates to label, increasing."""
+        """Return the slots of the candidates whose scores are computed, int64 [k], increasing."""
         best = np.zeros(0, np.int64)
         if self.policy is not None:
             best = np.argsort(-self.policy.scores(node), kind="stable")[: self.width // 2]

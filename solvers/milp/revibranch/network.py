@@ -1,9 +1,10 @@
-"""`RevivedNetwork`: Q-values of branching on each candidate of a node, given the decisions at its ancestors.
+"""`RevivedNetwork`: Q-values of branching on each candidate of a node, given the decisions at the node's ancestors.
 
-After ReviBranch (arXiv 2508.17452): an encoder of the node; attention to the steps at its ancestors ("revived" steps), each the
-state there, the variable chosen and its position on the path; and a decoder of Q-values. The paper's encoder is a bipartite graph
-network; here it is a perceptron on the 40 features of each candidate, and the state is the mean over the candidates. In training,
-the steps are encoded again with the current weights, from the observations of the ancestors in the replay.
+The network follows ReviBranch (arXiv 2508.17452). It has an encoder of the node, attention to the steps of its ancestors, and a
+decoder of Q-values. The step of an ancestor combines the state there, the variable chosen, and the position on the path
+("revived" steps in the paper). The paper's encoder is a bipartite graph network; here it is a perceptron on the 40 features of
+each candidate, and the state is the mean over the candidates. In training, steps are computed with the current weights from the
+ancestors' observations in the replay.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ __all__ = ["Revived", "RevivedNetwork"]
 
 
 class Revived(NamedTuple):
-    """A batch of N nodes and their ancestors, U different nodes in total."""
+    """A batch of N nodes and their ancestors, U distinct nodes in total."""
 
     lists: Lists
     """The candidates of the U nodes."""
     slot: Tensor
-    """int64 [U] the chosen candidate of each."""
+    """int64 [U] the slot of the chosen candidate of each of the U nodes."""
     which: Tensor
     """int64 [N] the nodes of the batch, as indices into the U nodes."""
     above: Tensor
-    """int64 [N, H] the ancestors of each, as indices into the U nodes, nearest first; -1 beyond the root."""
+    """int64 [N, H] the ancestors of each node of the batch, as indices into the U nodes, nearest first; -1 beyond the root."""
     way: Tensor
     """int64 [N, H] 1 if the path from the ancestor begins with its up child, otherwise 0."""
 
@@ -56,10 +57,10 @@ class RevivedNetwork(nn.Module):
         """Create a network with random weights.
 
         Args:
-            problem: The problem that checkpoints name.
-            family: The family of programs that it is trained on.
-            lower: The smallest signature (branching.signature) of the training programs, number by number; empty: unknown.
-            upper: The largest one.
+            problem: The name of the problem, for checkpoints.
+            family: The family of the training programs.
+            lower: The smallest value of each number of the training programs' signatures (branching.signature); empty: unknown.
+            upper: The largest value of each number; empty: unknown.
             width: The size D of the hidden vectors.
             ancestors: The largest number H of ancestors of a node whose steps are used; 0: none.
         """
@@ -80,11 +81,11 @@ class RevivedNetwork(nn.Module):
         self.last = nn.Linear(width, 1, bias=False)
 
     def context(self, node: Observation) -> Mapping[str, NDArray[Any]]:
-        """See scip.recorder.NodeObserver; empty."""
+        """Return no arrays. See scip.recorder.NodeObserver."""
         return {}
 
     def observe(self, node: Observation, slots: NDArray[np.int64]) -> Mapping[str, NDArray[Any]]:
-        """See scip.recorder.NodeObserver; "lines", float32 [k, F], are the features of the candidates."""
+        """Return "lines", float32 [k, F], the features of the candidates. See scip.recorder.NodeObserver."""
         return {"lines": node.features[slots].astype(np.float32)}
 
     def standardise(self, lines: Tensor) -> None:
@@ -93,7 +94,7 @@ class RevivedNetwork(nn.Module):
         self.scale.copy_(1.0 / lines.std(0, correction=0).clamp(min=1e-3))
 
     def states(self, replay: Replay, at: NDArray[np.int64]) -> Revived:
-        """Return the batch of recorded moves and of those of their ancestors that are still in the replay.
+        """Return the batch of recorded moves (branched nodes), with those of their ancestors that are still in the replay.
 
         Args:
             replay: Holds trees of a Recorder.
@@ -102,10 +103,10 @@ class RevivedNetwork(nn.Module):
         device = self.mean.device
         numbers, ways = self._paths(replay, at)
         every = np.unique(np.concatenate([at, numbers[numbers >= 0]]))
-        seen = lists(replay.collate_inputs(every).observed, "lines", device)
+        candidate_lists = lists(replay.collate_inputs(every).observed, "lines", device)
         above = np.where(numbers >= 0, np.searchsorted(every, numbers), -1)
         parts = (replay.field("slot", every).astype(np.int64), np.searchsorted(every, at), above, ways)
-        return Revived(seen, *(torch.from_numpy(part).to(device) for part in parts))
+        return Revived(candidate_lists, *(torch.from_numpy(part).to(device) for part in parts))
 
     def _paths(self, replay: Replay, at: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the moves of the ancestors of the moves `at` [N], nearest first, and the directions of the paths from there.
@@ -115,31 +116,31 @@ class RevivedNetwork(nn.Module):
         """
         numbers = np.full((len(at), self.ancestors), -1)
         ways = np.zeros((len(at), self.ancestors), np.int64)
-        oldest, now, there = replay.added - replay.size, at.copy(), np.arange(len(at))
+        oldest, now, batch_rows = replay.added - replay.size, at.copy(), np.arange(len(at))
         for place in range(self.ancestors):
-            known, inverse = np.unique(now, return_inverse=True)
-            back, up = (replay.field(name, known)[inverse] for name in ("parent", "up"))
+            distinct, inverse = np.unique(now, return_inverse=True)
+            back, up = (replay.field(name, distinct)[inverse] for name in ("parent", "up"))
             found = (back > 0) & (now - back >= oldest)
-            there, now = there[found], (now - back)[found]
-            if not len(there):
+            batch_rows, now = batch_rows[found], (now - back)[found]
+            if not len(batch_rows):
                 break
-            numbers[there, place], ways[there, place] = now, up[found]
+            numbers[batch_rows, place], ways[batch_rows, place] = now, up[found]
         return numbers, ways
 
     def forward(self, batch: Revived) -> tuple[Tensor, Tensor]:
         """Return Q-values [N, K], -inf in empty slots, and values [N], all 0."""
         mask = batch.lists.mask
         x = ((batch.lists.lines - self.mean) * self.scale).clamp(-CLIP, CLIP)
-        filled = torch.relu(self.second(torch.relu(self.first(x))))
-        encoded = torch.zeros(*mask.shape, filled.shape[1], device=filled.device, dtype=filled.dtype)
-        encoded = encoded.masked_scatter(mask[:, :, None], filled)
+        hidden = torch.relu(self.second(torch.relu(self.first(x))))
+        encoded = torch.zeros(*mask.shape, hidden.shape[1], device=hidden.device, dtype=hidden.dtype)
+        encoded = encoded.masked_scatter(mask[:, :, None], hidden)
         state = encoded.sum(1) / mask.sum(1, keepdim=True)
-        here, mine = encoded[batch.which], state[batch.which][:, None, :]
-        inputs = [here, mine.expand_as(here)]
+        own_candidates, own_state = encoded[batch.which], state[batch.which][:, None, :]
+        inputs = [own_candidates, own_state.expand_as(own_candidates)]
         if self.ancestors:
-            inputs.append(self._revived(batch, encoded, state)[:, None, :].expand_as(here))
+            inputs.append(self._revived(batch, encoded, state)[:, None, :].expand_as(own_candidates))
         scores = self.last(torch.relu(self.head(torch.cat(inputs, 2)))).squeeze(2)
-        return scores.masked_fill(~mask[batch.which], -torch.inf), torch.zeros(len(here), device=scores.device)
+        return scores.masked_fill(~mask[batch.which], -torch.inf), torch.zeros(len(own_candidates), device=scores.device)
 
     def _revived(self, batch: Revived, encoded: Tensor, state: Tensor) -> Tensor:
         """Return the result of attention to the steps of the ancestors, [N, D].

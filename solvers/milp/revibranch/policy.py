@@ -1,4 +1,8 @@
-"""`RevivedPolicy`: `RevivedNetwork` in SCIP, evaluated in NumPy; it keeps a vector of every node where it branched."""
+"""`RevivedPolicy`: a `RevivedNetwork` in SCIP, evaluated with NumPy.
+
+A step is a vector that describes a node where the policy branched and the candidate chosen there. The policy stores the step of
+every such node, because the network scores the candidates of a node given the steps of its ancestors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ _Floats = NDArray[np.float32]
 
 
 class RevivedPolicy(BranchingPolicy):
-    """Computes what `RevivedNetwork.forward` does, for one node; the steps of ancestors are stored, not encoded again."""
+    """Computes `RevivedNetwork.forward` for one node at a time, with stored steps of the ancestors."""
 
     def __init__(
         self, weights: Mapping[str, _Floats], ancestors: int, random: np.random.Generator | None = None, chance: float = 0.0
@@ -29,11 +33,11 @@ class RevivedPolicy(BranchingPolicy):
         Args:
             weights: The weights of a RevivedNetwork, by name.
             ancestors: The largest number of ancestors whose steps are used.
-            random: Draws the random candidates.
-            chance: The probability of a random candidate instead of the best.
+            random: The generator for random candidates; None: no random candidates.
+            chance: The probability that a random candidate is chosen instead of the best.
         """
         self.weights, self.ancestors, self.random, self.chance = weights, ancestors, random, chance
-        self._steps: dict[int, _Floats] = {}  # SCIP's number of a node -> its step [D]
+        self._steps: dict[int, _Floats] = {}  # SCIP's number of a node -> its step, float32 [D]
 
     def compile(self) -> None:
         compile_kernel(features, np.zeros(0, np.int64), 0)
@@ -50,13 +54,13 @@ class RevivedPolicy(BranchingPolicy):
             slot = int(self.random.integers(len(scores)))
         if self.ancestors:
             if node.model.getDepth() == 0:
-                self._steps.clear()  # a restart, unless it is the first root: SCIP numbers nodes from the beginning
+                self._steps.clear()  # at the first root, or after a restart, when SCIP numbers the nodes from 1 again
             step = self._linear("step", np.concatenate((encoded.mean(0), encoded[slot])))
             self._steps[int(node.model.getCurrentNode().getNumber())] = step
         return slot
 
     def _scored(self, node: Observation) -> tuple[_Floats, _Floats]:
-        """Return the scores [K] and the encodings [K, D] of the candidates."""
+        """Return the scores, float32 [K], and the encodings, float32 [K, D], of the candidates."""
         w = self.weights
         x = np.clip((node.features.astype(np.float32) - w["mean"]) * w["scale"], -CLIP, CLIP)
         encoded = _relu(self._linear("second", _relu(self._linear("first", x))))
@@ -65,11 +69,11 @@ class RevivedPolicy(BranchingPolicy):
         if self.ancestors:
             inputs.append(np.broadcast_to(self._revived(state, *self._above(node)), encoded.shape))
         hidden = _relu(self._linear("head", np.concatenate(inputs, 1)))
-        found: _Floats = (hidden @ w["last.weight"].T)[:, 0]
-        return found, encoded
+        scores: _Floats = (hidden @ w["last.weight"].T)[:, 0]
+        return scores, encoded
 
     def _above(self, node: Observation) -> tuple[list[_Floats], list[int]]:
-        """Return the steps [D] of a node's ancestors, nearest first, and for each 1 if the path goes to its up child, else 0."""
+        """Return the steps [D] of a node's ancestors, nearest first, and for each 1 if the path to the node goes up, else 0."""
         steps: list[_Floats] = []
         ways: list[int] = []
         child = node.model.getCurrentNode()

@@ -1,4 +1,4 @@
-"""Trees that SCIP builds under a network's policy, as episodes to learn from."""
+"""Episodes to learn from: trees that SCIP builds while a network's policy chooses the branching variables."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["DEPTH_FIRST", "chosen", "grow"]
 
 DEPTH_FIRST = {"nodeselection/dfs/stdpriority": MEASURING}
-"""SCIP's parameters, in addition to `GASSE`: a node's subtree is completed before the next one begins."""
+"""SCIP's parameters, in addition to `recorder.GASSE`: the subtree of a node is completed before that of its sibling begins."""
 
 
 def grow(
     network: RevivedNetwork, instance: MilpInstance, seed: int, chance: float, nodes: int, seconds: float | None
 ) -> Episodes:
-    """Return the tree that SCIP builds for a program under a network's current policy.
+    """Solve a program with SCIP and the network's current policy, and return the tree. A move is a branched node.
 
-    The moves have a field "open", int64 [M]: 1 if a limit ended the solve before the subtree of the move was complete.
+    The moves get a field "open", int64 [M]: 1 if a limit ended the solve before the subtree of the move was complete.
 
     Args:
         network: The network.
         instance: The program.
-        seed: Of SCIP and of random branching.
+        seed: The seed of SCIP and of random branching.
         chance: The probability that a node is branched at random.
         nodes: The largest number of nodes.
         seconds: The time limit; None: no limit.
@@ -52,7 +52,7 @@ def grow(
 
 
 def _leave_open(moves: dict[str, NDArray[Any]]) -> None:
-    """Mark the incomplete subtrees of a depth-first tree that reached a limit: those of the last move and its ancestors."""
+    """Mark as open the last move and its ancestors: only their subtrees are incomplete, because the search is depth first."""
     move = len(moves["open"]) - 1
     moves["open"][move] = 1
     while (back := int(moves["parent"][move])) > 0:
@@ -61,7 +61,7 @@ def _leave_open(moves: dict[str, NDArray[Any]]) -> None:
 
 
 def chosen(network: RevivedNetwork, tree: Episodes) -> NDArray[np.float32]:
-    """Return the standardised features of the chosen candidate of each move, and their means over the candidates, [M, 2 F]."""
+    """Return for each move the standardised features of the chosen candidate and their means over all candidates, [M, 2 F]."""
     lines, mask, slot = tree.observed["lines"], tree.observed["mask"], tree.moves["slot"].astype(np.int64)
     mean, scale = (part.cpu().numpy() for part in (network.mean, network.scale))
     standard = np.where(mask[:, :, None], np.clip((lines - mean) * scale, -CLIP, CLIP), 0.0)

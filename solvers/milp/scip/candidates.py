@@ -1,4 +1,8 @@
-"""The branching candidates of a node and their 40 features (`Feature`), read from libscip by kernels."""
+"""The branching candidates of a node and their 40 features (`Feature`), read from SCIP's library by kernels.
+
+Candidates are the variables with a fractional LP value among which SCIP branches. A row is tight if its slack is 0. The rivals of
+a candidate in a row are the other fractional columns there.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +19,17 @@ from corl.solvers.milp.scip.lp_reading import doubles, pointers
 __all__ = ["branch_on", "candidates", "features", "indices", "positions"]
 
 _COUNT = len(Feature)
-_TIGHT = 1e-6  # slack / norm below which a row is tight
+_TIGHT = 1e-6  # a row is tight if its slack divided by its norm is below this
 _INFINITE = 1e20  # SCIP's infinity
 
 
 @kernel
 def candidates(model: Any) -> Any:
-    """Return the branching candidates of the current node, int64 [k] pointers: fractional variables of the highest priority."""
-    place, count = np.zeros(3, np.int64), np.zeros(3, np.int32)
-    at, number = place.ctypes.data, count.ctypes.data
-    scip.get_lp_branch_cands(model, at, at + 8, at + 16, number, number + 4, number + 8)
-    return pointers(place[0], count[1]).copy()
+    """Return pointers to the branching candidates of the current node, int64 [k]: fractional variables of highest priority."""
+    arrays, counts = np.zeros(3, np.int64), np.zeros(3, np.int32)
+    array, count = arrays.ctypes.data, counts.ctypes.data
+    scip.get_lp_branch_cands(model, array, array + 8, array + 16, count, count + 4, count + 8)
+    return pointers(arrays[0], counts[1]).copy()
 
 
 @kernel
@@ -36,7 +40,7 @@ def branch_on(model: Any, variable: Any) -> Any:
 
 @kernel
 def indices(variables: Any) -> Any:
-    """Return the numbers of variables (pointers) in SCIP's presolved program, int64 [k]; -1 for a variable that is not in it."""
+    """Return the indices of variables (pointers) in SCIP's presolved program, int64 [k]; -1 for a variable that is not there."""
     found = np.empty(len(variables), np.int64)
     for k in range(len(variables)):
         found[k] = scip.var_index(variables[k])
@@ -45,7 +49,7 @@ def indices(variables: Any) -> Any:
 
 @kernel
 def positions(variables: Any) -> Any:
-    """Return the positions in the LP of the columns of variables (pointers), int64 [k]."""
+    """Return the positions in the LP of the columns of variables (pointers to them), int64 [k]."""
     found = np.empty(len(variables), np.int64)
     for k in range(len(variables)):
         found[k] = scip.col_position(scip.var_col(variables[k]))
@@ -66,21 +70,21 @@ def _rows(
     Args:
         model: int64, a SCIP* whose LP is solved.
         norm: The norm of the objective.
-        slack: float64 [m], written: slack / norm of the row.
-        dual: float64 [m], written: |dual| x norm of the row / norm of the objective.
-        rivals: int64 [m], written: the number of fractional columns; 0 for rows that are not tight.
-        length: int64 [m], written: the number of entries.
+        slack: float64 [m], written: the slack divided by the norm of the row.
+        dual: float64 [m], written: |dual| * norm of the row / norm of the objective.
+        rivals: int64 [m], written: the number of fractional columns in the row; 0 if the row is not tight.
+        length: int64 [m], written: the number of coefficients.
     """
     rows = pointers(scip.get_lp_rows(model), len(slack))
     for i in range(len(slack)):
         row = rows[i]
         activity, low, high = scip.row_activity(model, row), scip.row_lhs(row), scip.row_rhs(row)
-        size, least = max(scip.row_norm(row), 1e-9), _INFINITE
+        row_norm, min_slack = max(scip.row_norm(row), 1e-9), _INFINITE
         if low > -_INFINITE:
-            least = min(least, activity - low)
+            min_slack = min(min_slack, activity - low)
         if high < _INFINITE:
-            least = min(least, high - activity)
-        slack[i], dual[i], length[i] = least / size, abs(scip.row_dual(row)) * size / norm, scip.row_n_nonz(row)
+            min_slack = min(min_slack, high - activity)
+        slack[i], dual[i], length[i] = min_slack / row_norm, abs(scip.row_dual(row)) * row_norm / norm, scip.row_n_nonz(row)
         rivals[i] = 0
         if slack[i] < _TIGHT:
             columns = pointers(scip.row_cols(row), length[i])
@@ -92,12 +96,12 @@ def _rows(
 
 @kernel
 def _history(model: int, variable: int, x: float, f: float, best: int, down: float, up: float, line: NDArray[np.float64]) -> None:
-    """Write PSEUDOCOST_DOWN to FROM_INCUMBENT of a candidate to its line, in place.
+    """Write the features PSEUDOCOST_DOWN to FROM_INCUMBENT of a candidate to its line, in place.
 
     Args:
         model: int64, a SCIP* whose LP is solved.
         variable: int64, a pointer to the candidate.
-        x: Its LP value.
+        x: The candidate's LP value.
         f: The fractional part of x.
         best: int64, a pointer to the incumbent, or 0.
         down: The mean pseudocost of the candidates for branching down.
@@ -128,28 +132,28 @@ def _neighbourhood(
     length: NDArray[np.int64],
     line: NDArray[np.float64],
 ) -> None:
-    """Write ROWS to COEFFICIENTS of a candidate to its line, in place.
+    """Write the features ROWS to COEFFICIENTS of a candidate to its line, in place.
 
     Args:
         model: int64, a SCIP* whose LP is solved.
         column: int64, a pointer to the candidate's column.
-        f: The fractional part of its LP value.
-        slack: float64 [m], from `_rows`, as the next three.
-        dual: float64 [m].
-        rivals: int64 [m].
-        length: int64 [m].
+        f: The fractional part of the candidate's LP value.
+        slack: float64 [m], as written by `_rows`.
+        dual: float64 [m], as written by `_rows`.
+        rivals: int64 [m], as written by `_rows`.
+        length: int64 [m], as written by `_rows`.
         line: float64 [F], written.
     """
     count = scip.col_n_nonz(column)
-    mine, values = pointers(scip.col_rows(column), count), doubles(scip.col_values(column), count)
-    tight, near, loose = 0, 0, 0.0
+    rows, values = pointers(scip.col_rows(column), count), doubles(scip.col_values(column), count)
+    tight, neighbours, slack_sum = 0, 0, 0.0
     line[Feature.ROWS : Feature.COEFFICIENTS + 1] = 0.0
     for t in range(count):
-        i = scip.row_position(mine[t])
+        i = scip.row_position(rows[t])
         if i < 0:
             continue
-        near += length[i]
-        loose += min(slack[i], 10.0)
+        neighbours += length[i]
+        slack_sum += min(slack[i], 10.0)
         if slack[i] < _TIGHT:
             tight += 1
             line[Feature.DUAL_SUM] += dual[i]
@@ -157,31 +161,34 @@ def _neighbourhood(
             line[Feature.RIVALS_SUM] += rivals[i]
             line[Feature.RIVALS_MOST] = max(line[Feature.RIVALS_MOST], rivals[i])
             line[Feature.RIVALS_INVERSE] += 1.0 / max(rivals[i], 1)
-            line[Feature.COEFFICIENTS] += abs(values[t]) / max(scip.row_norm(mine[t]), 1e-9)
+            line[Feature.COEFFICIENTS] += abs(values[t]) / max(scip.row_norm(rows[t]), 1e-9)
     line[Feature.ROWS], line[Feature.TIGHT] = np.log1p(count), np.log1p(tight)
     line[Feature.DUAL_MEAN] = line[Feature.DUAL_SUM] / max(tight, 1)
     line[Feature.DUAL_FRACTION] = line[Feature.DUAL_SUM] * min(f, 1.0 - f)
     line[Feature.RIVALS_MEAN] = np.log1p(line[Feature.RIVALS_SUM] / max(tight, 1))
     line[Feature.RIVALS_SUM] = np.log1p(line[Feature.RIVALS_SUM])
     line[Feature.RIVALS_MOST] = np.log1p(line[Feature.RIVALS_MOST])
-    line[Feature.NEIGHBOURS] = np.log1p(near)
-    line[Feature.SLACK], line[Feature.TIGHT_SHARE] = loose / max(count, 1), tight / max(count, 1)
+    line[Feature.NEIGHBOURS] = np.log1p(neighbours)
+    line[Feature.SLACK], line[Feature.TIGHT_SHARE] = slack_sum / max(count, 1), tight / max(count, 1)
 
 
 @kernel
 def _compare(out: NDArray[np.float64]) -> None:
-    """Write GAINS_BELOW_BEST to FRACTION_SHARE of all candidates, float64 [k, F], in place, from the columns before them."""
-    best, dual, rows, mean, share = -np.inf, 1e-9, 1e-9, 0.0, 1e-9
+    """Write the features GAINS_BELOW_BEST to FRACTION_SHARE of all candidates, float64 [k, F], in place.
+
+    They compare the other features of a candidate with those of all candidates.
+    """
+    best_gains, max_dual, max_rows, mean_rivals, max_fraction = -np.inf, 1e-9, 1e-9, 0.0, 1e-9
     for line in out:
-        best, dual = max(best, line[Feature.GAINS]), max(dual, line[Feature.DUAL_SUM])
-        rows, share = max(rows, line[Feature.ROWS]), max(share, line[Feature.TO_INTEGER])
-        mean += line[Feature.RIVALS_SUM] / len(out)
+        best_gains, max_dual = max(best_gains, line[Feature.GAINS]), max(max_dual, line[Feature.DUAL_SUM])
+        max_rows, max_fraction = max(max_rows, line[Feature.ROWS]), max(max_fraction, line[Feature.TO_INTEGER])
+        mean_rivals += line[Feature.RIVALS_SUM] / len(out)
     for k in range(len(out)):
         line = out[k]
-        line[Feature.GAINS_BELOW_BEST] = line[Feature.GAINS] - best
-        line[Feature.DUAL_SHARE], line[Feature.ROWS_SHARE] = line[Feature.DUAL_SUM] / dual, line[Feature.ROWS] / rows
-        line[Feature.RIVALS_ABOVE] = line[Feature.RIVALS_SUM] - mean
-        line[Feature.FRACTION_SHARE] = line[Feature.TO_INTEGER] / share
+        line[Feature.GAINS_BELOW_BEST] = line[Feature.GAINS] - best_gains
+        line[Feature.DUAL_SHARE], line[Feature.ROWS_SHARE] = line[Feature.DUAL_SUM] / max_dual, line[Feature.ROWS] / max_rows
+        line[Feature.RIVALS_ABOVE] = line[Feature.RIVALS_SUM] - mean_rivals
+        line[Feature.FRACTION_SHARE] = line[Feature.TO_INTEGER] / max_fraction
 
 
 @kernel
@@ -191,7 +198,7 @@ def features(model: Any, variables: Any, more: int) -> Any:
     Args:
         model: int64, a SCIP* whose LP is solved.
         variables: int64 [k], pointers to the candidates.
-        more: The number of further columns.
+        more: The number of columns to append, for further features of the caller.
 
     Returns:
         float64 [k, len(Feature) + more]; the last `more` columns are 0.

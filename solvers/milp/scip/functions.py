@@ -1,11 +1,11 @@
-"""SCIP's C functions for kernels: those of the libscip that PySCIPOpt itself uses, under names that numba can cache.
+"""SCIP's C functions for kernels, from the libscip that PySCIPOpt uses, under symbol names that numba can cache.
 
-OR-Tools ships a libscip too, so that a look-up by symbol name in the process may find the wrong one, whose structures differ. The
-functions are therefore looked up through the file of PySCIPOpt's extension module: the dynamic linker searches the libraries that
-this file is linked with. On Windows it does not, and the library in the folder `pyscipopt.libs` of the wheel is used.
+OR-Tools ships a libscip as well, with different structures, so that searching the process for a symbol might find the wrong one.
+The functions are therefore looked up through the file of PySCIPOpt's extension module: the dynamic linker searches the libraries
+that this file is linked with. On Windows it does not; there, the library in the folder `pyscipopt.libs` of the wheel is used.
 
-Kernels call these functions like any other: pointers are int64, `SCIP_Bool` is unsigned int, `SCIP_Real` is double. The
-functions are available once this module is imported; `pointer_of` returns the SCIP* that a kernel needs.
+In kernels, pointers are int64, `SCIP_Bool` is unsigned int, and `SCIP_Real` is double. The functions are available once this
+module is imported; `pointer_of` returns the SCIP* that a kernel needs.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from corl.errors import SolverError
 
 __all__ = ["call", "load", "pointer_of"]
 
-_PREFIX = "corl_pyscipopt_"  # a symbol of this process that no other library has
+_PREFIX = "corl_pyscipopt_"  # makes symbol names that no library has
 _P, _I, _D, _B = types.int64, types.int32, types.float64, types.uint32
-_functions: dict[str, str] = {}  # SCIP's name of each function declared in this file -> the symbol for kernels
+_functions: dict[str, str] = {}  # SCIP's name of each function declared below -> the symbol name for kernels
 
 
 def _declare(name: str, result: Any, *arguments: Any) -> Any:
+    """Return a function for kernels: SCIP's function of this name, with these types."""
     _functions[name] = _PREFIX + name
     return types.ExternalFunction(_PREFIX + name, signature(result, *arguments))  # type: ignore[no-untyped-call]
 
@@ -92,7 +93,7 @@ feasible_fraction = _declare("SCIPfeasFrac", _D, _P, _D)
 
 
 def _libraries() -> list[Path]:
-    """Return files through which SCIP's functions may be found: the extension module, then libraries that the wheel ships."""
+    """Return the files to look the functions up through: the extension module, then libraries in the wheel."""
     import pyscipopt.scip
 
     home = Path(pyscipopt.scip.__file__)
@@ -101,12 +102,12 @@ def _libraries() -> list[Path]:
 
 @cache
 def _addresses() -> dict[str, int]:
-    """Return the address of each declared function by SCIP's name: of all functions, or empty if one is missing."""
+    """Return SCIP's name of each declared function -> its address; empty if any function is missing."""
     for path in _libraries():
         try:
             library = ctypes.CDLL(str(path))
             return {name: int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0) for name in _functions}
-        except (OSError, AttributeError):  # cannot be loaded; lacks a function
+        except (OSError, AttributeError):  # the file cannot be loaded, or lacks a function
             continue
     return {}
 
@@ -116,16 +117,16 @@ def load() -> bool:
     """Make the functions available to kernels; return whether they were found."""
     import llvmlite.binding
 
-    found = _addresses()
-    for name, where in found.items():
-        llvmlite.binding.add_symbol(_functions[name], where)
-    return bool(found)
+    addresses = _addresses()
+    for name, address in addresses.items():
+        llvmlite.binding.add_symbol(_functions[name], address)
+    return bool(addresses)
 
 
 def call(name: str, pointer: int) -> int:
-    """Call a SCIP function of one pointer and return its result: an integer, or a pointer as an integer.
+    """Call a SCIP function whose only argument is a pointer; return its result, an integer or a pointer as an integer.
 
-    It requires that `load()` has returned True.
+    Requires that `load()` has returned True.
     """
     return int(_caller(name)(pointer) or 0)
 

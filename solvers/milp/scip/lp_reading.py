@@ -1,7 +1,7 @@
-"""SCIP's current LP as arrays, read by kernels from libscip; the values are those of PySCIPOpt's bipartite graph.
+"""SCIP's current LP as arrays, a bipartite graph of columns and rows, read by kernels from SCIP's library.
 
-`LpReader(model).read()` compares the first graph of a process with `Model.getBipartiteGraphRepresentation`. If they differ, or if
-libscip's functions were not found, all graphs come from that slower method.
+PySCIPOpt's `Model.getBipartiteGraphRepresentation` returns the same values, but is slower. `LpReader(model).read()` compares the
+first graph of a process with it. If they differ, or if SCIP's functions were not found, all graphs come from PySCIPOpt's method.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _log = logging.getLogger(__name__)
 
 
 class LpGraph(NamedTuple):
-    """The LP of a node as a graph: n columns, m rows, and an edge per nonzero, sorted by row."""
+    """The LP of a node as a graph: n columns, m rows, and an edge for each nonzero coefficient, sorted by row."""
 
     columns: NDArray[np.float64]
-    """[n, len(Column)], by position in the LP."""
+    """[n, len(Column)] the features of each column, by position in the LP."""
     rows: NDArray[np.float64]
-    """[m, len(Row)], by position in the LP."""
+    """[m, len(Row)] the features of each row, by position in the LP."""
     edge_row: NDArray[np.int32]
     """[edges] the row of each edge."""
     edge_column: NDArray[np.int32]
@@ -71,13 +71,13 @@ def _pointer_to_doubles(typing_context: Any, address: Any) -> Any:
 
 @kernel(inline=True)
 def pointers(address: int, count: int) -> Any:
-    """Return the C array of `count` pointers at `address` as int64 [count], a view; valid until SCIP moves it."""
+    """Return a view of the C array of `count` pointers at `address`, int64 [count]; valid until SCIP moves the array."""
     return carray(_pointer_to_pointers(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
 @kernel(inline=True)
 def doubles(address: int, count: int) -> Any:
-    """Return the C array of `count` doubles at `address` as float64 [count], a view; valid until SCIP moves it."""
+    """Return a view of the C array of `count` doubles at `address`, float64 [count]; valid until SCIP moves the array."""
     return carray(_pointer_to_doubles(address), count)  # type: ignore[call-arg]  # numba passes the context
 
 
@@ -143,9 +143,9 @@ def _read_edges(
     Args:
         model: int64, a SCIP* whose LP is solved.
         m: The number of rows.
-        edge_row: int32 [edges], written, as the next two.
-        edge_column: int32 [edges].
-        edge_value: float64 [edges].
+        edge_row: int32 [edges], written.
+        edge_column: int32 [edges], written.
+        edge_value: float64 [edges], written.
     """
     rows, k = pointers(scip.get_lp_rows(model), m), 0
     for i in range(m):
@@ -181,24 +181,25 @@ def builtin_graph(model: Any, edges: bool = True) -> LpGraph:
 
 @cache
 def _verdict() -> list[bool]:
-    """Return the list that holds whether the kernels are correct in this process; empty until the first graph was compared."""
+    """Return a list with the result of the comparison in this process, True if the kernels are correct; empty before it."""
     return []
 
 
 class LpReader:
-    """Reads the current LP of one Model, within a callback of its solve."""
+    """Reads the current LP of one Model, during a callback of its solve."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.pointer = model, scip.pointer_of(model) if scip.load() else 0
 
     def read(self, edges: bool = True) -> LpGraph:
-        """Return the current LP; if not `edges`, the arrays of edges are empty."""
+        """Return the current LP; without `edges`, the arrays of edges are empty."""
         verdict = _verdict()
         if not verdict:
             verdict.append(scip.load() and self._agrees())
         return _fast_graph(self.pointer, edges) if verdict[0] else builtin_graph(self.model, edges)
 
     def _agrees(self) -> bool:
+        """Return whether the kernels read the same LP as PySCIPOpt."""
         ours, theirs = _fast_graph(self.pointer, True), builtin_graph(self.model)
         for name in LpGraph._fields:
             one, two = getattr(ours, name), getattr(theirs, name)

@@ -1,4 +1,4 @@
-"""`Engine`: a program in SCIP, solved in a helper thread, with its solutions and bounds reported on the way."""
+"""`Engine`: solves a program with SCIP in a helper thread and reports solutions and bounds as they are found."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Callbacks", "Engine", "fill"]
 
-_ROWS_PER_CHECK = 100  # rows that are added between two time checks
-_LARGEST_SEED = 2**31
-_DUALSPARSIFY = 5e-6  # seconds per nonzero of the presolver dualsparsify, which ignores time limits and requests to end
-_DUALSPARSIFY_SHARE = 0.1  # it is switched off if it may take more than this fraction of the remaining time
+_ROWS_PER_CHECK = 100  # rows that are added between two checks of the time limit
+_SEEDS = 2**31  # the number of random seeds that SCIP accepts
+_DUALSPARSIFY_SECONDS = 5e-6  # per nonzero, of the presolver dualsparsify, which ignores time limits and requests to end
+_DUALSPARSIFY_SHARE = 0.1  # dualsparsify is switched off if it may take more than this fraction of the remaining time
 
 
 class Callbacks:
-    """Runs the callbacks of one solve: the first exception is kept in `error` and ends the solve."""
+    """Runs the callbacks of one solve. The first exception is stored in `error` and ends the solve."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.error: BaseException | None = None
 
     def call(self, function: Callable[[], Any], otherwise: Any) -> Any:
-        """Return the result of `function`; after an exception in this or an earlier call, `otherwise`."""
+        """Return the result of `function`, or `otherwise` after an exception in this call or an earlier one."""
         if self.error is None:
             try:
                 return function()
-            except BaseException as error:  # SCIP would turn it into "unspecified error"
+            except BaseException as error:  # SCIP would replace it by "unspecified error"
                 self.error = error
                 self.model.interruptSolve()
         return otherwise
@@ -50,7 +50,7 @@ class Callbacks:
 class _Model(pyscipopt.Model):
     """A Model that lists its plugins, so that `Engine.close` can break the reference cycle between them.
 
-    The cycle would keep 8 MB per Model until the next garbage collection.
+    The cycle would keep 8 MB of memory per Model until the next garbage collection.
     """
 
     plugins: list[Any]
@@ -74,9 +74,9 @@ class Engine:
 
         Args:
             instance: A program of n variables.
-            run: Its limits and its seed become SCIP's.
+            run: The run, whose limits and seed become SCIP's.
             parameters: Further parameters of SCIP, by name.
-            begin: float64 [n], a solution to start from.
+            begin: float64 [n], a solution to start from, or None.
         """
         self.instance, self.run = instance, run
         self.model: Any = (model := _Model(instance.name or "milp"))
@@ -86,12 +86,12 @@ class Engine:
         self.variables = fill(model, instance, lambda: run.should_stop)
         model.setParam("misc/catchctrlc", False)
         model.setParam("timing/clocktype", 2)
-        model.setParam("randomization/randomseedshift", run.seed % _LARGEST_SEED)
+        model.setParam("randomization/randomseedshift", run.seed % _SEEDS)
         if run.iterations is not None:
             model.setParam("limits/totalnodes", run.iterations)
         if math.isfinite(run.remaining):
             model.setParam("limits/time", max(run.remaining, 0.01))
-            if instance.nonzeros * _DUALSPARSIFY > _DUALSPARSIFY_SHARE * run.remaining:
+            if instance.nonzeros * _DUALSPARSIFY_SECONDS > _DUALSPARSIFY_SHARE * run.remaining:
                 model.setParam("presolving/dualsparsify/maxrounds", 0)
         for name, value in parameters.items():
             model.setParam(name, value)
@@ -112,21 +112,21 @@ class Engine:
         return np.array([self.model.getSolVal(solution, variable) for variable in self.variables])
 
     def solve(self, report: Callable[[str, Any], object]) -> str:
-        """Run SCIP until it is done or the Run must end, and return SCIP's status.
+        """Run SCIP until it has solved the program or the Run must end; return SCIP's status.
 
-        `report` is called with ("solution", x) and ("bound", value). An exception in a callback or in `report` ends the solve
-        and is raised here.
+        `report` is called with ("solution", x) and ("bound", value) during the solve, and with the final solution and bound. An
+        exception in a callback or in `report` ends the solve and is raised here.
         """
         if self.run.should_stop:  # the program may be incomplete
             return "userinterrupt"
-        failed: list[BaseException] = []
+        errors: list[BaseException] = []
 
         def poll() -> None:
             try:
-                while self.improvements.found and not failed:
+                while self.improvements.found and not errors:
                     report(*self.improvements.found.popleft())
             except BaseException as error:
-                failed.append(error)
+                errors.append(error)
                 self.run.stop()
 
         def work() -> None:
@@ -137,7 +137,7 @@ class Engine:
                     raise
 
         self.run.call_interruptible(work, self._interrupt, poll)
-        for error in (*failed, self.callbacks.error):
+        for error in (*errors, self.callbacks.error):
             if error is not None:
                 raise error
         if self.model.getNSols():
@@ -146,13 +146,13 @@ class Engine:
         return str(self.model.getStatus())
 
     def _interrupt(self) -> None:
-        """Ask SCIP to end. It refuses while it initialises its tree; this is called again a moment later."""
+        """Ask SCIP to end. SCIP refuses while it initialises its tree; the Run repeats the request a moment later."""
         if self.model.getStage() != SCIP_STAGE.INITSOLVE:
-            with contextlib.suppress(Exception):  # it may have reached that stage in the meantime
+            with contextlib.suppress(Exception):  # SCIP may have reached that stage since the check
                 self.model.interruptSolve()
 
     def close(self) -> None:
-        """Free the program now; the rest is freed with the last reference to this engine."""
+        """Free the program's memory now; SCIP itself is freed with the last reference to this engine."""
         self.improvements.engine = None
         self.variables = []
         self.model.freeProb()
@@ -162,7 +162,7 @@ class Engine:
 
 
 class _Improvements(pyscipopt.Eventhdlr):
-    """Collects better solutions and bounds for the main thread."""
+    """Collects better solutions and bounds in SCIP's thread, for `Engine.solve` to report in the main thread."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine: Engine | None = engine
@@ -193,9 +193,9 @@ class _Improvements(pyscipopt.Eventhdlr):
 
 
 def fill(model: Any, instance: MilpInstance, stop: Callable[[], bool] = lambda: False) -> list[Any]:
-    """Add an instance's variables and rows to a Model; return the variables. Rows without entries or sides are skipped.
+    """Add an instance's variables and rows to a Model; return the variables.
 
-    Once `stop` returns True, no further rows are added.
+    Rows without coefficients, and rows without sides, are skipped. Once `stop` returns True, no further rows are added.
     """
     limits = zip(instance.lower.tolist(), instance.upper.tolist())
     kinds = np.where(instance.binary, "B", np.where(instance.integer, "I", "C")).tolist()

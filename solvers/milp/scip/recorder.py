@@ -1,6 +1,6 @@
-"""`Recorder`: records nodes of SCIP's tree and the decisions there as an episode for a replay (corl.learning.episodes).
+"""`Recorder`: records nodes of SCIP's tree and the branching decisions there as an episode (corl.learning.episodes).
 
-SCIP calls back and cannot be stepped like an environment, so its episodes are recorded during its solve.
+SCIP cannot be stepped like an environment, because it calls the branching rule; so episodes are recorded during a solve.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["GASSE", "UPPER", "NodeObserver", "Recorder", "record"]
 
 _Arrays = Mapping[str, NDArray[Any]]
 GASSE: Mapping[str, Any] = {"separating/maxrounds": 0, "presolving/maxrestarts": 0, "branching/pscost/priority": FIRST}
-"""SCIP's parameters as in Gasse et al. (2019), with pseudocost branching at nodes where a rule does not choose."""
+"""SCIP's parameters as in Gasse et al. (2019), with pseudocost branching at nodes that a rule leaves to SCIP."""
 UPPER = 1
-"""SCIP's code for the upper bound, which branching down changes."""
+"""SCIP's code for an upper bound; branching down changes the upper bound of the variable."""
 
 
 class NodeObserver(Protocol):
-    """A network that observes nodes in SCIP, as policy networks observe the states of an environment."""
+    """A network that observes nodes in SCIP, as other policy networks observe the states of an environment."""
 
     def context(self, node: Observation) -> _Arrays:
         """Return the arrays that are observed once per tree, at its first recorded node."""
@@ -41,12 +41,12 @@ class NodeObserver(Protocol):
 
 
 class Recorder:
-    """Records the episode of one tree. A move is a recorded node; the M moves are in the order in which SCIP reached the nodes.
+    """Records the episode of one tree. A move is a recorded node; the M moves are in the order in which SCIP branched the nodes.
 
-    The arrays of an episode are as wide as its widest node, padded with 0. The observations are the network's, with "mask", bool
-    [M, K], the slots that hold a candidate, and "scale", 1: values are in units of a node. The moves have the arrays of all
-    episodes: actions are numbers of variables in SCIP's program, a reward is minus the number of nodes solved until the next
-    move. They also have, so that subtrees can be summed and paths be followed in both directions:
+    The observations are the network's arrays, padded with 0 to the most candidates K of any node, and "mask", bool [M, K], True
+    in slots with a candidate, and "scale", which is 1 because values are numbers of nodes. The moves have the arrays of all
+    episodes: an action is the index of a variable in SCIP's program; a reward is minus the number of nodes solved until the next
+    move. Further arrays of the moves describe the tree:
 
     - "children", int64 [M, 2]: how many moves later the down child and the up child were branched; 0 if they were not;
     - "parent", int64 [M]: how many moves earlier the nearest recorded ancestor was branched; 0 at the root;
@@ -58,16 +58,16 @@ class Recorder:
         self._context: _Arrays = {}
         self._observed: list[_Arrays] = []
         self._moves: list[dict[str, Any]] = []
-        self._from: list[tuple[int, int]] = []  # each move's ancestor, and 1 if it is in the up child; (-1, 0) at the root
+        self._from: list[tuple[int, int]] = []  # each move's nearest ancestor, and 1 if below its up child; (-1, 0) at the root
         self._nodes: list[int] = []  # the number of nodes solved when each move was made, including its own
-        self._known: dict[int, int] = {}  # SCIP's number of a node in this run -> its move
+        self._move_of: dict[int, int] = {}  # SCIP's number of a node -> its move
 
     def __len__(self) -> int:
         """Return the number of moves."""
         return len(self._moves)
 
     def recording(self, choose: Choose) -> Choose:
-        """Return a rule that chooses as `choose` does and records every node where it branches."""
+        """Return a rule that chooses as `choose` does, and records every node where `choose` branches."""
 
         def choose_and_record(node: Observation) -> int:
             slots = np.arange(len(node.candidates))
@@ -92,12 +92,12 @@ class Recorder:
             observed: The result of `observe`.
             slots: int64 [K], the listed candidates, increasing.
             slot: The chosen candidate, one of `slots`.
-            policy: float32 [K], the distribution over the listed candidates to learn.
+            policy: float32 [K], the distribution over the listed candidates that a network is to learn.
         """
         if (depth := node.model.getDepth()) == 0:
-            self._known.clear()  # a restart, unless it is the first root: SCIP numbers nodes from the beginning
+            self._move_of.clear()  # at the first root, or after a restart, when SCIP numbers the nodes from 1 again
         self._from.append(self._parent(node.model.getCurrentNode()) if depth else (-1, 0))
-        self._known[node.model.getCurrentNode().getNumber()] = len(self._moves)
+        self._move_of[node.model.getCurrentNode().getNumber()] = len(self._moves)
         self._nodes.append(int(node.model.getNTotalNodes()))
         self._observed.append({"mask": np.ones(len(policy), bool), "scale": np.ones(()), **observed})
         actions = indices(node.candidates[slots]).astype(np.int32)
@@ -106,18 +106,18 @@ class Recorder:
     def _parent(self, node: Any) -> tuple[int, int]:
         """Return the move of a SCIP node's nearest recorded ancestor, and 1 if the path from there begins with the up child.
 
-        SCIP's own rules may have branched the nodes between them.
+        SCIP's own rules may have branched the nodes between the ancestor and the node.
         """
         child, node = node, node.getParent()
-        while node is not None and node.getNumber() not in self._known:
+        while node is not None and node.getNumber() not in self._move_of:
             child, node = node, node.getParent()
         if node is None:
             return -1, 0
         _, _, kinds = child.getParentBranchings()
-        return self._known[node.getNumber()], int(kinds[0] != UPPER)
+        return self._move_of[node.getNumber()], int(kinds[0] != UPPER)
 
     def episode(self, nodes: int) -> Episodes:
-        """Return the episode after SCIP solved `nodes` nodes in total; it is empty if no node was recorded."""
+        """Return the episode of a solve of `nodes` nodes in total; it is empty if no node was recorded."""
         objective, count = np.array([-float(nodes)]), len(self._moves)
         lengths, which = np.array([count]), np.zeros(1, np.int64)
         if not count:
@@ -137,13 +137,13 @@ class Recorder:
 
 
 def _stacked(arrays: Sequence[Any], empty: float = 0) -> NDArray[Any]:
-    """Return M arrays with equally many axes as one array [M, ...], padded to the largest with `empty`."""
+    """Return M arrays with the same number of axes as one array [M, ...], padded with `empty` to the largest sizes."""
     shape = [max(sizes) for sizes in zip(*(np.shape(array) for array in arrays))]
-    found: NDArray[Any] = np.full((len(arrays), *shape), empty, np.asarray(arrays[0]).dtype)
+    result: NDArray[Any] = np.full((len(arrays), *shape), empty, np.asarray(arrays[0]).dtype)
     for k, array in enumerate(arrays):
-        filled: tuple[Any, ...] = (k, *(slice(size) for size in np.shape(array)))
-        found[filled] = array
-    return found
+        index: tuple[Any, ...] = (k, *(slice(size) for size in np.shape(array)))
+        result[index] = array
+    return result
 
 
 def record(
@@ -155,7 +155,7 @@ def record(
 
     Args:
         instance: The program.
-        run: Its limits and seed.
+        run: The run, whose limits and seed become SCIP's.
         choose: The branching rule; nodes that it leaves to SCIP are branched on pseudocosts.
         recorder: The recorder, which `choose` fills.
         parameters: Further parameters of SCIP.

@@ -1,4 +1,4 @@
-"""Branching rules for SCIP: `Rule` calls a function with an `Observation` of the node and branches on its choice."""
+"""Branching rules for SCIP: at each node, `Rule` calls a function with an `Observation` and branches on its choice."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ __all__ = ["Choose", "Observation", "Rule", "compile_kernel"]
 
 
 class Observation:
-    """The current node of SCIP's tree, which has a fractional LP solution.
+    """The current node of SCIP's tree, whose LP solution is fractional.
 
-    Its data are read at the first request, which must come before the node is branched.
+    Its attributes are read from SCIP at the first access, which must come before the node is branched.
     """
 
     def __init__(self, model: Any, pointer: int) -> None:
         self.model = model
         """The pyscipopt Model."""
         self.pointer = pointer
-        """Its SCIP*, for kernels."""
+        """The SCIP* of the Model, for kernels."""
         self.branched = False
 
     @cached_property
     def candidates(self) -> NDArray[np.int64]:
-        """Pointers to the variables that may be branched on, int64 [K]; slot k of a choice is candidate k."""
+        """int64 [K], pointers to the variables that may be branched on. A choice is an index into this array, a slot."""
         found: NDArray[np.int64] = candidates(self.pointer)
         return found
 
     @cached_property
     def variables(self) -> list[Any]:
         """The K candidates as pyscipopt Variables of the transformed program."""
-        found, _, _, _, count, *_ = self.model.getLPBranchCands()
-        return list(found[:count])
+        candidates, _, _, _, count, *_ = self.model.getLPBranchCands()
+        return list(candidates[:count])
 
     @cached_property
     def features(self) -> NDArray[np.float64]:
-        """The features of the candidates, float64 [K, len(Feature)]."""
+        """float64 [K, len(Feature)], the features of the candidates."""
         found: NDArray[np.float64] = features(self.pointer, self.candidates, 0)
         return found
 
@@ -62,7 +62,7 @@ class Observation:
         self.done(slot, branch_on(self.pointer, self.candidates[slot]))
 
     def done(self, slot: int, code: int) -> int:
-        """Note that a kernel has branched on the candidate in `slot` (-1: none), and return it.
+        """Record that a kernel has branched on the candidate in `slot` (-1: on none), and return `slot`.
 
         Raises SolverError if SCIP's return code is not 1.
         """
@@ -75,7 +75,7 @@ class Observation:
 Choose: TypeAlias = Callable[[Observation], int]
 """A function that returns the slot of the candidate to branch on; -1 leaves the node to SCIP's next rule.
 
-A function that calls a kernel may also branch itself and note it by `Observation.done`, so that the node is read only once.
+The function may also branch itself and call `Observation.done`. A kernel does so to read the node only once.
 """
 
 
@@ -111,7 +111,7 @@ class Rule(pyscipopt.Branchrule):
 def compile_kernel(kernel: Any, *arguments: Any) -> None:
     """Compile a kernel for a SCIP* and arguments of these types, or load it from the cache, before a solve's clock starts.
 
-    Raises SolverError if SCIP's functions were not found.
+    The arguments only give the types. Raises SolverError if SCIP's functions were not found.
     """
     if not scip.load():
         raise SolverError("the SCIP functions that the rule calls were not found in PySCIPOpt's library")

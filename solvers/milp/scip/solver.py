@@ -1,4 +1,4 @@
-"""SCIP as a solver: with its defaults, and with one of its branching rules for comparison with learned branching."""
+"""SCIP as a solver: with its defaults and, for comparison with learned branching, with one of its own branching rules."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ class Scip(Solver):
     """SCIP in a helper thread, so that time limits and Ctrl-C take effect; every better solution is reported.
 
     Its proofs are not used if a row's largest coefficient is more than 1e9 times its smallest (1e6 with continuous variables), or
-    its side more than 1e8 times.
+    if its side is more than 1e8 times its smallest coefficient: SCIP's tolerances make them unreliable.
     """
 
     root_cuts: bool = option(
         False,
-        "Whether cuts are added at the root only and restarts are off, as in the comparisons of Gasse et al. (2019) and later "
-        "papers.",
+        "Whether cuts are added only at the root and restarts are off, as in Gasse et al. (2019) and later papers.",
     )
 
     rule: ClassVar[str] = ""
@@ -70,7 +69,10 @@ class Scip(Solver):
         question.close()
 
     def _ask(self, question: Question, program: MilpInstance | None = None) -> str:
-        """Solve the question's program, or `program`, which has the same solutions but no objective; return SCIP's status."""
+        """Solve the question's program and return SCIP's status.
+
+        `program` replaces the question's program by one with the same rows and no objective.
+        """
         from corl.solvers.milp.scip.model import Engine
 
         def report(kind: str, value: Any) -> None:
@@ -87,7 +89,7 @@ class Scip(Solver):
             engine.close()
 
     def _decide(self, question: Question) -> str:
-        """Return the status of a program that is infeasible or unbounded; it is unbounded if it has any solution."""
+        """Return the status of a program that SCIP calls infeasible or unbounded: unbounded if it has a solution."""
         import numpy as np
 
         status = "unbounded"
@@ -114,7 +116,7 @@ class ScipPscost(Scip):
 
 @dataclass(frozen=True)
 class ScipFullStrong(Scip):
-    """SCIP with full strong branching: the smallest trees and the slowest nodes."""
+    """SCIP with full strong branching: the smallest trees, but the slowest nodes."""
 
     rule: ClassVar[str] = "fullstrong"
     title: ClassVar[str] = "SCIP, full strong branching"

@@ -1,1 +1,1 @@
-"""SCIP's branch and bound as an environment that an agent of the user steps."""
+"""SCIP's branch and bound as an environment, in which the caller chooses the branching variables."""

@@ -1,4 +1,4 @@
-"""`Branching`: SCIP's branch and bound as an environment; SCIP solves in a separate thread and waits for each choice."""
+"""`Branching`: SCIP's branch and bound as an environment. SCIP solves in a separate thread and waits there for each choice."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = ["Branching"]
 
 
 class Branching:
-    """Branch and bound in SCIP. An episode is a tree; at each node with a fractional LP solution the caller chooses a variable.
+    """Branch and bound in SCIP, in which the caller chooses the branching variable at each node with a fractional LP solution.
 
         env = Branching(features="candidates", reward="nodes")
         total = env.reset(instance, seed=1)
         while not env.done:
             total += env.act(env.observe()[:, Feature.GAINS].argmax())   # pseudocost branching
 
-    SCIP's parameters are those of Gasse et al. (2019): cuts at the root only, no restarts.
+    As in Gasse et al. (2019), SCIP adds cuts only at the root and does not restart.
     """
 
     def __init__(
@@ -46,12 +46,13 @@ class Branching:
         """Create an environment without an episode. Raises UsageError.
 
         Args:
-            features: What `observe` returns: one of `observations.FEATURES`, or a function of the Observation.
-            reward: One of `measures.REWARDS`: minus the increase of a measure from a choice to the next one; or a function of
-                the Measures before and after.
-            time_limit: Of an episode, in seconds of wall-clock time, including the caller's between choices; None: no limit.
+            features: What `observe` returns: a name in `observations.FEATURES`, or a function of the Observation.
+            reward: A name in `measures.REWARDS`, for minus the increase of this measure between two choices; or a function of the
+                Measures at both choices.
+            time_limit: The time limit of an episode in seconds of wall-clock time, including the time that the caller takes for
+                its choices; None: no limit.
             nodes: The largest number of nodes of an episode's tree; None: no limit.
-            parameters: Further parameters of SCIP, by name; they take precedence.
+            parameters: Parameters of SCIP by name, which take precedence over those of Gasse et al.
         """
         if isinstance(features, str) and features not in FEATURES:
             raise UsageError(unknown("no features are called", features, FEATURES))
@@ -72,11 +73,11 @@ class Branching:
         Args:
             instance: A MilpInstance, a path, the name of a shipped instance, or a pyscipopt Model.
             seed: SCIP's random seed, which permutes the program and breaks ties.
-            reference: The best known objective value, from which the integrals measure gaps.
+            reference: The best known objective value, to which the integrals measure gaps.
 
         Returns:
-            The reward before the first choice. Together with all rewards of `act` it adds up to minus the measure of the whole
-            solve.
+            The reward of the solve before the first choice. This reward and those of all calls of `act` sum to minus the measure
+            of the whole solve.
         """
         self.close()
         if self._needs_reference and reference is None:
@@ -113,7 +114,8 @@ class Branching:
     def strong_branching(self) -> NDArray[np.float64]:
         """Return SCIP's full strong branching scores of the candidates, float64 [K]. Raises SolverError after an LP error.
 
-        SCIP's statistics do not change. Later LPs may take other pivots, so that the tree can differ from one without this call.
+        SCIP's statistics do not change. Later LPs may end in other optimal bases, so that the rest of the tree can differ from
+        that without this call.
         """
         from corl.solvers.milp.imitation.teacher import strong_branching
 
@@ -186,6 +188,7 @@ class Branching:
 
     # ----------------------------------------------------------------
     def _present(self) -> Engine:
+        """Return the engine of the current episode. Raises UsageError if none has begun."""
         if self._engine is None:
             raise UsageError("no episode has begun; call reset")
         return self._engine
@@ -203,7 +206,7 @@ class Branching:
 
 
 class _Exchange:
-    """Passes nodes and choices between SCIP's thread and the caller's: one of them waits while the other works."""
+    """Passes nodes and choices between SCIP's thread and the caller's thread; one thread waits while the other works."""
 
     def __init__(self) -> None:
         self.node: Observation | None = None
@@ -213,7 +216,7 @@ class _Exchange:
 
     # called in SCIP's thread
     def solve(self, engine: Engine) -> None:
-        """Run the whole solve; an exception is kept in `error`."""
+        """Run the whole solve; store its exception in `error`."""
         try:
             engine.model.optimizeNogil()
         except BaseException as error:
@@ -223,7 +226,7 @@ class _Exchange:
             self._asked.release()
 
     def choose(self, node: Observation) -> int:
-        """Return the caller's choice at a node; if the episode is being closed, end the solve and return -1."""
+        """Wait for the caller's choice at a node and return it; if the episode is being closed, end the solve and return -1."""
         if not self._ending:
             self.node = node
             self._asked.release()

@@ -1,7 +1,7 @@
 """Branching in SCIP as a Gymnasium environment.
 
-It cannot be a `corl.gymnasium.Gym`: SCIP's tree cannot be copied like the rows of an Environment, and whether there is a choice
-to make is known only when the root is solved. `corl.gymnasium.make("milp-branching", ...)` has a tree that can be copied.
+It is no `corl.gymnasium.Gym`: a tree in SCIP cannot be copied like a row of an Environment, and only after solving the root is it
+known whether there is a choice to make. `corl.gymnasium.make("milp-branching", ...)` has a simpler tree that can be copied.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
 class BranchingGym(gymnasium.Env[_Arrays, np.int64]):
-    """An environment whose episodes are trees of one program each, drawn at random or chosen by options["instance"] of `reset`.
+    """An environment in which an episode is SCIP's tree of one program.
 
-    An observation has "x", float32 [width, 40], the features of the candidates with the best pseudocost scores, best first, and
-    "mask", int8 [width], 1 in rows that hold a candidate. An action is a row; an empty row means the row modulo the number of
-    candidates. A program that SCIP solves without a choice is skipped. info has the nodes, LP iterations and SCIP's status.
+    The program is drawn at random, or chosen by options["instance"] of `reset`; programs that SCIP solves without branching are
+    skipped. An observation has "x", float32 [width, 40], the features of the candidates with the best pseudocost scores, best
+    first, and "mask", int8 [width], 1 in rows of "x" with a candidate. An action is a row of "x"; the number of an empty row is
+    taken modulo the number of candidates. info has the numbers of nodes and LP iterations, and SCIP's status.
     """
 
     def __init__(self, instances: Sequence[Any], *, width: int = 64, **options: Any) -> None:
@@ -48,7 +49,7 @@ class BranchingGym(gymnasium.Env[_Arrays, np.int64]):
         self.observation_space = spaces.Dict({"x": x, "mask": spaces.MultiBinary(width)})  # type: ignore[assignment]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[_Arrays, dict[str, Any]]:
-        """Begin a tree. Raises UsageError if SCIP solves every program without a choice."""
+        """Begin a tree. Raises UsageError if SCIP solves every program without branching."""
         super().reset(seed=seed)
         which = int((options or {}).get("instance", self.np_random.integers(len(self.instances))))
         for k in range(len(self.instances)):
@@ -58,13 +59,13 @@ class BranchingGym(gymnasium.Env[_Arrays, np.int64]):
         raise UsageError("SCIP solves every program without a choice: there is nothing to play")
 
     def step(self, action: np.int64 | int) -> tuple[_Arrays, float, bool, bool, dict[str, Any]]:
-        """Branch. The episode terminates when the tree is complete, and is truncated at a limit."""
+        """Branch on a candidate. The episode is terminated when the tree is complete, and truncated at a limit."""
         if self._env.done:
             raise UsageError("the episode is over; call reset")
         reward = self._env.act(self._order[int(action) % len(self._order)])
-        over = self._env.done
-        truncated = over and self._env.status not in ("optimal", "infeasible", "unbounded", "inforunbd")
-        return self._observation(), reward, over and not truncated, truncated, self._info()
+        done = self._env.done
+        truncated = done and self._env.status not in ("optimal", "infeasible", "unbounded", "inforunbd")
+        return self._observation(), reward, done and not truncated, truncated, self._info()
 
     def close(self) -> None:
         """Free SCIP's memory."""
@@ -79,5 +80,5 @@ class BranchingGym(gymnasium.Env[_Arrays, np.int64]):
         return {"x": x, "mask": mask}
 
     def _info(self) -> dict[str, Any]:
-        found = self._env.measures
-        return {"nodes": found.nodes, "lp_iterations": found.lp_iterations, "status": self._env.status}
+        measures = self._env.measures
+        return {"nodes": measures.nodes, "lp_iterations": measures.lp_iterations, "status": self._env.status}

@@ -1,4 +1,4 @@
-"""Measures of a solve, and rewards: the differences of measures between two choices."""
+"""Measures of a solve, such as its nodes, and rewards: minus the increase of a measure between two choices."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ __all__ = ["REWARDS", "Integrals", "Measures", "gap_to"]
 
 
 class Measures(NamedTuple):
-    """Measures from the beginning of a solve until now."""
+    """Measures of a solve from its beginning until now."""
 
     nodes: int
+    """The number of nodes solved."""
     lp_iterations: int
+    """The number of simplex iterations."""
     seconds: float
-    """Wall-clock time, including the caller's between choices."""
+    """Wall-clock time, including the time that the caller takes for its choices."""
     primal_integral: float
     """The integral over time of the incumbent's gap to the reference (Berthold 2013); 0 without a reference."""
     dual_integral: float
@@ -28,6 +30,7 @@ class Measures(NamedTuple):
 
 
 def _cost(name: str) -> Callable[[Measures, Measures], float]:
+    """Return the reward of a measure."""
     return lambda before, after: float(getattr(before, name) - getattr(after, name))
 
 
@@ -38,7 +41,7 @@ REWARDS: Mapping[str, Callable[[Measures, Measures], float]] = {name: _cost(name
 def gap_to(reference: float, value: float) -> float:
     """Return Berthold's primal gap, |value - reference| / max(|value|, |reference|).
 
-    It is 0 if both are equal, and 1 if `value` is not finite or their signs differ.
+    The gap is 0 if both numbers are equal, and 1 if `value` is infinite (1e20 or more) or if the signs differ.
     """
     if value == reference:
         return 0.0
@@ -48,7 +51,7 @@ def gap_to(reference: float, value: float) -> float:
 
 
 class Integrals(pyscipopt.Eventhdlr):
-    """Integrates the gaps of the incumbent and of the bound to a reference; they are constant between two of SCIP's events."""
+    """Integrates the gaps of the incumbent and of the bound to a reference over time, from event to event in SCIP."""
 
     def __init__(self, model: Any, callbacks: Callbacks, reference: float | None) -> None:
         self.callbacks: Callbacks | None = callbacks
@@ -70,15 +73,15 @@ class Integrals(pyscipopt.Eventhdlr):
             self.callbacks.call(self._update_from_model, None)
 
     def until(self, seconds: float) -> tuple[float, float]:
-        """Return the primal and the dual integral until the time `seconds`."""
+        """Return the primal and the dual integral up to the time `seconds`."""
         if self.reference is None:
             return 0.0, 0.0
-        longer = max(seconds - self._at, 0.0)
-        primal, dual = (total + gap * longer for total, gap in zip(self._sums, self._gaps))
+        since = max(seconds - self._at, 0.0)
+        primal, dual = (total + gap * since for total, gap in zip(self._sums, self._gaps))
         return primal, dual
 
     def update(self, seconds: float, primal: float, dual: float) -> None:
-        """Note the incumbent's objective value and the bound from the time `seconds` on; from 1e20 in size on, there is none."""
+        """Store the incumbent's objective value and the bound that hold from the time `seconds` on; 1e20 and above mean none."""
         if self.reference is not None:
             self._sums, self._at = self.until(seconds), max(seconds, self._at)
             self._gaps = gap_to(self.reference, primal), gap_to(self.reference, dual)

@@ -1,4 +1,4 @@
-"""Observations of a node: 40 features of each candidate, or the LP as a bipartite graph of columns and rows."""
+"""Observations of a node in SCIP: 40 features of each branching candidate, or the LP as a bipartite graph of columns and rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FEATURES", "Bipartite", "bipartite", "hetero"]
 
 
 class Bipartite(NamedTuple):
-    """The LP as a graph, and the columns of the candidates."""
+    """The LP of a node as a bipartite graph, and the columns of the candidates in it."""
 
     graph: GraphInputs
     candidates: NDArray[np.int64]
@@ -27,7 +27,7 @@ class Bipartite(NamedTuple):
 
 
 def bipartite(node: Observation) -> Bipartite:
-    """Return the inputs of Gasse et al. (2019) as arrays; see corl.solvers.milp.graph.features for the differences."""
+    """Return the inputs of Gasse et al. (2019) as arrays; graph/features.py says how they differ from the paper."""
     return Bipartite(graph_inputs(node.lp), positions(node.candidates))
 
 

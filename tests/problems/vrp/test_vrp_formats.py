@@ -207,7 +207,7 @@ def test_faults_in_json(tmp_path, change, field):
         ("EDGE_WEIGHT_TYPE : EUC_2D", "EDGE_WEIGHT_TYPE : XRAY1", 4, "EDGE_WEIGHT_TYPE", "'XRAY1' is not known"),
         ("CAPACITY", "ROUNDING : up\nCAPACITY", 5, "ROUNDING", "'up' is not known; accepted: NINT, EXACT, DIMACS"),
         ("CAPACITY", "SPEED : 3\nCAPACITY", 5, "SPEED", "not supported in this format"),
-        ("CAPACITY", "CAPACTIY : 3\nCAPACITY", 5, "CAPACTIY", "not a known keyword; the nearest that are: CAPACITY"),
+        ("CAPACITY", "CAPACTIY : 3\nCAPACITY", 5, "CAPACTIY", "not a known keyword; the most similar are: CAPACITY"),
         ("DEMAND_SECTION", "BACKHAUL_SECTION\n3\nDEMAND_SECTION", 12, "BACKHAUL_SECTION", "accepted: 2 numbers on a line"),
         ("CAPACITY", "VEHICLES : 0\nCAPACITY", 5, "VEHICLES", "'0' is not accepted"),
         ("DEPOT_SECTION\n1\n", "DEPOT_SECTION\n1\n2\n", None, "demand", ""),

@@ -11,7 +11,7 @@ import corl
 from corl.problems.memory_static.generators import large, peaks
 from corl.problems.memory_static.instance import make_instance, sections
 from corl.problems.memory_static.problem import StaticAllocation
-from corl.solvers.memory_static.best_fit_kernels import LEFT, TOP, advance, new_niches
+from corl.solvers.memory_static.best_fit_kernels import HEIGHT, UNPLACED, advance, new_niches
 
 STATIC = StaticAllocation()
 
@@ -20,11 +20,11 @@ def passed(instance, chunk: int, noise=None) -> np.ndarray:
     """The offsets of one pass, advanced by so many steps at a time."""
     chosen = np.flatnonzero(instance.size > 0)
     niches = new_niches(instance, sections(instance), chosen, noise)
-    while niches.at[LEFT] > 0:
+    while niches.at[UNPLACED] > 0:
         assert advance(niches, chunk, 2**60)
     offsets = np.zeros(instance.n, np.int64)
     offsets[chosen] = niches.offset
-    assert niches.at[TOP] == STATIC.evaluate(instance, offsets)
+    assert niches.at[HEIGHT] == STATIC.evaluate(instance, offsets)
     return offsets
 
 

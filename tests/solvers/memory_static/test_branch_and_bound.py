@@ -93,7 +93,7 @@ def test_chunks_change_nothing():
 
 def test_limits_of_size_and_options():
     """What is too large is refused with the reason; options are named."""
-    with pytest.raises(UsageError, match="sections, added up"):
+    with pytest.raises(UsageError, match="sections in all"):
         corl.solve(large(size=30_000, seed=1), solver="branch-and-bound")
     for option in ({"capacity": -1}, {"fitting": -1}):
         with pytest.raises(UsageError, match=f"{next(iter(option))} is .*accepted"):

@@ -12,7 +12,7 @@ import corl
 from corl.errors import UsageError
 from corl.problems.memory_static.generators import large, network, peaks
 from corl.problems.memory_static.instance import make_instance, sections
-from corl.solvers.memory_static.first_fit.kernels import most_loads, orders
+from corl.solvers.memory_static.first_fit.kernels import max_loads, orders
 from corl.solvers.memory_static.first_fit.solver import FirstFit
 
 
@@ -37,14 +37,14 @@ def test_rules(random_instance):
         assert corl.solve(instance, solver="first-fit", passes=1, order=rule).objective >= whole
 
 
-def test_most_loads_are_maxima():
+def test_max_loads_are_maxima():
     """The table of maxima agrees with maxima."""
     random = np.random.default_rng(0)
     load = random.integers(0, 99, 37)
     first = random.integers(0, 37, 50)
     last = np.minimum(37, first + random.integers(1, 38, 50))
     out = np.zeros(50, np.int64)
-    most_loads(first, last, load, out)
+    max_loads(first, last, load, out)
     assert out.tolist() == [load[a:b].max() for a, b in zip(first, last)]
 
 

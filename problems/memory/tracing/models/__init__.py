@@ -12,6 +12,8 @@ __all__ = ["MODELS", "SHIPPED", "build"]
 
 
 class _Model(NamedTuple):
+    """Where a model's class is, and its inputs."""
+
     module: str
     """The name of the module in this package."""
     class_name: str

@@ -51,13 +51,13 @@ def assert_right(shop, selection):
     anew, n = new_selection(shop), len(selection.order)
     anew.sequence[:] = selection.sequence
     value = rebuild(shop, anew)
-    for field in ("place", "before", "after", "end"):
+    for field in ("place", "machine_pred", "machine_succ", "end"):
         assert getattr(selection, field).tolist() == getattr(anew, field).tolist(), field
     assert selection.rank[selection.order].tolist() == list(range(n)) and not selection.marked.any()
     for i in range(n):
-        for x in (shop.earlier[i], selection.before[i]):
+        for x in (shop.job_pred[i], selection.machine_pred[i]):
             assert x >= n or selection.rank[x] < selection.rank[i]
-    return value, anew.rest.tolist()
+    return value, anew.to_end.tolist()
 
 
 @settings(deadline=None, max_examples=80)
@@ -76,7 +76,7 @@ def test_moves_update_what_they_change(random_instance, kind, jobs, machines, se
         v, c, to = choices.found[OPERATION : OPERATION + 3]
         value = update(shop, selection, window, *reassign(shop, selection, choices, np.uint32(v), np.int32(c), to))
         assert choices.taken[v] == c
-        assert (value, selection.rest.tolist()) == assert_right(shop, selection)
+        assert (value, selection.to_end.tolist()) == assert_right(shop, selection)
         schedule = schedule_in(instance, shop, choices, selection)
         assert schedule.start.tolist() == (selection.end[: instance.operations] - shop.duration).tolist()
 
@@ -87,9 +87,9 @@ def test_no_place_is_better(random_instance, kind, jobs, machines, seed):
     """The one that is found is the least of all places of a machine, by the heads and tails of the schedule."""
     instance = random_instance(kind, jobs, machines, seed)
     shop, _, selection, _ = drawn(instance, seed)
-    end, rest, n = selection.end, selection.rest, instance.operations
+    end, rest, n = selection.end, selection.to_end, instance.operations
     for v in range(n):
-        head, tail = end[shop.earlier[v]], rest[shop.later[v]]
+        head, tail = end[shop.job_pred[v]], rest[shop.job_succ[v]]
         for m in np.delete(np.arange(instance.machines), shop.machine[v]):
             line = [n, *selection.sequence[shop.first[m] : shop.first[m + 1]].tolist(), n]
             places = [max(end[x], head) + max(rest[y], tail) for x, y in pairwise(line)]

@@ -16,7 +16,7 @@ from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, set_sequ
 from corl.solvers.jobshop.tabu.windows import longest_path, new_window, open_window, sort_order
 
 KINDS = ("classic", "ragged", "reentrant", "zeros", "dates")
-LINKS = ("place", "before", "after", "end", "rest")
+LINKS = ("place", "machine_pred", "machine_succ", "end", "to_end")
 
 
 def random_sequence(instance, shop, random):
@@ -55,7 +55,7 @@ def test_rebuild_is_the_judge(random_instance, kind, jobs, machines, seed):
     ends = selection.end[:n].tolist()
     assert (selection.end[:n] - shop.duration).tolist() == schedule.start.tolist()
     assert value == JobShop().evaluate(instance, schedule)
-    assert (schedule.start + selection.rest[:n]).max() == value
+    assert (schedule.start + selection.to_end[:n]).max() == value
     again = np.zeros_like(selection.sequence)
     sort_starts(shop, schedule.start, again)
     selection.sequence[:] = again
@@ -84,7 +84,7 @@ def test_moves_update_what_they_change(random_instance, kind, jobs, machines, se
             assert getattr(selection, field).tolist() == getattr(anew, field).tolist(), field
         assert selection.rank[selection.order].tolist() == list(range(n)) and not selection.marked.any()
         for i in range(n):
-            for x in (shop.earlier[i], selection.before[i]):
+            for x in (shop.job_pred[i], selection.machine_pred[i]):
                 assert x >= n or selection.rank[x] < selection.rank[i]
 
 
@@ -114,9 +114,9 @@ def test_windows_are_exact(random_instance, kind, jobs, machines, seed):
             assert rebuild(shop, anew) == value
             ends, rests = selection.order[:stop], selection.order[first:]
             assert selection.end[ends].tolist() == anew.end[ends].tolist()
-            assert selection.rest[rests].tolist() == anew.rest[rests].tolist()
+            assert selection.to_end[rests].tolist() == anew.to_end[rests].tolist()
             for i in range(n):
-                for x in (shop.earlier[i], selection.before[i]):
+                for x in (shop.job_pred[i], selection.machine_pred[i]):
                     assert x >= n or selection.rank[x] < selection.rank[i]
         assert selection.sequence[selection.place[outside]].tolist() == sequence[selection.place[outside]].tolist()
 
@@ -136,8 +136,8 @@ def test_feasible_moves_make_no_cycle(random_instance, kind, seed):
                 rebuild(shop, selection)
                 if a == b or not feasible(
                     sequence,
-                    shop.later if a < b else shop.earlier,
-                    selection.rest if a < b else selection.end,
+                    shop.job_succ if a < b else shop.job_pred,
+                    selection.to_end if a < b else selection.end,
                     shop.duration,
                     a,
                     b,
