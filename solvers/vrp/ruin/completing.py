@@ -40,7 +40,7 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
         UsageError: If it is another environment.
     """
     if not isinstance(environment, SavingsEnvironment):
-        raise UsageError("it completes solutions of the environment 'savings' only")
+        raise UsageError("it completes solutions of one environment only; accepted: the environment 'savings'")
     state = environment.state
     number, t = int(state.instance[row]), int(state.visited[row])
     instance = environment.instances[number]

@@ -208,7 +208,7 @@ def test_interrupted(suite, toy_environment, tmp_path, number):
     child.send_signal(number)
     _, errors = child.communicate(timeout=60)
     assert child.returncode == (-9 if number == signal.SIGKILL else 130), errors
-    assert number == signal.SIGKILL or "2 runs kept" in errors
+    assert number == signal.SIGKILL or "2 runs stored" in errors
     assert {key[0] for key in rows(tmp_path / "s.db")} == {"good", "slow"}
     until(lambda: not alive(int(file.read_text())))
 

@@ -86,7 +86,7 @@ def test_a_search_that_takes_too_long_gives_way(network, monkeypatch):
     instance, options = instance_of("budget"), {"policy": network("attention"), "simulations": 50}
     result = corl.solve(instance, problem="bandits", solver="tree-search", time_limit=600, **options)
     assert result.solution.search == "gumbel"
-    monkeypatch.setattr(policy_solutions, "_SHARE", 0.0)
+    monkeypatch.setattr(policy_solutions, "_SEARCH_SHARE", 0.0)
     result = corl.solve(instance, problem="bandits", solver="tree-search", time_limit=600, **options)
     assert result.solution.search == "" and result.verified
     policy = LearnedPolicy(instance, options["policy"], load_cached(options["policy"])[1]["digest"], "gumbel", 50)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .cells import ROOT, number, recorded, row, rows, table
+from .cells import ROOT, number, recorded, recorded_table, row, rows, table
 
 __all__ = [
-    "branching_environment", "credit_summary", "defaults", "families", "graph", "judged", "miplib", "miplib_seeds", "revibranch",
-    "summary", "unseen",
+    "branching_environment", "credit_summary", "defaults", "families", "graph", "judged", "miplib", "miplib_seeds", "reading",
+    "reliability_judged", "revibranch", "summary", "unseen",
 ]  # fmt: skip
 
 _FAMILIES = ("auctions", "set-cover", "independent-set", "facility-location")
@@ -253,3 +253,13 @@ def branching_environment() -> str:
     names = dict.fromkeys(name for name, _ in cells)
     lines = ([name, *(f"{cells[name, rule]} ({cells[name, f'{rule}, seconds']})" for rule in rules)] for name in names)
     return table(["", *rules], lines)
+
+
+def reliability_judged() -> str:
+    """LP iterations and nodes of the learned reliability, by those of SCIP's default."""
+    return recorded_table("milp", "learned reliability, judged")
+
+
+def reading() -> str:
+    """Milliseconds in which an LP is read."""
+    return recorded_table("milp", "reading an LP")
