@@ -32,7 +32,7 @@ def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     - its score over the mean score of the listed nodes;
     - the distance to it from the last node, from it to the end, the detour by it, and the distance to the nearest other slot, all
       divided by the length left;
-    - its share of the listed scores over the distance, and over the detour.
+    - its share of the sum of the listed scores, divided by the distance from the last node, and divided by the detour.
 
     Features do not change when the plane is rotated or scaled. The unit of the returned tokens is the sum of the listed scores.
     """

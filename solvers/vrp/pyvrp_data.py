@@ -1,4 +1,4 @@
-"""Conversion of an instance to PyVRP's classes, and of its solutions to routes."""
+"""Conversion of an instance to PyVRP's classes, and of PyVRP's solutions to routes."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class Translation(NamedTuple):
         return routes
 
     def allows(self, routes: list[Route]) -> bool:
-        """Return whether no route contains a forbidden leg or client, which PyVRP only avoids as a very long leg."""
+        """Return whether no route contains a forbidden leg or client. For PyVRP, these are merely very long legs."""
         rules = self.instance.rules or _NO_RULES
-        ways = _forbidden_legs(self.instance, rules) if rules.backhauls_last else None
+        forbidden = _forbidden_legs(self.instance, rules) if rules.backhauls_last else None
         for kind, visits in routes:
             if rules.allowed is not None and not rules.allowed[kind, visits[visits >= self.depots]].all():
                 return False
             path = np.concatenate([[self.instance.vehicles.start[kind]], visits])
-            if ways is not None and ways[path[:-1], path[1:]].any():
+            if forbidden is not None and forbidden[path[:-1], path[1:]].any():
                 return False
         return True
 
@@ -339,7 +339,7 @@ def _matrix(
 def _forbidden_legs(instance: VrpInstance, rules: SideConstraints) -> NDArray[np.bool_]:
     """Return bool [n, n]: the legs that are forbidden if trips deliver before they collect.
 
-    They are those from a depot to a client without a delivery, and from such a client to one with a delivery.
+    They are the legs from a depot to a client without a delivery, and from a client without a delivery to one with a delivery.
     """
     has_delivery = rules.of("demands", instance.demand[:, None]).any(axis=1)
     depot = np.arange(instance.n) < instance.depots

@@ -90,8 +90,8 @@ def awaits_insertion(data, plan, rules, client):
 def insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed):
     """Insert a shipment at its cheapest position; return the change in cost, or inf if no position costs less than `allowed`.
 
-    The routes of both nodes' neighbours are considered, except for 1 %, which are skipped at random, and a new route of each
-    vehicle type.
+    The routes of both nodes' neighbours are considered (1 % of them are skipped at random), and also a new route of each vehicle
+    type.
 
     Args:
         data: RoutingData.

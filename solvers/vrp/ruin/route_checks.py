@@ -86,7 +86,7 @@ def insertion_keeps_breaks(data, plan, rules, slot, node, client, other_node, ot
         plan: Plan.
         rules: ConstraintTables.
         slot: The slot of the route.
-        node: The node after which `client` is inserted; -1 if it is not inserted.
+        node: The node after which `client` is inserted; -1 if `client` is not inserted.
         client: The first node that is inserted.
         other_node: The node after which `other` is inserted, possibly `client`.
         other: The second node that is inserted, -1 if there is none.

@@ -152,7 +152,7 @@ def _fits(data, plan, client, other, to, fro, load, length):
     Args:
         data: RoutingData.
         plan: Plan.
-        client: The last client of its head.
+        client: The last client of the head that the tail from `other` will follow.
         other: The first client of the other route's tail.
         to: The length of the new leg from `client` to `other`.
         fro: The length of the new leg from the predecessor of `other` to the tail of `client`.

@@ -36,7 +36,7 @@ def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, ma
         work: Work.
         unserved: int32 [n + 1], the number of unserved mandatory clients, then these clients; updated in place.
         unserved_counts: int64 [n], how often each client has been unserved; updated in place.
-        temperature: The temperature in units of cost, at which candidates are accepted that are equal in their unserved clients.
+        temperature: The temperature, in units of cost, for candidates whose unserved clients are neither better nor worse.
         max_routes: No route is opened beyond this number.
         iterations: The greatest number of iterations.
     """

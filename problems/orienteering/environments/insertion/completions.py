@@ -25,8 +25,9 @@ _GOLDEN_RATIO = 0.6180339887498949  # its multiples modulo 1 spread the places o
 class Work(NamedTuple):
     """A completion and the work arrays of the search for a better one.
 
-    Nodes are numbered anew: 0 is the last node of the partial path, 1..m can be visited, m + 1 is the end. The functions of this
-    module receive the number of nodes of the completion (`count`) and of nodes outside the completion (`outside_count`).
+    Nodes are numbered anew: 0 is the last node of the partial path, 1 to m are the m nodes that can be visited, m + 1 is the
+    end. The functions of this module receive the number of nodes of the completion (`count`) and of nodes outside it
+    (`outside_count`).
     """
 
     distances: NDArray[np.float64]
