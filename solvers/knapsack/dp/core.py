@@ -42,7 +42,7 @@ LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN, DECIDED = range(8)  # indices of 
 
 
 class Core(NamedTuple):
-    """K items by decreasing density, and the states over the core, which is the items at[LEFT] + 1 .. at[RIGHT] - 1.
+    """K items by decreasing density, and the states over the core, that is, over the items at[LEFT] + 1 to at[RIGHT] - 1.
 
     A node is a decision, to insert or to remove an item; each state refers to its last decision, and each decision to the one
     before it.

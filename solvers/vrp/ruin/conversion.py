@@ -118,7 +118,7 @@ def _is_planar(metric: Metric) -> bool:
 
 
 def slot_counts(instance: VrpInstance) -> NDArray[np.int64]:
-    """Return int64 [types]: the number of slots of each type: that of its vehicles, but at most the number of clients."""
+    """Return int64 [types]: the number of slots of each type: one for each vehicle, but at most as many as clients."""
     count = instance.vehicles.count
     return np.where(count < 0, instance.clients, np.minimum(count, instance.clients))
 
@@ -163,7 +163,7 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
 
 
 def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
-    """Return the arrays that iterations overwrite, with the state of random numbers from `seed`."""
+    """Return the arrays that iterations overwrite, with a random number generator that starts from `seed`."""
     n, max_changes = data.clients, 3 * data.clients
     return Work(
         random=random_state(seed),

@@ -179,7 +179,7 @@ class Search:
                 cooling. With the true prizes few routes would be opened, as the first client of a route rarely pays
                 for the route.
         """
-        cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
+        cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])  # see `anneal`
         data, level = self.data, _PRIZE_LEVELS if prizes == 1.0 or not self.data.has_optional else -1
         while units := self.next_batch(share):
             cooling[3] = self.expected_iterations(cooling[2], share)
