@@ -2,7 +2,8 @@
 
 A reload is a visit to a depot at which the vehicle loads again; it ends one trip and begins the next. Segments (heads and tails
 of routes) are explained in segments.py. If there are no side constraints, `rules` is None; that is known at compile time, so that
-instances without side constraints lose no time here.
+instances without side constraints lose no time here. The fixed beginning of a route is the visits with which it must begin. A
+slot is a place for one route (state.py).
 """
 
 # mypy: allow-untyped-defs

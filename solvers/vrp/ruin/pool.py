@@ -2,7 +2,7 @@
 
 Each client and each vehicle type has a random number; the hash of a route is the sum of these numbers. It does not depend on the
 order of visits: of two routes with the same clients, the cheaper one is kept. Keeping the routes that a heuristic makes goes back
-to Rochat & Taillard (1995).
+to Rochat & Taillard (1995). A slot is a place for a current route (state.py).
 """
 
 # mypy: allow-untyped-defs

@@ -2,7 +2,7 @@
 
 A head is the part of a route up to a node, a tail the part from a node on (segments.py). The removal of a client may make a route
 infeasible, because distances need not satisfy the triangle inequality, and because a break is taken at a client. The routes that
-an iteration changed are therefore checked before the candidate is accepted.
+an iteration changed are therefore checked before the candidate is accepted. A slot is a place for one route (state.py).
 """
 
 # mypy: allow-untyped-defs

@@ -2,7 +2,7 @@
 
 The earliest and the latest start of service at each client, by which the time windows of an insertion are checked in constant
 time, follow Savelsbergh, The Vehicle Routing Problem with Time Windows: Minimizing Route Duration, ORSA Journal on Computing 4
-(1992).
+(1992). A slot is a place for one route, and a free slot has an empty one (state.py).
 """
 
 # mypy: allow-untyped-defs

@@ -1,7 +1,7 @@
 """The state of a run of ruin and recreate, the phases before annealing, and the coolings.
 
 A cooling is simulated annealing from a first to a last temperature. Mandatory clients must be served; optional ones may stay
-unserved, at the cost of their prizes.
+unserved, at the cost of their prizes. The fixed beginning of a route is the visits with which it must begin.
 """
 
 from __future__ import annotations
