@@ -2,8 +2,8 @@
 
 Potvin & Rousseau, An Exchange Heuristic for Routing Problems with Time Windows, JORS 46 (1995). Ruin and recreate, which moves a
 few clients at a time, cannot make these moves in long routes. Time windows are checked in constant time, by the earliest and the
-latest starts of service; loads are summed up only for moves whose cost is acceptable. A slot is a place for one route; the route of
-a free slot is empty (state.py).
+latest starts of service; loads are summed up only for moves whose cost is acceptable. A slot is a place for one route; the route
+of a free slot is empty (state.py).
 """
 
 # mypy: allow-untyped-defs

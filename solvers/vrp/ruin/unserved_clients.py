@@ -27,8 +27,8 @@ __all__ = ["drop_route", "insert_unserved", "list_unserved"]
 def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, max_routes, iterations):
     """Make ruin-and-recreate iterations until all mandatory clients are served; return the number of iterations made.
 
-    A fixed beginning (visits with which a route must begin) may violate a limit until other clients are served after it. As long as
-    a route is infeasible, a candidate with fewer infeasible routes is accepted, and one with more is rejected.
+    A fixed beginning (visits with which a route must begin) may violate a limit until other clients are served after it. While a
+    route is infeasible, a candidate with fewer infeasible routes is accepted, and one with more is rejected.
 
     Args:
         data: RoutingData.
