@@ -19,7 +19,7 @@ def decisions(instance: KnapsackInstance, solution: Any, name: str) -> NDArray[n
     """Return the actions that take the items of `solution`, and then items that still fit: see `Knapsack.decisions`.
 
     The environment "core" starts with certain items. A solution without one of them is not better than the known solution of
-    `core_of`, which then replaces it.
+    `core_of`; the known solution then replaces it.
     """
     items = check(instance, solution)
     environment = KnapsackEnvironment([instance], 1, 1)

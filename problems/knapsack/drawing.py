@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "scene"]
 
-_TAKEN_COLOUR, _LEFT_COLOUR = "#1f6feb", "#afb8c1"
+_TAKEN_COLOUR, _NOT_TAKEN_COLOUR = "#1f6feb", "#afb8c1"
 
 
 def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
@@ -38,7 +38,7 @@ def draw(instance: KnapsackInstance, solution: Any, axes: Axes) -> None:
         used = instance.weights[:, items].sum(axis=1)
         fullest = 100.0 * float((used / np.where(instance.capacities > 0, instance.capacities, 1.0)).max())
         title += f", {len(items):,} taken, value {objective(instance, items):,.10g}, {fullest:.4g} % full"
-    for drawn, colour, name in ((~taken, _LEFT_COLOUR, "left"), (taken, _TAKEN_COLOUR, "taken")):
+    for drawn, colour, name in ((~taken, _NOT_TAKEN_COLOUR, "left"), (taken, _TAKEN_COLOUR, "taken")):
         if drawn.any():
             axes.scatter(x[drawn], instance.values[drawn], s=size, color=colour, linewidths=0, label=name)
     if solution is not None:

@@ -19,12 +19,12 @@ __all__ = ["KnapsackEnvironment", "density"]
 
 
 class KnapsackEnvironment(Environment):
-    """A pool of partly filled knapsacks. An action is an item that fits.
+    """Partly filled knapsacks, one in each row. An action is an item that fits.
 
     `actions` lists the `width` densest items that fit; `step` accepts any item that fits.
 
-    The reward of a step is the item's value, the base value is 0, and the episode ends when nothing fits. The reduced state (BQ)
-    is a smaller knapsack: the items that fit, with the capacities that remain.
+    The reward of a step is the item's value, the base value, to which rewards are added, is 0, and the episode ends when nothing
+    fits. What remains is a smaller knapsack: the items that still fit, with the capacities that remain.
     """
 
     def __init__(self, instances: Sequence[KnapsackInstance], rows: int, width: int = 128) -> None:
@@ -39,7 +39,7 @@ class KnapsackEnvironment(Environment):
         return np.zeros(len(rows))
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the reduced states; slot k belongs to `actions`.
+        """Return what remains of the knapsacks; slot k is for the item in column k of `actions`.
 
         action: int32 [R, K], as `actions` lists them, -1 in empty slots; mask: bool [R, K], True if the slot is used.
         values: float64 [R, K]; weights: float64 [R, K, M], the use of each capacity; 0 in empty slots and for capacities that an

@@ -22,7 +22,7 @@ _POSITION, _SACK, _REMAINING = range(6, TOKENS)
 def items(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K tokens for the listed items, and one for the sack, that is, for the state as a whole.
 
-    Features of an item:
+    Items are listed as actions by the environment. Features of an item:
 
     - its value, in units of the value of the greedy filling of the unused capacities;
     - the largest and the mean share that it uses of the unused capacities, and its value over the mean share;

@@ -49,7 +49,7 @@ _Line = tuple[int, list[str]]
 
 
 def recognises(head: str) -> bool:
-    """Return whether `head` is the beginning of JSON (its key "problem" first) or of Pisinger's text; plain text has no mark."""
+    """Return whether `head` is the beginning of JSON (its key "problem" first) or of Pisinger's text, not of plain text."""
     if _JSON_HEAD.match(head):
         return True
     keys = [line.split()[0].lower() for line in head.splitlines()[:12] if line.strip() and not line.lstrip().startswith("#")]

@@ -19,7 +19,7 @@ __all__ = [
     "uniform", "unit", "weakly_correlated",
 ]  # fmt: skip
 
-_MAX_SIZE = 1_000_000  # greatest number of items, and greatest capacity
+_MAX_SIZE = 1_000_000  # greatest number of items, and greatest value of the option `capacity`
 _MAX_SPAN = 100_000_000  # greatest value or weight
 
 

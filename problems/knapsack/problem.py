@@ -144,8 +144,8 @@ class Knapsack(Problem):
     ) -> KnapsackEnvironment:
         """Return an environment that fills knapsacks item by item: `rows` states of `instances`.
 
-        The `width` densest items that fit are listed. In the environment "core", items that belong to every solution better than
-        a known one are taken at the start.
+        The `width` densest items that fit are listed as actions. In the environment "core", items that belong to every
+        solution better than a known one are taken at the start.
         """
         from corl.problems.knapsack.environment import KnapsackEnvironment
         from corl.problems.knapsack.environments.core.environment import CoreEnvironment

@@ -1,4 +1,4 @@
-"""The pool of partly filled knapsacks and its kernels, which `corl.search` calls through `corl.hooks`."""
+"""The pool of partly filled knapsacks (arrays with a row for each) and its kernels, which `corl.search` calls (corl.hooks)."""
 
 from __future__ import annotations
 

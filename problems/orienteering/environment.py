@@ -22,11 +22,12 @@ __all__ = ["OrienteeringEnvironment"]
 
 
 class OrienteeringEnvironment(Environment):
-    """A pool of partial paths. An action is the next node: an unvisited node from which the end can be reached within the limit.
+    """Partial paths, one in each row. An action is the next node of the path.
 
-    `actions` lists the `width` nodes with the highest score per distance; `step` accepts any node that can be visited. The reward
-    of a step is the node's score, the base value is the score of start and end, and the episode ends when no node can be visited.
-    Raises UsageError for an instance in which the direct way from start to end is longer than the limit.
+    A node can be visited if it is unvisited and the end can be reached from it within the limit. `actions` lists the `width`
+    nodes with the highest score per distance; `step` accepts any node that can be visited. The reward of a step is the node's
+    score, the base value, to which rewards are added, is the score of start and end, and the episode ends when no node can be
+    visited. Raises UsageError for an instance in which the direct way from start to end is longer than the limit.
     """
 
     plans: ClassVar[bool] = False
@@ -48,7 +49,7 @@ class OrienteeringEnvironment(Environment):
         return np.array(bases)[which]
 
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return the reduced states. Slots 0..K-1 are the listed nodes, slot K is the last node, slot K + 1 the end.
+        """Return what remains of the problems. Slots 0..K-1 are the listed nodes, slot K is the last node, slot K + 1 the end.
 
         action: int32 [R, K], the listed nodes, -1 in empty slots; mask: bool [R, K + 2], True if the slot is used.
         scores: float64 [R, K]; distances: float64 [R, K + 2, K + 2], from slot to slot; 0 in empty slots.

@@ -27,12 +27,12 @@ _LAST, _END = 7, 8
 def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K + 2 tokens for an observation of OrienteeringEnvironment: the K listed nodes, the last node, the end.
 
-    The features of a listed node are:
+    Nodes are listed as actions by the environment. The features of a listed node are:
 
     - its score over the mean score of the listed nodes;
-    - the distance to it from the last node, from it to the end, the detour by it, and the distance to the nearest other slot, all
-      divided by the length left;
-    - its share of the listed scores over the distance, and over the detour.
+    - the distance to it from the last node, from it to the end, the detour by it, and the distance to the nearest other of
+      the K + 2 nodes, all divided by the length left;
+    - its share of the sum of the listed scores, divided by the distance from the last node, and divided by the detour.
 
     Features do not change when the plane is rotated or scaled. The unit of the returned tokens is the sum of the listed scores.
     """

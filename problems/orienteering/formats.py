@@ -164,7 +164,7 @@ def _node(field: Field, node_of_id: dict[int, int]) -> int:
 def write_instance(instance: OrienteeringInstance, path: Path) -> None:
     """Write JSON if the name ends in .json or .json.gz, otherwise OPLib; `read_instance` returns an identical instance.
 
-    Like TSPLIB, OPLib has no ids of nodes if distances are a matrix: its rows are numbered from 1.
+    Like TSPLIB, OPLib has no ids of nodes if distances are a matrix: the nodes are then numbered by row, from 1.
     """
     graph = instance.graph
     if plain_name(path).suffix.lower() == ".json":

@@ -23,7 +23,7 @@ __all__ = ["GENERATORS", "distance", "generation_1", "generation_2", "generation
 
 _SQUARE_SIDE = 1000  # side of the square in which nodes lie
 _TOUR_CONSTANT = 0.7124  # length of an optimal tour over sqrt(nodes * area) (Johnson, McGeoch and Rothberg, 1996)
-_MAX_SIZE = 1_000_000  # greatest number of nodes, and greatest limit
+_MAX_SIZE = 1_000_000  # greatest number of nodes, and greatest value of the option `limit`
 _LITERATURE_LIMITS = {20: 2.0, 50: 3.0, 100: 4.0}  # number of nodes -> limit (Kool, van Hoof and Welling, 2019)
 
 

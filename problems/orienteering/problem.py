@@ -88,7 +88,7 @@ class Orienteering(Problem):
         return read_instance(path)
 
     def write(self, instance: OrienteeringInstance, path: Path) -> None:
-        """Write a file from which `read` returns an identical instance: .json, or else OPLib."""
+        """Write a file from which `read` returns an identical instance: JSON if its name ends in .json, otherwise OPLib."""
         from corl.problems.orienteering.formats import write_instance
 
         write_instance(instance, path)
@@ -165,7 +165,7 @@ class Orienteering(Problem):
     ) -> OrienteeringEnvironment:
         """Return an environment that builds paths node by node: `rows` states of `instances`.
 
-        The `width` best nodes by score and distance are listed.
+        Of the nodes that can be visited, the `width` best by score and distance are listed as actions.
         """
         from corl.problems.orienteering.environment import OrienteeringEnvironment
         from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
@@ -176,9 +176,9 @@ class Orienteering(Problem):
     def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """Return the actions of an episode that builds `solution`, int64 [k].
 
-        They are the nodes between start and end. An episode continues until no node can be visited, so that the first listed
-        nodes may follow, and the episode may end in a better solution. A node from which the direct way to the end is too long is
-        skipped, since no episode can visit it (rounded distances may violate the triangle inequality).
+        They are the nodes between start and end. After them, each step visits the first listed node until no node can be visited,
+        so that the episode may end in a better solution. A node from which the direct way to the end is too long is skipped: no
+        episode can visit it (rounded distances may violate the triangle inequality).
         """
         from corl.problems.orienteering.decisions import decisions
 
@@ -195,7 +195,7 @@ class Orienteering(Problem):
         return [instance, *(replace(instance, graph=graph) for graph in planar_symmetries(instance.graph)[1:])]
 
     def warm_up_instance(self, instance: OrienteeringInstance) -> OrienteeringInstance:
-        """Return an instance with the first 12 nodes, from node 0 to node 0 or 1, whose limit lets a path visit some."""
+        """Return an instance with the first 12 nodes, from node 0 to node 0 or 1, whose limit lets a path visit some of them."""
         from corl.problems.orienteering.evaluation import path_length
         from corl.problems.tsp.symmetries import first_cities
 

@@ -1,4 +1,4 @@
-"""The pool of partial paths and its kernels, which `corl.search` calls through `corl.hooks`.
+"""The pool of partial paths (arrays with a row for each path) and its kernels, which `corl.search` calls through `corl.hooks`.
 
 A partial path begins at the start; a node can be visited if the end can still be reached from it within the limit. In the
 environment "insertion", each path also has a plan: a sequence of nodes from its last node to the end.

@@ -23,16 +23,16 @@ _BATCH = 10_000  # variables that are created between two checks of the time lim
 class CpSat(Solver):
     """CP-SAT on a model with a Boolean variable per item and a linear constraint per capacity.
 
-    The search starts from the greedy solution, and the linear bound is reported before it. Numbers must be integers, or decimal
-    fractions that are integers in a smaller unit.
+    The greedy solution and the linear bound are reported first; the search gets the best solution so far as a hint. Numbers must
+    be integers, or decimal fractions that are integers in a smaller unit.
     """
 
     search_workers: int = option(0, "Number of threads of CP-SAT; 0: as many as `workers`.", low=0)
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
     own_workers: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "CP-SAT (OR-Tools): any number of capacities, with proven bounds"
 
     def accepts(self, instance: KnapsackInstance) -> str:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fill", "fill_all", "linear_bound", "prices"]
 
-_MAX_COEFFICIENTS = 5_000_000  # greatest number of weights for the linear programme; with more, capacities are relaxed singly
+_MAX_COEFFICIENTS = 5_000_000  # greatest number of weights for the linear programme; with more, one capacity alone is considered
 _SECONDS_PER_COEFFICIENT = 5e-7  # seconds per weight before HiGHS checks its time limit for the first time
-_CORE_SIZE = 10_000  # items that HiGHS solves in 0.2 s; with 200,000 items it does not check its time limit for 10 s
+_CORE_SIZE = 10_000  # number of items with which HiGHS needs 0.2 s; with 200,000 items it does not check its time limit for 10 s
 
 
 @kernel
@@ -50,7 +50,7 @@ def fill(weights: NDArray[np.float64], capacity: float) -> NDArray[np.bool_]:
 
 
 def fill_all(instance: KnapsackInstance, order: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the items that the greedy filling in the order `order`, int64 [n], takes, int32 [k], sorted."""
+    """Return the items, int32 [k], sorted, that are taken if all items are tried in the order `order`, int64 [n]."""
     taken = np.zeros(len(order), bool)
     _fill(np.ascontiguousarray(instance.weights.T[order]), instance.capacities * (1.0 + 5e-10), taken)
     return np.sort(order[taken]).astype(np.int32)
@@ -83,7 +83,7 @@ def prices(instance: KnapsackInstance, seconds: float = np.inf) -> NDArray[np.fl
 def _dual_prices(
     values: NDArray[np.float64], weights: NDArray[np.float64], capacities: NDArray[np.float64], deadline: float
 ) -> NDArray[np.float64] | None:
-    """Return dual prices of max values x, weights x <= capacities, 0 <= x <= 1; None if HiGHS finds none. Raises TimeoutError.
+    """Return dual prices of: max values x, weights x <= capacities, 0 <= x <= 1; None if HiGHS finds none. Raises TimeoutError.
 
     With many items, linear programmes of the core are solved: of the items whose value is nearest to the price of their weights
     (Balas and Zemel, Operations Research 28, 1980). The first prices come from a sample of the items. An item outside the core is
@@ -130,7 +130,7 @@ def _linear_programme(
 def _break_density(values: NDArray[np.float64], weights: NDArray[np.float64], capacity: float) -> float:
     """Return the density (value over weight) of the first item, by density, that no longer fits; 0 if all items fit.
 
-    This is the dual price of the capacity, if it is the only one.
+    This is the dual price of the capacity, if there is no other capacity.
     """
     positive = weights > 0
     with np.errstate(over="ignore"):  # weights may be as small as 1e-320

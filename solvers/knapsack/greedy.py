@@ -31,8 +31,8 @@ class Greedy(Solver):
         low=0,
     )
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "items by density, or by density with noise; any number of capacities"
     iteration: ClassVar[str] = "one filling"
 

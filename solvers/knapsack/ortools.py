@@ -32,8 +32,8 @@ class OrTools(Solver):
     again in a separate process, which Ctrl-C can end.
     """
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "OR-Tools' branch and bound for knapsacks; integers only"
 
     def accepts(self, instance: KnapsackInstance) -> str:

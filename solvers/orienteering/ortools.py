@@ -28,8 +28,8 @@ class OrTools(Solver):
     rounded up, and scores that are not are scaled and rounded. It takes no seed.
     """
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "OR-Tools routing with optional nodes (guided local search)"
 
     def accepts(self, instance: OrienteeringInstance) -> str:

@@ -55,7 +55,7 @@ def radial_bound(instance: VrpInstance) -> float:
     leg_loss = unit * _ROUNDING_LOSS.get(instance.edge_weight_type, 0.0)
     share = instance.demand[depots:] / capacity * (unit * out_and_back[depots:] + fixed)
     share = np.where(instance.required[depots:], share, np.minimum(share, instance.prize[depots:]))
-    max_legs = 2.0 * (n - depots)  # greatest number of max_legs: every client on a separate route
+    max_legs = 2.0 * (n - depots)  # greatest number of legs: every client on a separate route
     return max(0.0, (1.0 - _SAFETY) * (float(share.sum()) - leg_loss * max_legs) / instance.scale)
 
 

@@ -118,10 +118,10 @@ def _reload_depots(instance: VrpInstance, kind: int) -> list[int]:
 def _combined(plans: _Plans, routes: _Plans) -> _Plans:
     """Return each plan extended by one more route of other clients; for each set of clients, the cheapest plan."""
     found: _Plans = {}
-    for mask, (cost, visited) in plans.items():
-        for route_mask, (route_cost, route) in routes.items():
+    for mask, (cost, plan_routes) in plans.items():
+        for route_mask, (route_cost, new_routes) in routes.items():
             if not mask & route_mask:
-                _update_cheapest(found, {mask | route_mask: (cost + route_cost, visited + route)})
+                _update_cheapest(found, {mask | route_mask: (cost + route_cost, plan_routes + new_routes)})
     return found
 
 

@@ -28,7 +28,7 @@ class OrTools(Solver):
     integers are scaled, so that the longest distance becomes 2**30, and rounded so that solutions remain feasible.
     """
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: VrpInstance) -> str:

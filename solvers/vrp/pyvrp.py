@@ -28,7 +28,7 @@ class PyVrp(Solver):
     few possible routes, these are enumerated.
     """
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
     title: ClassVar[str] = "the PyVRP package, a peer (optional)"
     requires: ClassVar[tuple[str, ...]] = ("pyvrp",)
     iteration: ClassVar[str] = "one perturbation and its local search"

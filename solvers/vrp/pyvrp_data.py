@@ -1,4 +1,4 @@
-"""Conversion of an instance to PyVRP's classes, and of its solutions to routes."""
+"""Conversion of an instance to PyVRP's classes, and of PyVRP's solutions to routes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Translation(NamedTuple):
         routes = []
         for route in solution.routes():
             visits = [self._node(activity) for activity in route][1:-1]  # depots at both ends
-            kept = [
+            kept = [  # the clients, and a visit to a depot only directly after a client and only if some client follows
                 node for k, node in enumerate(visits)
                 if node >= self.depots or (k > 0 and visits[k - 1] >= self.depots and max(visits[k:]) >= self.depots)
             ]  # fmt: skip
@@ -59,14 +59,14 @@ class Translation(NamedTuple):
         return routes
 
     def allows(self, routes: list[Route]) -> bool:
-        """Return whether no route contains a forbidden leg or client, which PyVRP only avoids as a very long leg."""
+        """Return whether no route contains a forbidden leg or client. For PyVRP, these are merely very long legs."""
         rules = self.instance.rules or _NO_RULES
-        ways = _forbidden_legs(self.instance, rules) if rules.backhauls_last else None
+        forbidden = _forbidden_legs(self.instance, rules) if rules.backhauls_last else None
         for kind, visits in routes:
             if rules.allowed is not None and not rules.allowed[kind, visits[visits >= self.depots]].all():
                 return False
             path = np.concatenate([[self.instance.vehicles.start[kind]], visits])
-            if ways is not None and ways[path[:-1], path[1:]].any():
+            if forbidden is not None and forbidden[path[:-1], path[1:]].any():
                 return False
         return True
 
@@ -165,10 +165,10 @@ def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Tran
     early = integers.round_up(np.zeros(n) if instance.earliest is None else instance.earliest)
     late = integers.round_down(np.full(n, np.inf) if instance.latest is None else instance.latest)
     service = integers.round_up(np.zeros(n) if instance.service is None else instance.service)
-    out = rules.stays_out is not None
-    places = [pyvrp.Location(x=float(x), y=float(y)) for x, y in _coordinates(instance)] + [pyvrp.Location(0.0, 0.0)] * out
+    some_open = rules.stays_out is not None
+    places = [pyvrp.Location(x=float(x), y=float(y)) for x, y in _coordinates(instance)] + [pyvrp.Location(0.0, 0.0)] * some_open
     homes = [pyvrp.Depot(location=node, tw_early=early[node], tw_late=late[node]) for node in range(depots)]
-    homes += [pyvrp.Depot(location=n)] * out
+    homes += [pyvrp.Depot(location=n)] * some_open
     matrices, profile = _matrices(instance, rules, distances, integers, kinds)
     groups, group_of = _groups(rules, clients)
     data = pyvrp.ProblemData(
@@ -233,7 +233,7 @@ def _clients(
     pyvrp: Any = import_module("pyvrp")
     early, late, service = times
     release = integers.round_up(np.zeros(instance.n) if rules.release is None else rules.release)
-    costs = integers.factor * integers.cost_factor
+    cost_scale = integers.factor * integers.cost_factor
     return [
         pyvrp.Client(
             location=node,
@@ -243,7 +243,7 @@ def _clients(
             tw_early=early[node],
             tw_late=late[node],
             release_time=release[node],
-            prize=round(float(instance.prize[node]) * costs),
+            prize=round(float(instance.prize[node]) * cost_scale),
             required=bool(instance.required[node]),
             group=group,
         )
@@ -265,13 +265,13 @@ def _groups(rules: SideConstraints, clients: list[int]) -> tuple[list[Any], list
 
 def _types(instance: VrpInstance, rules: SideConstraints, integers: _Integers, kinds: list[int], profile: list[int]) -> list[Any]:
     pyvrp: Any = import_module("pyvrp")
-    vehicles, costs = instance.vehicles, integers.factor * integers.cost_factor
+    vehicles, cost_scale = instance.vehicles, integers.factor * integers.cost_factor
     types, counts = vehicles.types, vehicles.count
     shift = rules.of("shift", np.column_stack([np.zeros(types), np.full(types, np.inf)]))
     regular_duration = np.minimum(vehicles.max_duration, rules.of("overtime_from", np.full(types, np.inf)))
     overtime = np.where(np.isfinite(vehicles.max_duration), vehicles.max_duration, float(_UNLIMITED) / 4) - regular_duration
     max_overtime = np.where(np.isfinite(regular_duration), np.maximum(overtime, 0.0), 0.0)
-    out, rate = rules.of("stays_out", np.zeros(types, bool)), rules.of("duration_cost", np.zeros(types))
+    stays_out, rate = rules.of("stays_out", np.zeros(types, bool)), rules.of("duration_cost", np.zeros(types))
     reloads = rules.of("reloads", np.zeros(types, np.int64))
     reload_depots = rules.of("reload_depots", np.arange(instance.depots) == vehicles.start[:, None])
     return [
@@ -279,8 +279,8 @@ def _types(instance: VrpInstance, rules: SideConstraints, integers: _Integers, k
             num_available=int(counts[kind] if counts[kind] >= 0 else instance.clients),
             capacity=[_whole(load) for load in integers.capacity[kind]],
             start_depot=int(vehicles.start[kind]),
-            end_depot=instance.depots if out[kind] else int(vehicles.end[kind]),
-            fixed_cost=round((float(vehicles.fixed_cost[kind]) + instance.route_weight) * costs),
+            end_depot=instance.depots if stays_out[kind] else int(vehicles.end[kind]),
+            fixed_cost=round((float(vehicles.fixed_cost[kind]) + instance.route_weight) * cost_scale),
             tw_early=integers.round_up(shift[kind])[0],
             tw_late=integers.round_down(shift[kind])[1],
             shift_duration=integers.round_down(regular_duration)[kind],
@@ -339,7 +339,7 @@ def _matrix(
 def _forbidden_legs(instance: VrpInstance, rules: SideConstraints) -> NDArray[np.bool_]:
     """Return bool [n, n]: the legs that are forbidden if trips deliver before they collect.
 
-    They are those from a depot to a client without a delivery, and from such a client to one with a delivery.
+    They are the legs from a depot to a client without a delivery, and from a client without a delivery to one with a delivery.
     """
     has_delivery = rules.of("demands", instance.demand[:, None]).any(axis=1)
     depot = np.arange(instance.n) < instance.depots

@@ -1,1 +1,1 @@
-"""Dynamic programming over the core, that is, over items whose density is near the break item's."""
+"""Dynamic programming over the core, that is, over items whose density is near that of the first one that does not fit."""

@@ -42,7 +42,7 @@ LEFT, RIGHT, COUNT, BUFFER, NODES, BEST, TURN, DECIDED = range(8)  # indices of 
 
 
 class Core(NamedTuple):
-    """K items by decreasing density, and the states over the core, which is the items at[LEFT] + 1 .. at[RIGHT] - 1.
+    """K items by decreasing density, and the states over the core, that is, over the items at[LEFT] + 1 to at[RIGHT] - 1.
 
     A node is a decision, to insert or to remove an item; each state refers to its last decision, and each decision to the one
     before it.
@@ -57,9 +57,9 @@ class Core(NamedTuple):
     DENSITY of the break item; BREAK_VALUE and BREAK_WEIGHT of the break solution.
     """
     at: NDArray[np.int64]
-    """[8] LEFT, RIGHT: the next items to remove and to insert; COUNT of states; BUFFER, the first index of the states' arrays;
-    number of NODES; BEST, the incumbent's node, -1 if it is no state; TURN, the side to extend next (0: right); number of items
-    DECIDED.
+    """[8] LEFT, RIGHT: the next items to remove and to insert; COUNT of states; BUFFER, the row of `value`, `weight` and `node`
+    that holds the states; number of NODES; BEST, the incumbent's node, -1 if it was not found as a state; TURN, the side to
+    extend next (0: right); number of items DECIDED.
     """
     value: NDArray[np.float64]
     """[2, S] the values of the states, increasing."""

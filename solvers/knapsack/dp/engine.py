@@ -96,7 +96,7 @@ class _Search:
             incumbent = max(incumbent, (run.objective - weightless_value) * self.unit * (1.0 - 1e-12))
         self.weightless_value = weightless_value
         self.core = new_core(values, weights, capacity, unit > 0.0, float(int(incumbent + 1e-6)) if unit else incumbent)
-        self.split = int(self.core.at[RIGHT])
+        self.split = int(self.core.at[RIGHT])  # the index of the break item
         self.reported = 0.0
 
     def _report_items(self, chosen: NDArray[np.bool_]) -> None:
@@ -120,7 +120,7 @@ class _Search:
     def _expand(self, units: int, memory: float) -> int:
         """Decide on `units` items, or on fewer if the run ends before.
 
-        The time of an item grows with the number of states, so that the kernel is called for fewer items if there are many.
+        The time of an item grows with the number of states, so that the kernel is called for fewer items if states are many.
 
         Returns:
             DONE if the incumbent is optimal, GOING if the search continues, another status if the memory is too small.

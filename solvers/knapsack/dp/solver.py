@@ -34,8 +34,8 @@ class Dp(Solver):
         scale="log",
     )
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "dynamic programming over an expanding core (MINKNAP); one capacity, proven optimal"
     iteration: ClassVar[str] = "one item of the core"
 

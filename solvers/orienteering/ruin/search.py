@@ -30,7 +30,7 @@ from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, rem
 
 __all__ = ["BETTER", "CANDIDATES", "ITERATION", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
 
-BETTER = 1.0 + 1e-9  # a score is better than another if it exceeds the other times this factor: the rest is rounding
+BETTER = 1.0 + 1e-9  # a score is better than another if it exceeds this factor times the other; smaller gains are rounding
 CANDIDATES = 64  # greatest number of nodes that an iteration may insert
 _BLINK_PERIOD = 128  # one in this many positions is skipped (Christiaens and Vanden Berghe: one in a hundred)
 PLANNED, _FIRST_TEMPERATURE, _LAST_TEMPERATURE, PRICE, _LIMIT, _EXCESS, _LENGTH_CAP = range(7)  # indices of `schedule`
@@ -189,7 +189,7 @@ def _ruin(search):
 
 @kernel(borrow=True)
 def _remove_string(search, node, size, count):
-    """Remove up to `size` consecutive nodes, `node` included, and append them to the candidates; return the new number.
+    """Remove up to `size` consecutive nodes, `node` included, and append them to the candidates; return the number of candidates.
 
     count: The number of candidates before.
     """
@@ -241,10 +241,10 @@ def _recreate(search, count, price):
 def _cheapest(search, node):
     """Find the cheapest insertion of a node next to one of its neighbours, a few of which are skipped at random.
 
-    If no neighbour is on the path, every position is considered in one of eight cases.
+    If this finds no position, all positions on the path are considered, with probability 1/8.
 
     Returns:
-        The detour, _NO_POSITION if no position was considered, and the predecessor.
+        The detour (_NO_POSITION if no position was considered) and the predecessor.
     """
     path, random = search.path, search.random
     least_detour, best_predecessor, last = _NO_POSITION, 0, len(path.scores) - 1

@@ -44,7 +44,7 @@ class RuinRecreate(Solver):
         0.3, "First temperature of the last of several coolings, in mean scores, at most `hot`.", above=0, scale="log"
     )
 
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "ruin and recreate with simulated annealing; any size"
     iteration: ClassVar[str] = "one ruin and its recreation"
 

@@ -96,7 +96,7 @@ def upper_bound(instance: OrienteeringInstance) -> float:
     end_scores = float(instance.scores[[*{instance.start, instance.end}]].sum())
     others = np.setdiff1d(np.arange(n), [instance.start, instance.end])
     limit = instance.limit * (1.0 + LIMIT)
-    if instance.graph.edge_weight_type.startswith("EXACT"):  # others may violate the triangle inequality
+    if instance.graph.edge_weight_type.startswith("EXACT"):  # other types of distances may violate the triangle inequality
         others = others[_detour(instance)[others] <= limit * (1.0 + 1e-12)]
     if not len(others):
         return end_scores

@@ -28,7 +28,7 @@ _NO_ROUTE_LIMIT = 1 << 40  # a number of routes that is never reached
 _MIN_GAIN = 1e-10  # smallest relative improvement of the best cost that counts; smaller ones are rounding
 _STORED_UP_TO = 1.005  # the routes of solutions that cost up to this multiple of the best cost are stored
 _TAIL_MOVES = 2  # exchanges of tails per iteration
-_OPENING_PERIOD = 4  # with optional clients, one in so many iterations may open routes at a loss; it ends by removing such routes
+_OPENING_PERIOD = 4  # with optional clients: one in so many iterations opens routes at a loss; then it removes unprofitable ones
 _TEMPERATURE_PERIOD = 16  # iterations between two updates of the temperature
 
 
@@ -95,8 +95,8 @@ def anneal(data, plan, work, pool, cooling, units):
 def _accept_early(data, plan, work, pool, change):
     """Accept a change that was made before this iteration's ruin.
 
-    Its iteration number is still that of the previous candidate, whose routes may have been stored for the same slots. The stamps
-    of the slots are therefore reset, so that the new routes are stored, too.
+    The iteration number is then still that of the previous candidate, whose routes may have been stored for the same slots. The
+    stamps of the slots are therefore reset, so that the new routes are stored, too.
     """
     for k in range(work.counts[TOUCHED]):
         pool.stamp[work.touched[k]] = -1

@@ -57,7 +57,7 @@ def completion(solver: Solver, environment: Environment, row: int, iterations: i
     for route in run.solution:
         visits = route.visits.astype(np.int64)
         at = np.flatnonzero(visits == position_node) if position else visits[:0]
-        if len(at):  # clients after the vehicle's position complete its route; any before it, which never pays, are another route
+        if len(at):  # clients after the vehicle's position complete its route; any before, which never pay, form another
             current_rest = nodes[visits[at[0] + 1 :]].tolist()
             visits = visits[: at[0]]
         if len(visits):

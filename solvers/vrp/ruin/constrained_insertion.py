@@ -2,7 +2,8 @@
 
 A reload is a visit to a depot at which the vehicle loads again; it ends one trip and begins the next. Segments (heads and tails
 of routes) are explained in segments.py. If there are no side constraints, `rules` is None; that is known at compile time, so that
-instances without side constraints lose no time here.
+instances without side constraints lose no time here. The fixed beginning of a route is the visits with which it must begin. A
+slot is a place for one route (state.py).
 """
 
 # mypy: allow-untyped-defs
@@ -90,8 +91,8 @@ def awaits_insertion(data, plan, rules, client):
 def insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed):
     """Insert a shipment at its cheapest position; return the change in cost, or inf if no position costs less than `allowed`.
 
-    The routes of both nodes' neighbours are considered, except for 1 %, which are skipped at random, and a new route of each
-    vehicle type.
+    The routes of both nodes' neighbours are considered (1 % of them are skipped at random), and also a new route of each vehicle
+    type.
 
     Args:
         data: RoutingData.

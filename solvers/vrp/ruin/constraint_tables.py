@@ -1,4 +1,4 @@
-"""The side constraints of an instance as arrays for the kernels, and the data of route segments that check the constraints.
+"""The side constraints of an instance as arrays for the kernels, and the data of route segments by which kernels check them.
 
 A reload is a visit to a depot at which the vehicle loads again; it ends one trip and begins the next. A slot is a place for one
 route (see state.py).
@@ -49,10 +49,10 @@ _LABELS = 48  # greatest number of labels, that is, of break schedules that brea
 
 
 class ConstraintTables(NamedTuple):
-    """The side constraints. Nodes are numbered as in state.py, and `clients` is their number there: reload nodes are included."""
+    """The side constraints. Nodes are numbered as in state.py. In the shapes, `clients` counts clients and reload nodes."""
 
     first_reload: int
-    """The number of clients without reload nodes. Node i is a reload node if first_reload <= i < clients."""
+    """The number of clients, not counting reload nodes. Node i is a reload node if first_reload <= i < clients."""
     dimensions: int
     """Q, the number of dimensions of load."""
     timed: bool
@@ -76,8 +76,8 @@ class ConstraintTables(NamedTuple):
     delivery: NDArray[np.float64]
     """float64 [clients, Q]: the load delivered to the client."""
     pickup: NDArray[np.float64]
-    """float64 [clients, Q]: the load collected at the client. For a shipment, its amount at its first node, and minus its amount
-    at its second node.
+    """float64 [clients, Q]: the load collected at the client. At the first node of a shipment, its amount; at its second
+    node, minus its amount.
     """
     pickup_only: NDArray[np.bool_]
     """bool [clients]: whether something is collected and nothing delivered."""
@@ -124,7 +124,7 @@ class ConstraintTables(NamedTuple):
     overtime_rate: NDArray[np.float64]
     """float64 [types]: the additional cost of a unit of overtime."""
     profile: NDArray[np.int64]
-    """int64 [types]: the index in `durations` of the type's matrix."""
+    """int64 [types]: the index of the type's matrix in `durations`."""
     durations: NDArray[np.float64]
     """float64 [P, N, N], if `has_durations`: matrices of travel times between the instance's N nodes (depots, then clients)."""
     closed_start: NDArray[np.int32]

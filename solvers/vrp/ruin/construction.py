@@ -32,7 +32,7 @@ def insert_all(data, plan, work, max_routes):
 
     max_routes: No route is opened beyond this number.
 
-    work.counts[UNSERVED] is then the number of mandatory clients without a feasible position.
+    Afterwards, work.counts[UNSERVED] is the number of mandatory clients without a feasible position.
     """
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     _list_unserved(data, plan, work, False)

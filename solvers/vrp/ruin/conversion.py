@@ -23,19 +23,20 @@ from corl.tolerance import LIMIT
 
 __all__ = ["load_routes", "new_plan", "new_work", "routes_in", "routing_data", "fixed_beginnings"]
 
-_TRIANGLE_SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}  # metric kind -> RoutingData.slack
-_TRIANGLE_SLACK_OTHER = 7.0  # for the other kinds, which truncate or round up to whole units
+# Metric kind -> RoutingData.slack: by how much distances may violate the triangle inequality; inf: by any amount.
+_TRIANGLE_SLACK = {EUCLIDEAN: 1e-6, ROUNDED: 3.5, EXPLICIT: np.inf}
+_TRIANGLE_SLACK_OTHER = 7.0  # the same for the other kinds, which truncate or round up to whole units
 _EASE = 0.25 * LIMIT  # relative tolerance of limits: a quarter of the judge's
 _MIN_UNIT_COST = 1e-300  # replaces a cost of 0 per unit of distance: 0 times an infinite slack would be NaN
 
 
 def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> RoutingData:
-    """Return the arrays of an instance. They take O(n * (neighbours + farther)) memory, without the instance's own arrays.
+    """Return the arrays of an instance. They take O(n * (neighbours + farther)) memory, not counting the instance's own arrays.
 
     Args:
         instance: The instance.
-        neighbours: The number of nearest clients next to which every insertion may place a client.
-        farther: The number of clients, sampled among those farther away, that only some insertions consider, too.
+        neighbours: The number of a client's nearest clients: every insertion tries the positions next to them.
+        farther: The number of clients sampled among those farther away: some insertions try the positions next to them, too.
     """
     vehicles, depots, metric = instance.vehicles, instance.depots, metric_of(instance)
     if metric.kind != EXPLICIT:  # read-only like explicit matrices: Numba would compile all kernels again for a writable array
@@ -117,7 +118,7 @@ def _is_planar(metric: Metric) -> bool:
 
 
 def slot_counts(instance: VrpInstance) -> NDArray[np.int64]:
-    """Return int64 [types]: the number of slots of each type: that of its vehicles, but at most the number of clients."""
+    """Return int64 [types]: the number of slots of each type: one for each vehicle, but at most as many as clients."""
     count = instance.vehicles.count
     return np.where(count < 0, instance.clients, np.minimum(count, instance.clients))
 
@@ -162,7 +163,7 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
 
 
 def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
-    """Return the arrays that iterations overwrite, with the state of random numbers from `seed`."""
+    """Return the arrays that iterations overwrite, with a random number generator that starts from `seed`."""
     n, max_changes = data.clients, 3 * data.clients
     return Work(
         random=random_state(seed),
@@ -219,6 +220,6 @@ def load_routes(instance: VrpInstance, data: RoutingData, plan: Plan, work: Work
 
 
 def fixed_beginnings(instance: VrpInstance) -> list[Route]:
-    """Return the fixed beginnings of routes, each as a route."""
+    """Return, for each vehicle type whose route must begin with certain visits (`rules.begun`), a route of these visits."""
     begun = () if instance.rules is None or instance.rules.begun is None else instance.rules.begun
     return [Route(kind, nodes.astype(np.int32)) for kind, nodes in enumerate(begun) if len(nodes)]

@@ -1,6 +1,7 @@
 """Changes of depot: a vehicle that starts elsewhere takes over a whole route, or two routes exchange their vehicles.
 
-Ruin and recreate moves a few clients at a time, and so cannot move a whole route to another depot.
+Ruin and recreate moves a few clients at a time, and so cannot move a whole route to another depot. A slot is a place for one
+route, with a vehicle of one type (state.py).
 """
 
 # mypy: allow-untyped-defs
@@ -26,7 +27,7 @@ def change_depots(data, plan, work, allowed):
     """Give a random client's route another vehicle, which starts at another depot, in place.
 
     The vehicle is either a free one, or that of a neighbour's route; in this case the two routes exchange their vehicles. Routes
-    with reloads, shipments or a fixed beginning keep their vehicles.
+    with reloads, shipments or a fixed beginning (visits with which the route must begin) keep their vehicles.
 
     Args:
         data: RoutingData.

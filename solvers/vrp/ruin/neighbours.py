@@ -20,8 +20,9 @@ _WAIT, _LATE = 0.2, 1.0  # weights of waiting and lateness, relative to distance
 def nearest(instance: VrpInstance, metric: Metric, count: int, farther: int = 0) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return each client's neighbours, the most promising first, and the distances to them.
 
-    The first `count` neighbours are the nearest clients by distance, in the shorter direction. With time windows, they are those
-    for which distance, waiting and lateness are smallest if one client directly follows the other, in the better order.
+    The first `count` neighbours are the nearest clients by the shorter of the distances in both directions. With time windows,
+    they are the clients for which distance, waiting and lateness are least if one of the two clients directly follows the other,
+    in the better of both orders.
 
     The last `farther` neighbours are sampled among all other clients, more densely among closer ones. In a cluster of more than
     `count` clients, the nearest clients alone would never include a client on a route that passes the cluster.
@@ -41,13 +42,13 @@ def nearest(instance: VrpInstance, metric: Metric, count: int, farther: int = 0)
     farther = min(farther, n - 1 - count)
     if count == 0:
         return np.zeros((n, 0), np.int32), np.zeros((n, 0))
-    wider = min(n - 1, _CANDIDATE_FACTOR * count) if instance.windows else count
+    candidate_count = min(n - 1, _CANDIDATE_FACTOR * count) if instance.windows else count
     near = np.empty((n, count + farther), np.int32)
     apart = np.empty((n, count + farther))
     sample = np.sort(np.random.default_rng(n).permutation(n)[: max(_SAMPLE, 2 * (count + farther) + 2)])
     for start in range(0, n, _BLOCK):
         block = np.arange(start, min(n, start + _BLOCK))
-        found = _closest(instance, metric, block, wider)
+        found = _closest(instance, metric, block, candidate_count)
         if instance.windows:
             chosen = np.argsort(_proximity(instance, metric, block, found), axis=1, kind="stable")[:, :count]
             found = np.take_along_axis(found, chosen, axis=1)
@@ -123,14 +124,15 @@ def _closest(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], co
     assert metric.kind != GEO or np.allclose((points**2).sum(axis=1), 1.0)
     _, found = cKDTree(points).query(points[block], count + 1, p=norm)
     others = found != block[:, None]
-    others[others.all(axis=1), -1] = False  # among many clients at one place, a client may not be in its own result
+    others[others.all(axis=1), -1] = False  # of many clients at one place, one may be missing from its own result
     return np.asarray(found[others].reshape(len(block), count))
 
 
 def _proximity(instance: VrpInstance, metric: Metric, block: NDArray[np.int64], found: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return float64 [rows, count]: how badly each client in `block` and each client in its row of `found` follow each other.
 
-    The number is the distance plus weighted waiting and lateness if one directly follows the other, in the better order.
+    The number is the distance plus weighted waiting and lateness if one of the two clients directly follows the other, in the
+    better of both orders.
     """
     assert instance.earliest is not None and instance.latest is not None
     nodes, others = block[:, None] + instance.depots, found + instance.depots

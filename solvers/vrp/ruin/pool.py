@@ -2,7 +2,7 @@
 
 Each client and each vehicle type has a random number; the hash of a route is the sum of these numbers. It does not depend on the
 order of visits: of two routes with the same clients, the cheaper one is kept. Keeping the routes that a heuristic makes goes back
-to Rochat & Taillard (1995).
+to Rochat & Taillard (1995). A slot is a place for a current route (state.py).
 """
 
 # mypy: allow-untyped-defs
@@ -81,7 +81,7 @@ def store_all(data, plan, pool):
 
 @kernel(inline=True, borrow=True)
 def _store(data, plan, pool, slot, iteration):
-    """Store a slot's route in one of its `_BUCKET` entries: that of the same clients, otherwise an empty or the oldest one."""
+    """Store a slot's route in one of the `_BUCKET` entries of its hash: that of the same clients, else an empty or the oldest."""
     size = plan.size[slot]
     if size == 0 or size > pool.visits.shape[1]:
         return

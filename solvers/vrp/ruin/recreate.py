@@ -51,8 +51,8 @@ def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
         max_routes: No route is opened beyond this number.
         strict: Whether to stop at the first mandatory client without a feasible position.
         allowed: Upper limit of the change in cost: a position that exceeds it is not taken. inf: no limit.
-        prize_factor: The insertion of an optional client may cost its prize times this factor. If the factor exceeds 1, call
-            `remove_unprofitable` afterwards.
+        prize_factor: The insertion of an optional client may cost up to its prize times this factor. If the factor exceeds 1,
+            call `remove_unprofitable` afterwards.
     """
     if len(plan.size) > 0:  # without vehicles, there is no depot to sort by
         sort_removed(data, work)
@@ -244,7 +244,7 @@ def best_position(data, plan, work, client, reach, max_routes, allowed):
                         best, found = cost, other
         before = plan.prev[other]
         leg = plan.leg[before]
-        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # the same before it
+        if rate * (2.0 * (near_distance - leg) - data.slack) < best:  # lower bound of the cost before the neighbour
             to = distance(data, before, client)
             cost = rate * (to + near_distance - leg)
             if cost < best and fits(data, plan, client, before, other, to, near_distance, slot):

@@ -1,4 +1,7 @@
-"""Repair of a route with side constraints after a ruin, that is, after the removal of some of its clients."""
+"""Repair of a route with side constraints after a ruin, that is, after the removal of some of its clients.
+
+A slot is a place for one route (state.py).
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.

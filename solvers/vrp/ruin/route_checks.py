@@ -2,7 +2,7 @@
 
 A head is the part of a route up to a node, a tail the part from a node on (segments.py). The removal of a client may make a route
 infeasible, because distances need not satisfy the triangle inequality, and because a break is taken at a client. The routes that
-an iteration changed are therefore checked before the candidate is accepted.
+an iteration changed are therefore checked before the candidate is accepted. A slot is a place for one route (state.py).
 """
 
 # mypy: allow-untyped-defs
@@ -86,7 +86,7 @@ def insertion_keeps_breaks(data, plan, rules, slot, node, client, other_node, ot
         plan: Plan.
         rules: ConstraintTables.
         slot: The slot of the route.
-        node: The node after which `client` is inserted; -1 if it is not inserted.
+        node: The node after which `client` is inserted; -1 if `client` is not inserted.
         client: The first node that is inserted.
         other_node: The node after which `other` is inserted, possibly `client`.
         other: The second node that is inserted, -1 if there is none.

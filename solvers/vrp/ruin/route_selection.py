@@ -2,7 +2,7 @@
 
 Set partitioning over the routes of a heuristic goes back to Rochat & Taillard (1995); Subramanian, Uchoa & Ochi (2013) use it
 inside iterated local search. The linear relaxation is solved first. A route whose reduced cost exceeds the difference between the
-cost of the best solution and the relaxation is in no better solution, and is dropped: a few hundred routes remain.
+cost of the best solution and that of the relaxation is in no better solution, and is dropped: a few hundred routes remain.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _coverage(data: RoutingData, pool: Pool, stored: NDArray[np.int64], optional
 
 
 def _type_usage(pool: Pool, stored: NDArray[np.int64], counts: NDArray[np.int64], columns: int) -> Any:
-    """Return a sparse 0-1 matrix, float64 [limited types, columns]: which route uses which type of limited number."""
+    """Return a sparse 0-1 matrix, float64 [limited types, columns]: whether a route uses a vehicle of the (limited) type."""
     from scipy.sparse import csc_array
 
     limited = np.flatnonzero(counts >= 0)

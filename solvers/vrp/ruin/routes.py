@@ -2,7 +2,7 @@
 
 The earliest and the latest start of service at each client, by which the time windows of an insertion are checked in constant
 time, follow Savelsbergh, The Vehicle Routing Problem with Time Windows: Minimizing Route Duration, ORSA Journal on Computing 4
-(1992).
+(1992). A slot is a place for one route, and a free slot has an empty one (state.py).
 """
 
 # mypy: allow-untyped-defs
@@ -23,7 +23,7 @@ __all__ = ["distance", "insert", "remove", "retime_backward", "retime_forward", 
 
 @kernel(inline=True, borrow=True)
 def distance(data, i, j):
-    """Return the distance from node i to node j, as corl.routing.metric defines it; the most frequent kinds are computed here."""
+    """Return the distance from node i to node j, as corl.routing.metric defines it; frequent metrics are computed here."""
     kind = data.kind
     if kind in (ROUNDED, TENTHS, EUCLIDEAN):
         dx, dy = data.points[i, 0] - data.points[j, 0], data.points[i, 1] - data.points[j, 1]
@@ -200,7 +200,7 @@ def _link(plan, client, after, to, fro):
 def retime_forward(data, plan, node, until):
     """Recompute the earliest starts of `node` and the nodes after it, in place.
 
-    Stops at the end of the route or, after the node `until`, at the first value that does not change.
+    Stops at the end of the route or, from the node `until` on, at the first value that does not change.
     """
     passed = False
     while node < data.clients:
@@ -217,7 +217,7 @@ def retime_forward(data, plan, node, until):
 def retime_backward(data, plan, node, until):
     """Recompute the latest starts of `node` and the nodes before it, in place.
 
-    Stops at the beginning of the route or, after the node `until`, at the first value that does not change.
+    Stops at the beginning of the route or, from the node `until` on, at the first value that does not change.
     """
     passed = False
     while node < data.clients:

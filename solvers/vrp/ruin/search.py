@@ -1,7 +1,7 @@
 """The state of a run of ruin and recreate, the phases before annealing, and the coolings.
 
 A cooling is simulated annealing from a first to a last temperature. Mandatory clients must be served; optional ones may stay
-unserved, at the cost of their prizes.
+unserved, at the cost of their prizes. The fixed beginning of a route is the visits with which it must begin.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Search:
     def return_unused(self, units: int) -> None:
         """Give back `units` iterations that were granted but not made; `next_batch` grants them again.
 
-        The number of iterations, and so the result, does not depend on how batches are cut.
+        The number of iterations, and so the result, does not depend on how iterations are divided into batches.
         """
         self._unused += units
 
@@ -176,9 +176,10 @@ class Search:
             cold: Last temperature, in the same units.
             share: The share of the run at which the cooling ends.
             prizes: With optional clients, the factor of prizes at the beginning; it falls to 1 during the first half of the
-                cooling. With the true prizes few routes would be opened, as the first client of a route rarely pays for it.
+                cooling. With the true prizes few routes would be opened, as the first client of a route rarely pays
+                for the route.
         """
-        cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])
+        cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])  # see `anneal`
         data, level = self.data, _PRIZE_LEVELS if prizes == 1.0 or not self.data.has_optional else -1
         while units := self.next_batch(share):
             cooling[3] = self.expected_iterations(cooling[2], share)
@@ -199,7 +200,7 @@ class Search:
     def _scale_prizes(self, factor: float, first: bool) -> RoutingData:
         """Return the data with the prizes multiplied by `factor`, and compute the current cost with these prizes.
 
-        Before, the current solution becomes the best one if it is better at the true prizes.
+        Before this, the current solution is saved as the best one, if it is better at the true prizes.
 
         Args:
             factor: The factor of the true prizes.

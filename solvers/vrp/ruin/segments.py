@@ -5,9 +5,9 @@ columns constraint_tables.py defines. Times (duration, earliest start, latest st
 Prins, A Unified Solution Framework for Multi-Attribute Vehicle Routing Problems, EJOR 234 (2014), section 3.2. Loads are joined
 in the same way: the sum delivered, the sum collected, and the greatest load on board.
 
-A vehicle may reload at a depot and make several trips. A trip leaves when everything that it delivers has been released; rows
-therefore hold the current trip apart from the trips before it (head) or after it (tail). A late arrival is not refused: its
-lateness is added to the column LATE.
+A vehicle may reload at a depot (a visit to a reload node) and make several trips. A trip leaves when everything that it delivers
+has been released; rows therefore hold the current trip apart from the trips before it (head) or after it (tail). A late arrival
+is not refused: its lateness is added to the column LATE. A slot is a place for one route (state.py).
 """
 
 # mypy: allow-untyped-defs

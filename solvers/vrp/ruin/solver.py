@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RuinRecreate"]
 
-_COOLING_ITERATIONS = 3_000.0  # iterations per client of a run with one cooling; k * k times as many make k coolings
+_COOLING_ITERATIONS = 3_000.0  # iterations per client for one cooling; a run makes k coolings if it has k * k times as many
 _COOLING_ITERATIONS_LONG = 2_000.0  # the same with time windows and long routes: slow coolings end with too few routes
 _LONG_ROUTE = 25.0  # mean number of clients per route from which routes are long
 _FULL_HEAT_ITERATIONS = 2_000.0  # iterations per client from which a run begins at the full temperature
@@ -59,13 +59,14 @@ class RuinRecreate(Solver):
     )
     prizes: float = option(
         3.0,
-        "Factor of prizes at the beginning, which falls to 1. A larger one opens more routes: one client rarely pays for one.",
+        "Factor of prizes at the beginning, which falls to 1. A larger factor opens more routes: one client rarely pays for a "
+        "route.",
         low=1,
         scale="log",
     )
     choices: bool = option(True, "Whether integer programming selects the best set among all routes found, if routes are short.")
 
-    preparation_size: ClassVar[int] = 3
+    preparation_size: ClassVar[int] = 3  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "ruin and recreate (SISR): any size, windows, depots, fleets, prizes"
     iteration: ClassVar[str] = "one ruin and recreate"
 

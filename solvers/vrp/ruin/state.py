@@ -160,11 +160,13 @@ class Work(NamedTuple):
     removed: NDArray[np.int32]
     """int32 [2 n]: the removed clients, which are to be inserted again."""
     key: NDArray[np.float64]
-    """float64 [2 n]: the sort keys of the removed clients."""
+    """float64 [2 n]: the sort keys of the removed clients; with side constraints, the last entry holds the cost that
+    `recreate.best_position` found.
+    """
     client: NDArray[np.int32]
     """int32 [3 n]: the client of each logged change."""
     after: NDArray[np.int32]
-    """int32 [3 n]: for a removal, the client's predecessor before it; -1 for an insertion."""
+    """int32 [3 n]: for a removal, the predecessor that the client had; -1 for an insertion."""
     slot: NDArray[np.int32]
     """int32 [3 n]: the slot of each logged change."""
     spare_capacity: NDArray[np.float64]

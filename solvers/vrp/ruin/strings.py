@@ -1,7 +1,7 @@
 """Ruin: strings (sequences of consecutive clients) are removed from the routes near a random client, the seed.
 
 Christiaens & Vanden Berghe, Slack Induction by String Removals for Vehicle Routing Problems, Transportation Science 54 (2020),
-section 5.2.
+section 5.2. A slot is a place for one route (state.py).
 """
 
 # mypy: allow-untyped-defs

@@ -1,4 +1,7 @@
-"""The cost of a route's duration, and its change if a client is removed; 0 if time costs nothing."""
+"""The cost of a route's duration, and its change if a client is removed; 0 if time costs nothing.
+
+A slot is a place for one route (state.py).
+"""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.

@@ -2,7 +2,8 @@
 
 Potvin & Rousseau, An Exchange Heuristic for Routing Problems with Time Windows, JORS 46 (1995). Ruin and recreate, which moves a
 few clients at a time, cannot make these moves in long routes. Time windows are checked in constant time, by the earliest and the
-latest starts of service; loads are summed up only for moves whose cost is acceptable.
+latest starts of service; loads are summed up only for moves whose cost is acceptable. A slot is a place for one route; the route
+of a free slot is empty (state.py).
 """
 
 # mypy: allow-untyped-defs
@@ -152,7 +153,7 @@ def _fits(data, plan, client, other, to, fro, load, length):
     Args:
         data: RoutingData.
         plan: Plan.
-        client: The last client of its head.
+        client: The last client of the head that the tail from `other` will follow.
         other: The first client of the other route's tail.
         to: The length of the new leg from `client` to `other`.
         fro: The length of the new leg from the predecessor of `other` to the tail of `client`.

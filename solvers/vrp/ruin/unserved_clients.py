@@ -27,8 +27,8 @@ __all__ = ["drop_route", "insert_unserved", "list_unserved"]
 def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, max_routes, iterations):
     """Make ruin-and-recreate iterations until all mandatory clients are served; return the number of iterations made.
 
-    The fixed beginning of a route may violate a limit until other clients are served after it. As long as a route is infeasible,
-    a candidate with fewer infeasible routes is accepted, and one with more is rejected.
+    A fixed beginning (visits with which a route must begin) may violate a limit until other clients are served after it. While a
+    route is infeasible, a candidate with fewer infeasible routes is accepted, and one with more is rejected.
 
     Args:
         data: RoutingData.
@@ -36,7 +36,7 @@ def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, ma
         work: Work.
         unserved: int32 [n + 1], the number of unserved mandatory clients, then these clients; updated in place.
         unserved_counts: int64 [n], how often each client has been unserved; updated in place.
-        temperature: The temperature in units of cost, at which candidates are accepted that are equal in their unserved clients.
+        temperature: The temperature, in units of cost, for candidates whose unserved clients are neither better nor worse.
         max_routes: No route is opened beyond this number.
         iterations: The greatest number of iterations.
     """

@@ -52,7 +52,7 @@ class CoreLookahead(NamedTuple):
 def core(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K tokens for the listed items and one for the sack, from an observation of CoreEnvironment.
 
-    Features of an item:
+    Items are listed as actions by the environment. Features of an item:
 
     - its reduced value (value minus the price of its weight), its value and its weight, in several units;
     - the difference between its weight and the gap before the break item, and its position relative to the break item;

@@ -25,8 +25,9 @@ _GOLDEN_RATIO = 0.6180339887498949  # its multiples modulo 1 spread the places o
 class Work(NamedTuple):
     """A completion and the work arrays of the search for a better one.
 
-    Nodes are numbered anew: 0 is the last node of the partial path, 1..m can be visited, m + 1 is the end. The functions of this
-    module receive the number of nodes of the completion (`count`) and of nodes outside the completion (`outside_count`).
+    Nodes are numbered anew: 0 is the last node of the partial path, 1 to m are the m nodes that can be visited, m + 1 is the
+    end. The functions of this module receive the number of nodes of the completion (`count`) and of nodes outside it
+    (`outside_count`).
     """
 
     distances: NDArray[np.float64]
@@ -56,7 +57,7 @@ def new_work(m: Any) -> Any:
 
 @kernel
 def _scan(work: Any, node: Any, count: Any, fixed: Any) -> None:
-    """Write the cheapest position of a node outside to `work.cost` and `work.edge`, among the edges after path[fixed]."""
+    """Find a node's cheapest position among the edges after path[fixed]; write it to `work.cost` and `work.edge`."""
     distances, path = work.distances, work.path
     best, at = np.inf, fixed
     for k in range(fixed, count - 1):
@@ -226,7 +227,7 @@ def improve(work: Any, m: Any, count: Any, total: Any, spare: Any, rounds: Any, 
         count: The number of nodes on the path.
         total: The score of the path.
         spare: The length by which the path may grow.
-        rounds: (first, end), the numbers of the rounds; the number determines which nodes are removed.
+        rounds: (first, end): rounds first to end - 1 are made. The number of a round determines which nodes it removes.
         power: The node with the greatest score ** power / detour is inserted first.
         best_path: int64 [m + 2], receives the best completion, in place.
 
@@ -237,12 +238,12 @@ def improve(work: Any, m: Any, count: Any, total: Any, spare: Any, rounds: Any, 
     best_total, best_count, best_spare = total, count, spare
     best_path[:count] = path[:count]
     for round_number in range(rounds[0], rounds[1]):
-        string = min(count - 2, 1 + round_number % _MAX_STRING)
-        if string < 1:
+        string_size = min(count - 2, 1 + round_number % _MAX_STRING)
+        if string_size < 1:
             break
-        first = 1 + int((0.5 + round_number * _GOLDEN_RATIO) % 1.0 * (count - 1 - string))
+        first = 1 + int((0.5 + round_number * _GOLDEN_RATIO) % 1.0 * (count - 1 - string_size))
         outside_count = _others(work, m, count)
-        for _ in range(string):
+        for _ in range(string_size):
             total -= scores[path[first]]
             spare += _remove(work, first, count)
             count -= 1

@@ -1,4 +1,4 @@
-"""Features of a partial path with a plan: how the plan changes if each listed node comes next.
+"""Features of a partial path with a plan: for each listed node, how the plan changes if this node comes next.
 
 A completion is a sequence of nodes from the path's last node to the end; the plan is the completion that the environment keeps.
 Lengths are in units of the plan's mean edge, and scores are shares of the best completion's score. The features do not change

@@ -1,7 +1,8 @@
-"""The plans of partial paths, and for each listed node the completion that begins with it (completions.py).
+"""The plans of partial paths, and completions that begin with given nodes (completions.py).
 
 A completion is a sequence of nodes from the path's last node to the end, within the limit; the plan of a row is the completion
-that the environment keeps for it.
+that the environment keeps for it. A listed node is one that the environment lists as an action; its
+slot is its place in the list.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ ROUNDS = 4
 
 
 class InsertionLookahead(NamedTuple):
-    """Completions of R states with K listed nodes. Entries of empty slots are 0."""
+    """For R states, completions that begin with each of the K listed nodes. Entries of empty slots are 0."""
 
     collected: NDArray[np.float64]
     """[R, K] the score of the completion whose next node is the listed node, the score of this node included."""
@@ -63,7 +64,7 @@ def replan(state: Any, row: Any, first: Any, rounds: Any) -> None:
     """Repair and improve the plan of a row, in place, after a step or at the start.
 
     Args:
-        state: State of a pool with plans.
+        state: State (transitions.py) of an environment that keeps plans.
         row: The row.
         first: The index of the plan's first node that may be kept: 1 if the step went to the plan's node 0, otherwise 0.
         rounds: The number of rounds of improvement.
@@ -95,7 +96,7 @@ def replan(state: Any, row: Any, first: Any, rounds: Any) -> None:
 
 @kernel
 def observe(state: Any, rows: Any, actions: Any, lookahead: Any) -> None:
-    """Write the completions of rows of a pool with plans to `lookahead`, in place.
+    """Write the completions of rows of an environment that keeps plans to `lookahead`, in place.
 
     Entries of rows that can visit no node are not changed.
 
