@@ -26,7 +26,7 @@ def draw(instance: TspInstance, solution: Any, axes: Axes) -> None:
     """Draw the cities at `positions` and the closed tour `solution` (None: the cities alone), with its length in the title.
 
     Asymmetric tours have arrows. If the instance has no coordinates, a note says how the cities were placed. Markers and lines
-    get finer as the number of cities grows; from 20,000 cities on, those of a tour have no markers.
+    get finer as the number of cities grows; from 20,000 cities on, a tour is drawn without markers.
     """
     n = instance.n
     tour = None if solution is None else check(instance, solution)

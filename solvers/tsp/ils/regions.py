@@ -41,8 +41,8 @@ class Region(NamedTuple):
     tour: NDArray[np.int32]
     """[m] the cities, by their numbers in the region, in the order of the whole tour."""
     bonds: NDArray[np.int32]
-    """[b] positions k such that a bond joins tour[k] and the next city of `tour`: the whole tour leaves the region there, or it
-    has a bond there itself."""
+    """[b] positions k such that a bond joins tour[k] and the next city of `tour`: the whole tour leaves the region there, or the
+    whole tour itself has a bond there (the bond that closes a segment's path, see `Round`)."""
 
     def partner(self) -> NDArray[np.int32]:
         """Return the city at the other end of each city's bond, int32 [m]; -1 for a city without a bond."""
@@ -105,7 +105,7 @@ class Round:
 
     Regions in different segments may be improved at the same time, since a segment remains a path from its first city to its
     last. Two regions of the same segment may not: the cities of one lie on the outside paths of the other, so that a change of
-    one would change which ends these paths connect.
+    one region would change which ends the outside paths of the other connect.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Round:
         return np.concatenate(self._paths)
 
     def work(self, run: Run, report: Callable[[NDArray[np.int32]], None] | None = None) -> None:
-        """Sweep segments until all are taken, then repeat the last one while other threads still sweep theirs.
+        """Sweep segments until all are taken, then sweep the last of these again while other threads still sweep theirs.
 
         Calls `report` with every better tour.
         """
