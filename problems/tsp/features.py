@@ -38,7 +38,7 @@ SHOWN = 20
 _FIRST_STEP = 0.2  # the first subgradient step; tuned, as `Effort.trees` is, by the share of correct next cities on 300 tours
 _BEYOND = 1.0  # how much farther than their lower bound the cities outside the relaxation are assumed to be
 _BRANCH_FIRST_STEP = 0.1  # the first subgradient step of a branch
-_CLOSE = 1.5  # slots are branched on if they seem worse than the best one by at most this many mean edges (in length)
+_CLOSE = 1.5  # slots are branched on if they seem at most this many mean edge lengths worse than the best slot
 
 
 class Effort(NamedTuple):

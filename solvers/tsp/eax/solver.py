@@ -47,7 +47,7 @@ class Eax(Solver):
     )
     candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
     per_quadrant: int = option(
-        2, "How many of these neighbours come from each quadrant around the city, in the plane; 0: only the nearest.", low=0
+        2, "How many of these neighbours come from each quadrant of the plane around the city; 0: only the nearest.", low=0
     )
     children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
     noise: float = option(

@@ -154,7 +154,7 @@ def _at(order, zero, backwards, r):
 
 @kernel(inline=True, borrow=True)
 def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, tolerance):
-    """Write the steps of largest G_i + |x_i+1| to step[level], and the step whose closed tour gains most to its entry `breadth`.
+    """Write the steps of largest G_i + |x_i+1| to step[level], and the step that closes the best tour to entry `breadth` there.
 
     Args:
         metric: Metric of n cities.

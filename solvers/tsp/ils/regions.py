@@ -29,7 +29,9 @@ from corl.solvers.tsp.neighbours.candidates import near_points
 __all__ = ["Region", "Round", "cells", "improve_regions", "region_of", "segments", "spliced"]
 
 _CANDIDATES = 10  # neighbours of a city that a tour of the region may link it to
-_LEAST_SEGMENT = 200_000  # least number of cities in a segment; the work for a region grows with the size of its segment
+# A tour has one segment for every _LEAST_SEGMENT cities, but at least one for each worker. The work for a region grows with the
+# size of its segment.
+_LEAST_SEGMENT = 200_000
 _LEAST_REGION = 12  # cities; smaller regions are skipped, as there is little to improve
 
 
@@ -129,7 +131,7 @@ class Round:
         return np.concatenate(self._paths)
 
     def work(self, run: Run, report: Callable[[NDArray[np.int32]], None] | None = None) -> None:
-        """Sweep segments until all are taken, then sweep the last of these again while other threads still sweep theirs.
+        """Sweep segments, one after another, until none is left; then sweep the last one again while other threads still sweep.
 
         Calls `report` with every better tour.
         """

@@ -36,7 +36,7 @@ _KICK_SHARE = 0.2
 _KICK_SECONDS, _KICK_SECONDS_BEYOND = 8e-5, 2.5e-5
 _CACHED = 200_000  # with more cities kicks are slower, as the processor's cache is too small (tuned at a million)
 _BOUND_SHARE = 0.1  # the share of the time limit that the bound may take
-_BOUND_SECONDS = 4e-5  # with less time than this per city no bound is computed; the computation takes up to about 1e-4
+_BOUND_SECONDS = 4e-5  # with less time than this per city no bound is computed; the computation takes up to about 1e-4 s per city
 _BOUND_MOST = 200_000  # with more cities, a run that is limited in iterations or has no time limit computes no bound
 
 
@@ -44,9 +44,9 @@ _BOUND_MOST = 200_000  # with more cities, a run that is limited in iterations o
 class Ils(Solver):
     """Iterated Lin-Kernighan local search, for instances of any size and any distances, symmetric or asymmetric.
 
-    A kick is a random double bridge; if the local search cannot make up for its length, it is undone. On large instances with
-    coordinates, parts of the tour (regions) are then improved by edge assembly crossover. An asymmetric instance is searched by
-    `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
+    A kick is a random double bridge; a kick whose added length the local search does not make up for is undone. On large
+    instances with coordinates, parts of the tour (regions) are then improved by edge assembly crossover. An asymmetric instance
+    is searched by `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
     """
 
     candidates: int = option(
@@ -74,7 +74,7 @@ class Ils(Solver):
     kicks: float = option(
         0.0,
         "Share of the run spent on kicks; then regions of the tour are improved by edge assembly crossover. 1: the whole run; "
-        "0: by size and time limit, the whole run up to 20,000 cities and for GEO and matrix distances.",
+        "0: chosen by size and time limit; the whole run up to 20,000 cities and for GEO and matrix distances.",
         low=0,
         high=1,
     )
