@@ -300,7 +300,7 @@ def _carry_out(search, level, zero, backwards, most_shifted):
     for q in range(1, m):
         i = longest + q if along else longest - q
         i = i - m if i >= m else (i + m if i < 0 else i)
-        low = max(first[i], last[i]) if backwards else min(first[i], last[i])  # of segment i's first city in the array
+        low = max(first[i], last[i]) if backwards else min(first[i], last[i])  # relative; where segment i begins in the array
         at = zero - low if backwards else zero + low
         offset = at - start
         while offset < 0:
