@@ -87,7 +87,7 @@ def _is_scaled(instance: TspInstance) -> bool:
 def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return points whose distances approximate the matrix, float64 [n, 2], by classical multidimensional scaling.
 
-    They are the two largest eigenvectors of the centred squared distances.
+    Each coordinate is a scaled eigenvector, for one of the two largest eigenvalues, of -1/2 times the centred squared distances.
     """
     size = np.abs(matrix).max() or 1.0
     squared = ((matrix + matrix.T) / (2 * size)) ** 2

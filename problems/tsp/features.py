@@ -172,7 +172,10 @@ def _point(points: Any, around: Any, row: Any, listed: Any, cities: Any, node: A
 
 @kernel
 def _costs(points: Any, around: Any, matrix: Any, row: Any, listed: Any, cities: Any, cost: Any) -> None:
-    """Write the distances among the first `cities` + 2 nodes of a row to float64 `cost` [M, M]; others: see `_features`."""
+    """Write the distances among the first `cities` + 2 nodes of a row to float64 `cost` [M, M].
+
+    Other arguments: see `_features`.
+    """
     ends = matrix.shape[1] - 2
     for i in range(cities + 2):
         cost[i, i] = 0.0
