@@ -78,13 +78,13 @@ def least_estimate(observation: Mapping[str, NDArray[Any]]) -> NDArray[np.float6
 
 @kernel
 def observe(state: Any, rows: Any, slots: Any, lookahead: Any) -> None:
-    """Solve the assignment problems of rows of the pool and write them to `lookahead`, in place.
+    """Solve the assignment problems of some rows of an environment and write the results to `lookahead`, in place.
 
-    Rows of instances without a matrix, and rows at the end of their episode, are left unchanged.
+    For rows of instances without a matrix, and for rows at the end of their episode, nothing is written.
 
     Args:
-        state: State, the pool.
-        rows: int [R], the rows of the pool to observe.
+        state: State: the partial tours of all rows of the environment.
+        rows: int [R], the rows to observe.
         slots: int32 [R, K + 2], the city of each slot, -1 if the slot is empty.
         lookahead: AssignmentLookahead.empty(R, K), receives the results.
     """

@@ -64,7 +64,7 @@ def _closed(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the lengths of shortest paths, rounded to integers."""
     from scipy.sparse.csgraph import floyd_warshall
 
-    # scipy takes a distance of 0 for a missing arc
+    # scipy treats a distance of 0 as a missing arc
     return floyd_warshall(np.where(matrix == 0.0, 1e-3, matrix), directed=True).round() if len(matrix) > 1 else matrix
 
 
@@ -119,8 +119,8 @@ def _crane(size: int, random: Generator) -> NDArray[np.float64]:
 def _disk(size: int, random: Generator) -> NDArray[np.float64]:
     """Return the times from the end of reading one file on a disk to the beginning of the next.
 
-    A file begins at an angle on a track and takes up to a tenth of a turn. To read the next file, the head moves to its track, at
-    a tenth of the disk's speed, and waits until the beginning of the file comes under the head.
+    A file begins at an angle on a track and takes up to a tenth of a turn. To read the next file, the head moves to the track of
+    that file, at a tenth of the disk's speed, and waits until the beginning of the file comes under the head.
     """
     starts = _points(size, random)
     ends = (starts[:, 0] + random.integers(0, _SIDE // 10, size, endpoint=True)) % _SIDE
@@ -136,7 +136,7 @@ def _disk(size: int, random: Generator) -> NDArray[np.float64]:
 
 
 def _shop(size: int, random: Generator) -> NDArray[np.float64]:
-    """Return, for a no-wait flow shop of 50 processors with times up to 1000, how much later j ends than its predecessor i."""
+    """Return, for a no-wait flow shop of 50 processors with times up to 1000, how much later job j ends than job i before it."""
     times = random.integers(0, _LONGEST_TIME, (size, _PROCESSORS), endpoint=True)
     ends = times.cumsum(1)
     begins = ends - times

@@ -26,7 +26,7 @@ def draw(instance: TspInstance, solution: Any, axes: Axes) -> None:
     """Draw the cities at `positions` and the closed tour `solution` (None: the cities alone), with its length in the title.
 
     Asymmetric tours have arrows. If the instance has no coordinates, a note says how the cities were placed. Markers and lines
-    get finer as the number of cities grows; from 20,000 cities on, those of a tour have no markers.
+    get finer as the number of cities grows; from 20,000 cities on, a tour is drawn without markers.
     """
     n = instance.n
     tour = None if solution is None else check(instance, solution)
@@ -87,7 +87,7 @@ def _is_scaled(instance: TspInstance) -> bool:
 def _scaled(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return points whose distances approximate the matrix, float64 [n, 2], by classical multidimensional scaling.
 
-    They are the two largest eigenvectors of the centred squared distances.
+    Each coordinate is a scaled eigenvector, for one of the two largest eigenvalues, of -1/2 times the centred squared distances.
     """
     size = np.abs(matrix).max() or 1.0
     squared = ((matrix + matrix.T) / (2 * size)) ** 2

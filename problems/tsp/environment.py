@@ -30,12 +30,15 @@ _LIST_FACTOR = 2  # neighbour lists are this many times K long: half of their ci
 
 
 class TspEnvironment(Environment):
-    """A pool of partial tours. An action is the next city: the `width` nearest unvisited cities are listed, but any may be taken.
+    """Partial tours, one in each row of the environment.
+
+    An action is the next city: the `width` nearest unvisited cities are listed, but any may be taken.
 
     On a matrix, the nearest cities are those with the least reduced cost in the assignment problem of the whole instance.
 
     The tour starts at city 0, or at city `key % n` if `reset` is given keys. The reward of a step is minus the distance
-    travelled, including the return on the last of the n - 1 steps; the base value is 0.
+    travelled, including the return on the last of the n - 1 steps; the base value, to which the
+    rewards are added, is 0.
     """
 
     def __init__(self, instances: Sequence[TspInstance], rows: int, width: int = 32) -> None:
@@ -111,7 +114,7 @@ class TspEnvironment(Environment):
 
 
 def _pool(instances: list[TspInstance], rows: int, width: int) -> State:
-    """Return the pool of `instances`; every row is instance 0 with a partial tour of city 0 alone."""
+    """Return the data of `instances` and the states of all rows; every row is instance 0 with a partial tour of city 0 alone."""
     assignments = [assignment_of(instance.matrix) if instance.matrix is not None else _NO_ASSIGNMENT for instance in instances]
     into = [each.into if len(each.into) else None for each in assignments]
     graphs = graph_pool([metric_of(instance) for instance in instances], _LIST_FACTOR * width, into)

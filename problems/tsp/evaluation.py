@@ -15,7 +15,7 @@ __all__ = ["check", "edge_lengths", "objective"]
 def check(instance: TspInstance, solution: ArrayLike) -> NDArray[np.int64]:
     """Return `solution` as int64 [n] if it visits every city 0..n-1 once.
 
-    Raises Infeasible, naming the first fault by the ids.
+    Raises Infeasible with the first fault; the message names cities by their ids in the file.
     """
     try:
         cities = np.asarray(solution)

@@ -34,11 +34,11 @@ SHOWN = 20
 """The default window: the greatest number of slots (listed cities) that a network observes. In optimal tours, one next city in
 10,000 is farther down the list.
 """
-# In units of the mean distance to the nearest city; all three are tuned.
+# The first three are in units of the mean distance to the nearest city, and tuned.
 _FIRST_STEP = 0.2  # the first subgradient step; tuned, as `Effort.trees` is, by the share of correct next cities on 300 tours
 _BEYOND = 1.0  # how much farther than their lower bound the cities outside the relaxation are assumed to be
 _BRANCH_FIRST_STEP = 0.1  # the first subgradient step of a branch
-_CLOSE = 1.5  # slots are branched on if they seem worse than the best one by at most this many mean edges of the relaxation
+_CLOSE = 1.5  # slots are branched on if they seem at most this many mean edge lengths worse than the best slot
 
 
 class Effort(NamedTuple):
@@ -56,7 +56,8 @@ class Effort(NamedTuple):
     branch_trees: int = 12
     """The number of spanning trees of each branch."""
     enough: float = math.inf
-    """A branch ends once its bound exceeds the least bound of the earlier branches by this many mean edges."""
+    """A branch ends once its bound exceeds the least bound of the earlier branches by this many times the relaxation's mean edge
+    length."""
 
 
 _DEFAULT_EFFORT = Effort()
@@ -65,8 +66,9 @@ _DEFAULT_EFFORT = Effort()
 def plane(observation: Mapping[str, NDArray[Any]], window: int = SHOWN, effort: Effort = _DEFAULT_EFFORT) -> Tokens:
     """Return the tokens of TspEnvironment's observations: K + 2 for the K slots, the origin and the destination.
 
-    Distances are straight lines between the array "coordinates", or for matrices the array "distances" (the mean of both
-    directions). `scale`, the unit of the values of states, is about the length of the remaining path.
+    Distances are straight lines between the points of the array "coordinates", or for matrices the entries of the array
+    "distances" (the mean of both directions). `scale`, the unit of the values of states, is about the length of the remaining
+    path.
 
     Args:
         observation: The arrays that TspEnvironment observes, for R states.
@@ -104,7 +106,7 @@ def _features(
     pairs: Any,
     scale: Any,
 ) -> None:
-    """Write the features of R states of K slots to x, pairs and scale, in place. States without a listed city are left unchanged.
+    """Write the features of R states of K slots to x, pairs and scale, in place; nothing for a state without a listed city.
 
     The first `listed` nodes of a relaxation are the cities of the slots; the first `cities` nodes include the surroundings.
     Node `cities` is the origin, node `cities` + 1 the destination. If there are further unvisited cities, node `cities` + 2
@@ -170,7 +172,10 @@ def _point(points: Any, around: Any, row: Any, listed: Any, cities: Any, node: A
 
 @kernel
 def _costs(points: Any, around: Any, matrix: Any, row: Any, listed: Any, cities: Any, cost: Any) -> None:
-    """Write the distances among the first `cities` + 2 nodes of a row to float64 `cost` [M, M]; others: see `_features`."""
+    """Write the distances among the first `cities` + 2 nodes of a row to float64 `cost` [M, M].
+
+    Other arguments: see `_features`.
+    """
     ends = matrix.shape[1] - 2
     for i in range(cities + 2):
         cost[i, i] = 0.0

@@ -158,7 +158,10 @@ def _near(cost: Any, unit: Any) -> Any:
 
 @kernel
 def _describe(cost: Any, unit: Any, slot: Any, remaining: Any, level: Any, x: Any) -> None:
-    """Write the features that depend on costs only to float32 `x` [K + 2, TOKENS]; others: see `_costs`, `_features`."""
+    """Write the features that depend on costs only to float32 `x` [K + 2, TOKENS].
+
+    Other arguments: see `_costs` and `_features`.
+    """
     m = len(slot)
     o, d = m - 2, m - 1
     for i in range(m):

@@ -73,7 +73,7 @@ class Tsp(Problem):
     def evaluate(self, instance: TspInstance, solution: Any) -> float:
         """Return the length of the closed tour, by TSPLIB's formulas.
 
-        Raises Infeasible, naming the first fault in the file's ids.
+        Raises Infeasible with the first fault; the message names cities by their ids in the file.
         """
         from corl.problems.tsp.evaluation import objective
 
@@ -186,7 +186,7 @@ class Tsp(Problem):
     ) -> TspEnvironment:
         """Return an environment that builds tours city by city: `rows` states of `instances`.
 
-        The `width` nearest cities are listed.
+        The `width` nearest unvisited cities are listed as actions.
         """
         from corl.problems.tsp.environment import TspEnvironment
 
@@ -204,7 +204,7 @@ class Tsp(Problem):
         return "tsp-bq" if instance.points is not None else "atsp-bq"
 
     def symmetries(self, instance: TspInstance) -> list[TspInstance]:
-        """Return eight copies of the instance: under the reflections and rotations of the plane that keep the axes.
+        """Return eight instances: this one and its copies under the reflections and rotations of the plane that keep the axes.
 
         For GEO and matrix instances, return the instance alone.
         """

@@ -42,7 +42,8 @@ class Remainder(NamedTuple):
     cycle: NDArray[np.int32]
     """[M] the number of the cycle that contains each node; the cycle of node 0, which is the path, has number 0."""
     patch: NDArray[np.float64]
-    """[M] for each cycle: the least cost of joining it to another without changing the origin's arc; 0 for the path."""
+    """[M] for each cycle: the least cost of joining it to another without changing the origin's arc; 0 for the path, and for a
+    cycle that can be joined only by changing the origin's arc."""
     joint: NDArray[np.float64]
     """[M] for each node: the least cost of joining its cycle to another by the arc out of the node; infinite for node 0."""
     detour: NDArray[np.float64]

@@ -142,7 +142,7 @@ def _raise_prices(work: Any, nodes: Any, ends: Any, last_is_free: Any, length: A
 
 @kernel
 def _path_prices(work: Any, nodes: Any, ends: Any, last_is_free: Any) -> Any:
-    """Return the sum of prices in the priced length of every path; subtracting it from that of a tree gives the bound."""
+    """Return the sum of prices that the priced length of every path contains; the least priced length minus this is the bound."""
     paid = 0.0
     for i in range(nodes - 1 if last_is_free else nodes):
         paid += work.price[i] * (1 if ends <= i < ends + 2 else 2)

@@ -12,10 +12,10 @@ __all__ = ["first_cities", "planar_symmetries"]
 
 
 def planar_symmetries(instance: TspInstance) -> list[TspInstance]:
-    """Return eight copies of the instance, one for each symmetry of the square, itself first. Every tour keeps its length.
+    """Return eight instances: the instance itself, then its copies under the seven other symmetries of the square.
 
-    The first two coordinates are exchanged or change their signs, which changes no distance of TSPLIB's metrics except GEO. For
-    GEO and for a matrix the instance alone is returned.
+    Every tour has the same length in all of them: the first two coordinates are exchanged or change their signs, which changes no
+    distance of TSPLIB's metrics except GEO. For GEO and for a matrix the instance alone is returned.
     """
     if instance.points is None or instance.edge_weight_type == "GEO":
         return [instance]

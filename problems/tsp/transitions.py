@@ -1,4 +1,4 @@
-"""The pool of partial tours and its kernels, which `corl.search` calls through `corl.hooks`."""
+"""The partial tours of an environment (its pool), and the kernels that `corl.search` calls through `corl.hooks`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["State", "reset_rows", "surroundings"]
 
 
 class State(NamedTuple):
-    """The pool. I instances of n cities each (N at most), R rows."""
+    """The pool of an environment: I instances, each with its number n of cities (at most N), and R rows, each a partial tour."""
 
     graphs: GraphPool
     """The instances' distances and neighbour lists; for a matrix, the lists are ordered by distance minus price."""
@@ -58,7 +58,7 @@ def surroundings(state: Any, rows: Any, wanted: Any, cities: Any, out: Any) -> N
 
     Args:
         state: State.
-        rows: int [R], rows of the pool.
+        rows: int [R], some rows of the pool.
         wanted: bool [R], which rows to write; other rows, and rows whose unvisited cities all have slots, are left unchanged.
         cities: int32 [R, K + 2], the city of each slot.
         out: float64 [R, A, 3], receives the coordinates of up to A cities.

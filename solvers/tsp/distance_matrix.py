@@ -40,8 +40,8 @@ def dense_matrix(instance: TspInstance, should_stop: Callable[[], bool]) -> NDAr
 def scaled_matrix(instance: TspInstance, most: float, should_stop: Callable[[], bool]) -> NDArray[np.float64] | None:
     """Return the distances as whole numbers from 0 to `most`, float64 [n, n]; None if `should_stop()` became true.
 
-    Negative distances are shifted by a constant. Distances that are not integers, or exceed `most`, are scaled so that the
-    longest becomes `most`, and rounded.
+    If there are negative distances, a constant is added to all distances. Distances that are not integers, or exceed `most`, are
+    scaled so that the longest becomes `most`, and rounded.
     """
     matrix = dense_matrix(instance, should_stop)
     if matrix is None:

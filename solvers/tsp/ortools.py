@@ -38,8 +38,8 @@ class OrTools(Solver):
         "GUIDED_LOCAL_SEARCH", "OR-Tools' metaheuristic; greedy descent stops in a local optimum."
     )
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 3
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: TspInstance) -> str:

@@ -41,7 +41,7 @@ def _one_tree(
         transposed: float64 [n, n], the transpose of `matrix`.
         out: float64 [n], prices of out-copies.
         into: float64 [n], prices of in-copies.
-        near: float64 [n], work array: the cheapest arc between each city and the tree; overwritten.
+        near: float64 [n], work array: the reduced cost of the cheapest arc between each city and the tree; overwritten.
         arc_from: int32 [n], work array: the city i at the tree's end of that arc, -i - 1 if the arc leads to i; overwritten.
         inside: bool [n], work array: whether each city is in the tree; overwritten.
         out_degree: int32 [n], receives the degrees of out-copies, without the forced edges.
@@ -120,7 +120,8 @@ def ascend(
         upper: The length of a tour; steps are proportional to its distance from the current bound.
         steps: The number of steps.
 
-    Returns True if no further step can help: the 1-tree is a tour, the bound has reached `upper`, or the step factor too small.
+    Returns True if no further step can help: the 1-tree is a tour, the bound has reached `upper`, or the step factor is too
+    small.
     """
     n = len(matrix)
     near = np.empty(n)

@@ -264,8 +264,8 @@ def _gather(work, near, centre, stage, state, stamp):
     """Write the cities of an E-set to `tails`, and return their number.
 
     In stage 1 the E-set is the AB-cycle `centre` alone. In stage 2 each AB-cycle that contains a city near the centre is added
-    with probability 1/2: a successor in A, or one of 10 candidate heads, of a city of `centre`. `stamp` is the number of the
-    E-set, which marks the AB-cycles already considered.
+    with probability 1/2. A city is near the centre if it is the successor in A, or one of 10 candidate heads, of a city of
+    `centre`. `stamp` is the number of the E-set; it marks the AB-cycles that have been considered for this E-set.
     """
     work.chosen[0] = centre
     m = 1

@@ -1,4 +1,4 @@
-"""Or-3opt for the ATSP, with candidate lists. It is the only exchange of three arcs that reverses no part of the tour:
+"""Or-3opt for the ATSP, with candidate lists. An or-3opt move is the only exchange of three arcs that reverses no path:
 
     a --> b ... c --> d ... e --> f ... a     becomes     a --> d ... e --> b ... c --> f ... a
 
@@ -232,7 +232,7 @@ def kick(metric, search, state, stretch):
 
 @kernel
 def iterate(metric, near, near_cost, search, best, state, stretch, tolerance, kicks):
-    """Do `kicks` double bridges, each followed by a local search from the changed cities; return the total gain.
+    """Do `kicks` double bridges, each followed by a local search from the cities at the changed arcs; return the total gain.
 
     If the tour is longer after kick and repair, it is restored. `best`, int32 [n], receives the tour only when it became
     shorter: among tours of equal length it keeps the first, so that the result does not depend on where a call ends.

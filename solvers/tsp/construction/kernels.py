@@ -31,7 +31,7 @@ _ENDS_PER_ROUND = 8  # nearest ends of paths that each end of a path considers i
 
 
 def nearest_neighbour(metric: Metric, neighbours: NDArray[np.int32], start: int = 0) -> NDArray[np.int32]:
-    """Return the tour from `start` that continues to the nearest unvisited city, int32 [n].
+    """Return the tour, int32 [n], that begins at `start` and always continues to the nearest unvisited city.
 
     The candidates `neighbours` (int32 [n, K], nearest first) are tried first. If all are visited, the nearest unvisited city is
     found by a scan of the matrix row, or for points by a tree.
@@ -138,7 +138,7 @@ def _perturb(weight, noise, state):
 
 @kernel
 def sorted_order(weight):
-    """Return the indices that sort float64 `weight` [m], rounded to float32, int32 [m], by a stable radix sort."""
+    """Return the indices, int32 [m], that sort the values of float64 `weight` [m] as rounded to float32; a stable radix sort."""
     m = len(weight)
     keys, spare_keys = np.empty(m, np.uint32), np.empty(m, np.uint32)
     order, spare = np.empty(m, np.int32), np.empty(m, np.int32)
@@ -208,7 +208,8 @@ def tour_of_fragments(link, ends):
 def chain_fragments(metric, link, start):
     """Return a tour, int32 [n], that joins the paths of `link`, each time continuing to the nearest end of another path.
 
-    The tour begins at the end of a path with the greatest number up to `start`, or else the least number. With m paths it takes
+    The tour begins at an end of a path: at the one with the greatest city number up to `start`, or, if all are greater, at the
+    one with the least number. With m paths it takes
     O(m^2) time; greedy candidate edges leave a few paths for every hundred cities.
     """
     n = len(link)

@@ -24,8 +24,8 @@ class NearestNeighbour(Solver):
     start: int = option(0, "The city to begin at, taken modulo n.", low=0)
     candidates: int = option(8, "Nearest neighbours that are tried before the search over all unvisited cities.", low=1)
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 3
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "Nearest neighbour: always on to the nearest unvisited city"
 
     def accepts(self, instance: TspInstance) -> str:
@@ -46,8 +46,8 @@ class GreedyEdge(Solver):
         10, "Nearest neighbours of each city whose edges are considered; the resulting paths are joined at their ends.", low=1
     )
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 3
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "Greedy edge: always the shortest edge that still fits"
 
     def accepts(self, instance: TspInstance) -> str:
@@ -85,7 +85,7 @@ def _construct_greedy(instance: TspInstance, candidates: int) -> np.ndarray:
 def tiny_like(instance: TspInstance) -> TspInstance:
     """Return an instance of 24 cities with the given instance's kind of distance; solving it compiles every kernel.
 
-    Of cities with coordinates 14 are at one point, so that the kernels for equal cities are compiled too.
+    If the cities have coordinates, 14 of them are at one point, so that the kernels for equal cities are compiled too.
     """
     from corl.problems.tsp.instance import TspInstance
 

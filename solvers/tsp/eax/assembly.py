@@ -36,7 +36,7 @@ class Assembly(NamedTuple):
     """[n] the position of each city in `order`."""
     city: NDArray[np.int32]
     """[2 n + 2] the city of each occurrence; occurrences 2 t and 2 t + 1 are the ends of a removed edge of A."""
-    mate: NDArray[np.int32]
+    partner: NDArray[np.int32]
     """[2 n + 2] for each occurrence, the occurrence at the other end of the edge of B that is added to it."""
     changes: NDArray[np.int32]
     """[8 n, 3] the changes that turn A into the child: (city, old neighbour, new neighbour)."""
@@ -66,7 +66,7 @@ def assembly_of(n: int) -> Assembly:
         order=empty(n),
         position=empty(n),
         city=empty(2 * n + 2),
-        mate=empty(2 * n + 2),
+        partner=empty(2 * n + 2),
         changes=np.empty((8 * n, 3), np.int32),
         chosen=np.empty((8 * n, 3), np.int32),
         key=np.empty(n + 1, np.int64),
@@ -124,12 +124,12 @@ def assemble(metric, neighbours, lengths, links, work, length, tolerance):
     gain = 0.0
     for i in range(0, length, 2):
         u, v = work.city[i], work.city[i + 1]
-        gain += distance(metric, u, v) - distance(metric, v, work.city[work.mate[i + 1]])
+        gain += distance(metric, u, v) - distance(metric, v, work.city[work.partner[i + 1]])
     if gain <= tolerance:
         return 0.0, 0
     changes = work.changes
     for i in range(length):
-        changes[i, 0], changes[i, 1], changes[i, 2] = work.city[i], work.city[i ^ 1], work.city[work.mate[i]]
+        changes[i, 0], changes[i, 1], changes[i, 2] = work.city[i], work.city[i ^ 1], work.city[work.partner[i]]
     segments = length >> 1
     _cut(work, segments)
     subtours = _label(work, segments)
@@ -164,7 +164,7 @@ def _cut(work, segments):
         work.end[occurrence + flipped] = 2 * r
         work.end[occurrence + 1 - flipped] = 2 * r + 1
     for i in range(1, 2 * segments, 2):
-        a, b = work.end[i], work.end[work.mate[i]]
+        a, b = work.end[i], work.end[work.partner[i]]
         work.joined[a], work.joined[b] = b, a
 
 

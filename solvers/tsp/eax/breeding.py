@@ -26,12 +26,12 @@ __all__ = ["Breeding"]
 
 _CITIES_PER_CALL = 20_000  # cities that the local search examines between two checks of the time limit
 _MOST_LINK_BYTES = 1 << 30  # memory for the population's links
-_BOUND_SHARE, _LEAST_BOUND_SECONDS = 0.05, 0.05  # the bound may take this share of the time limit, but at least these seconds
+_BOUND_SHARE, _LEAST_BOUND_SECONDS = 0.05, 0.05  # the bound may take this share of the limit, or these seconds if more
 _BOUND_SECONDS_PER_CITY = 4e-5  # with less time than this per city no bound is computed (as in ils)
-_QUADRANT_SECONDS_PER_CITY = 4e-5  # with a shorter limit neighbours are the nearest cities, found in a third of the time
+_QUADRANT_SECONDS_PER_CITY = 4e-5  # with less time than this per city, neighbours are the nearest cities (3 times as fast)
 _LEAST_POPULATION, _MOST_POPULATION = 20, 1000  # tours in a population of automatic size
 _EPOCH_PER_START = 6.0  # the time of an epoch at n = 1000, relative to the time of its start tours (measured)
-_CITIES_PER_CHILD = 1000  # a mating may accept one child for this many cities, on different parts of the tour
+_CITIES_PER_CHILD = 1000  # a mating may accept one child for every so many cities, each child from other AB-cycles
 _ITERATIONS_PER_TOUR = 40  # iterations for each tour of a population until it has converged (estimated)
 
 

@@ -26,7 +26,8 @@ from corl.solvers.tsp.eax.population import count_changes, gain_per_entropy
 
 __all__ = ["Mating", "begin_generation", "mate", "mating_of"]
 
-_NEAREST = 5  # stage 2 adds cycles through cities of the centre cycle or through this many nearest neighbours of theirs (tuned)
+# Stage 2 adds to a first AB-cycle, the centre, cycles through its cities or through so many nearest neighbours of each (tuned).
+_NEAREST = 5
 
 
 class Mating(NamedTuple):
@@ -75,7 +76,8 @@ def mate(metric, neighbours, lengths, population, mating, first, count, stage, c
         count: The number of matings.
         stage: 1: an E-set is one AB-cycle; 2: it is a block of AB-cycles.
         children: The greatest number of children tried before the best of them is accepted.
-        most_accepted: The greatest number of children accepted in a mating, one after another, on different parts of the tour.
+        most_accepted: The greatest number of children accepted in a mating, one after another, each from AB-cycles that begin
+            with another centre; an E-set that no longer fits the changed tour is skipped.
         tolerance: Gains up to this are treated as rounding errors.
         state: uint64 [1], the state of the random numbers.
     """
@@ -144,8 +146,9 @@ def _breed(metric, neighbours, lengths, population, mating, links, found, stage,
 
 @kernel
 def _collect(links, mating, size, changed):
-    """Write the E-set that consists of the AB-cycles mating.members[:size] to mating.work; return its number of occurrences.
+    """Write the E-set that consists of the AB-cycles mating.members[:size] to mating.work.
 
+    Returns the number of cities in these AB-cycles; a city at two removed edges occurs, and counts, twice.
     Returns 0 if parent A has `changed` since the AB-cycles were found and the E-set no longer fits it.
     """
     cities, starts, work = mating.cycles.cities, mating.cycles.starts, mating.work
@@ -160,9 +163,9 @@ def _collect(links, mating, size, changed):
                 if (links[u, 0] != v and links[u, 1] != v) or links[v, 0] == w or links[v, 1] == w:
                     return 0
             work.city[length], work.city[length + 1] = u, v
-            work.mate[length], work.mate[length + 1] = length - 1, length + 2
+            work.partner[length], work.partner[length + 1] = length - 1, length + 2
             length += 2
-        work.mate[first], work.mate[length - 1] = length - 1, first
+        work.partner[first], work.partner[length - 1] = length - 1, first
     return length
 
 
@@ -191,8 +194,8 @@ def _disown_cities(mating, found):
 def _block(neighbours, mating, stamp, state):
     """Add to the centre cycle members[0] each cycle through its cities or their nearest neighbours, with probability 1/2.
 
-    Returns the number of cycles. `stamp` is the number of the E-set, which marks the cycles already considered. This is a simple
-    substitute for the paper's Block2 strategy, whose tabu search takes more time than it saves in runs of seconds.
+    Returns the number of cycles. `stamp` is the number of the E-set; it marks the cycles considered for this E-set. This is a
+    simple substitute for the paper's Block2 strategy, whose tabu search takes more time than it saves in runs of seconds.
     """
     cities, starts, members, marked = mating.cycles.cities, mating.cycles.starts, mating.members, mating.marked
     centre = members[0]

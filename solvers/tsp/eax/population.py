@@ -20,7 +20,7 @@ __all__ = ["Population", "count_changes", "count_edges", "gain_per_entropy", "po
 
 _SLOTS = 24  # how many different neighbours of one city can be counted; a population of local optima has far fewer
 _DENSE_CITIES = 1000  # up to this size arcs are counted in an n x n table, of 4 MB at most
-_MOST_PER_GAIN = 1e9  # the greatest value of a child per gain: it has this value if the population loses less entropy than 1e-9
+_MOST_PER_GAIN = 1e9  # the greatest value of a child divided by its gain, reached if the population loses at most 1e-9 of entropy
 
 
 class Population(NamedTuple):

@@ -2,7 +2,7 @@
 
 Nagata & Kobayashi, A powerful genetic algorithm using edge assembly crossover for the traveling salesman problem,
 INFORMS J. Computing 25 (2013). The run consists of epochs, which the paper does not have: a population that has converged is
-replaced by a new one, and the best tours of the old population enter the new one when its stage 2 begins.
+replaced by a new one, and the best tours of the old population enter the new one when its stage 2 begins (stages: mating.py).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Eax", "epoch"]
 
-_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which start tours are often identical; dynamic programming takes no time
+_DYNAMIC_PROGRAMMING_CITIES = 9  # number of cities up to which start tours are often identical; dynamic programming takes no time
 _STAGE_1_SHARE = 0.02  # stage 1 ends when a generation replaces a smaller share of the population (tuned)
 _IDLE_GENERATIONS = 8  # consecutive generations without any replacement that end an epoch
-# An epoch also ends after this many generations of stage 2 without a new best tour, if the last one replaced less than this share
-# of the population; after four times as many otherwise (tuned).
+# An epoch also ends after _STALE_GENERATIONS generations of stage 2 without a new best tour, if the last generation replaced less
+# than the share _ACTIVE_SHARE of the population; otherwise after four times as many (tuned).
 _STALE_GENERATIONS = 15
 _ACTIVE_SHARE = 0.05
 _MOST_CITIES = 50_000  # with more, a population takes hours to converge, and ils is far better
@@ -47,14 +47,14 @@ class Eax(Solver):
     )
     candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
     per_quadrant: int = option(
-        2, "How many of these neighbours come from each quadrant around the city, in the plane; 0: only the nearest.", low=0
+        2, "How many of these neighbours come from each quadrant of the plane around the city; 0: only the nearest.", low=0
     )
     children: int = option(30, "Children tried for each pair of parents (the paper's N_ch).", low=1, scale="log")
     noise: float = option(
         0.3, "Relative noise of edge lengths in the construction of start tours, which makes them different.", low=0, high=1
     )
 
-    preparation_size: ClassVar[int] = 24
+    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
     iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
 

@@ -138,7 +138,7 @@ def _third_after_two_opt(metric, neighbours, lengths, search, t1, t2, t3, t4, ga
             break
         if t5 == t3:
             continue
-        inside = _steps(search.tour, t2, t5, forward) <= span  # its predecessor after the reversal was its successor before
+        inside = _steps(search.tour, t2, t5, forward) <= span  # t5's predecessor after the reversal is its old successor
         t6 = city_after(search.tour, t5, forward == inside)
         if t6 == t4:
             continue

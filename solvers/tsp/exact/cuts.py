@@ -126,7 +126,7 @@ class Relaxation:
 
 
 def sides_below(weights: NDArray[np.float64], most: float) -> NDArray[np.bool_]:
-    """Return different vertex sets whose cuts weigh less than `most` in the graph float64 `weights` [n, n], bool [k, n].
+    """Return different vertex sets, bool [k, n], whose cuts weigh less than `most` under the edge weights float64 [n, n].
 
     They are the cuts that Stoer & Wagner's algorithm (1997) finds on its way to the minimum cut: not all such cuts, but at least
     one if there are any.

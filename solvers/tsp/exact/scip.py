@@ -66,7 +66,7 @@ class Programme:
         return chosen if model.getSolObjVal(solution) < self._limit else None
 
     def final_bound(self) -> float:
-        """Return a lower bound on the length of any tour over these edges that is shorter than the limit; inf if none is."""
+        """Return a lower bound on the length of any tour of these edges that is shorter than the limit; inf if none exists."""
         if self._model.getStatus() == "infeasible":
             return math.inf
         bound = float(self._model.getDualbound())

@@ -30,7 +30,7 @@ class ActionParameters(NamedTuple):
     alpha: float
     """The weight of exploration: the factor of the bonus that rarely chosen edges get."""
     beta: float
-    """The learning rate: the factor of the weight that an improvement adds to the edges that it adds."""
+    """The learning rate: the factor of what an improving action adds to the weights of its new edges (`learn`)."""
     candidates: int
     """C: an action may add only the C edges of greatest initial weight at a city."""
     depth: int
@@ -39,7 +39,7 @@ class ActionParameters(NamedTuple):
     """In the paper's search, the number of consecutive actions without gain that ends an episode (H n); in the tuned search, the
     greatest number of actions sampled at a queued city."""
     criterion: bool
-    """The gain criterion: whether an action may only add edges that leave the removed edges longer than the added ones."""
+    """The gain criterion: whether, after each edge added, the removed edges must be longer in total than the added edges."""
     stretch: int
     """The greatest number of cities in each of the three stretches that a kick (a random double bridge) exchanges."""
     most_moved: int

@@ -126,7 +126,7 @@ def _next_city(mcts, city, m):
 def _descend(metric, mcts, parameters):
     """Try 2-opt moves at up to 100 more cities, in sweeps over all cities until a sweep makes no move.
 
-    Tried moves count as actions, and improving moves update the weights.
+    Tried moves count as actions, and improving moves update the weights. The moves made in a sweep are counted in FAILURES.
     """
     n = len(mcts.tour.order)
     for i in range(mcts.counts[CITIES], min(n, mcts.counts[CITIES] + _CITIES_PER_UNIT)):
@@ -144,7 +144,10 @@ def _descend(metric, mcts, parameters):
 
 @kernel(borrow=True)
 def _two_opt(metric, mcts, parameters, i, c):
-    """Link city i to its candidate number c, and their successors to each other, if that shortens the tour; return if it did."""
+    """Link city i to its candidate number c, and their successors to each other, if that shortens the tour.
+
+    Returns whether it did.
+    """
     j = mcts.near[i, c]
     i_next, j_next = city_after(mcts.tour, i, True), city_after(mcts.tour, j, True)
     if i_next == j or j_next == i:

@@ -22,12 +22,12 @@ FEATURES = "candidate-edges"
 """The name of these features in the configuration of a network."""
 NODES, EDGES = 3, 9
 """The numbers of features of a node and of an edge."""
-# Columns of EdgeGraph.nodes and EdgeGraph.edges, which explains them; the direction has two columns.
+# Columns of EdgeGraph.nodes and EdgeGraph.edges, explained there; the direction has two columns.
 _NEAREST, _MEAN, _LISTS = range(NODES)
 _TAIL, _HEAD, _LENGTH, _RANK, _RANK_BACK, _MUTUAL, _GREEDY, _DIRECTION, _ = range(EDGES)
 CANDIDATES = 10
-"""The number of candidate neighbours of a city: first its two nearest in each quadrant, then the nearest others. They lack 1
-optimal edge in 3000."""
+"""The number of candidate neighbours of a city: first its two nearest in each quadrant, then the nearest others. 1 edge in
+3000 of optimal tours is not among the edges to these neighbours."""
 _PER_QUADRANT = 2
 _LONGEST = 4.0  # distances, in units of local mean distances, are clipped to this
 

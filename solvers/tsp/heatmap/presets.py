@@ -24,8 +24,8 @@ class Settings(NamedTuple):
 # (greatest number of cities, settings): those of Pan et al. (2024) for the heatmap "nearest" at 500, 1000 and 10,000 cities.
 PAPER = ((750, Settings(0.0, 10.0, 5, 5, 200)), (5000, Settings(1.0, 10.0, 5, 5, 200)), (None, Settings(0.0, 10.0, 10, 20, 200)))
 
-# Heatmap -> settings, for every size. Each is the best of 12 configurations, the same for all heatmaps, on 14 instances of 500
-# and 1000 cities: python tests/studies/tsp_heatmap_tuning.py --heatmap NAME.
+# Heatmap -> settings, for every size. Each is the best of 12 configurations (the same 12 for every heatmap) on 14 instances of
+# 500 and 1000 cities: python tests/studies/tsp_heatmap_tuning.py --heatmap NAME.
 TUNED = {
     "gnn": Settings(0.0, 10.0, 2, 6, 25, 58),
     "nearest": Settings(0.0, 10.0, 2, 6, 25, 58),

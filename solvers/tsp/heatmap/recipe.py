@@ -106,10 +106,10 @@ class SolvedInstances:
             return check_planar(Source(self.problem, seed=self.seed, folder=self.recipe.instances).instances(number, 1)[0])
         random = np.random.default_rng([self.seed, 0, number])
         low, high = np.log(self.recipe.smallest), np.log(self.recipe.largest + 1)
-        size, name = int(np.exp(random.uniform(low, high))), int(random.integers(2**31))
+        size, own_seed = int(np.exp(random.uniform(low, high))), int(random.integers(2**31))
         if random.random() < self.recipe.clustered:
-            return clustered(size=size, seed=name)
-        return uniform(size=size, edge_weight_type="EXACT_2D", seed=name)
+            return clustered(size=size, seed=own_seed)
+        return uniform(size=size, edge_weight_type="EXACT_2D", seed=own_seed)
 
     def add(self) -> None:
         """Solve one more instance and append it."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HeatmapMcts"]
 
-_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
+_DYNAMIC_PROGRAMMING_CITIES = 9  # number of cities up to which dynamic programming finds an optimal tour at once
 # Seconds per city on a slow machine for neighbour lists and a greedy tour, and for the network.
 _SETUP_SECONDS, _NETWORK_SECONDS = 1e-5, 1.5e-4
 _MOST_FOR_NETWORK = 200_000  # cities; the network needs about 20 kB of memory for each
@@ -62,10 +62,10 @@ class HeatmapMcts(Solver):
         None, "The temperature of the heatmap softmax, in mean distances to the nearest neighbour.", above=0, scale="log"
     )
 
-    preparation_size: ClassVar[int] = 24
+    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "k-opt actions sampled by a heatmap of edges (Fu, Qiu & Zha 2021); a baseline"
     iteration: ClassVar[str] = "tuned: 100 cities of the first descent, then a kick; paper: an action, or 100 cities of a start"
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
 
     def accepts(self, instance: TspInstance) -> str:
         from corl.solvers.tsp.heatmap.features import readable

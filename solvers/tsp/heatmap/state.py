@@ -40,7 +40,7 @@ class Mcts(NamedTuple):
     choice: NDArray[np.float64]
     """[K] work array: the potential Z of each candidate of the current city."""
     length: NDArray[np.float64]
-    """[2] the lengths of the current and of the best tour."""
+    """[2] the length of the current tour, and that of `best`; infinite before there is one."""
     best: NDArray[np.int32]
     """[n] the best tour of earlier episodes."""
     counts: NDArray[np.int64]

@@ -30,7 +30,7 @@ _LONG_STEP, _SHORT_STEP = 1.0, 0.3  # the first step, in typical edge lengths (t
 _ASCENTS = ((50_000, 4), (300_000, 2))  # (cities, number of ascents up to that size), each with a proof; one for larger sizes
 _PRIM_CITIES = 20  # cities up to which Prim's algorithm is as fast as the tree of boxes
 _DISTANCES_PER_CHECK = 2_000_000  # distances computed between two checks of the time limit: about 20 ms
-_DISTANCES_PER_SEARCH = 200  # distances that a search in the tree of boxes computes, at most about
+_DISTANCES_PER_SEARCH = 200  # roughly the greatest number of distances that one search in the tree of boxes computes
 
 
 def held_karp_bound(
@@ -222,7 +222,7 @@ def _one_tree_bound(metric: Metric, pi: NDArray[np.float64], tree: NDArray[np.in
     """Return the weight of a 1-tree minus 2 sum(pi) and possible rounding errors; rounded up if distances are integral.
 
     The 1-tree is a minimum spanning tree, int32 `tree` [n - 1, 2], plus one edge: the second shortest edge of a leaf of the tree.
-    Every leaf gives a valid bound; of some leaves the one with the longest second edge is taken.
+    Every leaf gives a valid bound. Among a few leaves (`_remote`), the one with the longest second shortest edge is taken.
     """
     n = len(pi)
     lengths = _distances(metric, tree[:, 0], tree[:, 1])

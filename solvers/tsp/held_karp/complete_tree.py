@@ -183,12 +183,13 @@ def grow(metric, tree, pi, u, v, d, state, slack, most):
         metric: Metric of n points.
         tree: Boxes, fitted.
         pi: float64 [n], penalties.
-        u: int32 [m], first ends of sparse edges, which give each part an initial best edge.
+        u: int32 [m], first ends of the edges of a sparse graph, from which each part gets its initial best edge.
         v: int32 [m], second ends.
         d: float64 [m], the distances between the two ends.
         state: Forest.
         slack: A margin for rounding errors of the boxes' lower bounds.
-        most: The greatest number of points that this call examines. A round of the algorithm ends after the last point.
+        most: The greatest number of points that this call examines. A round of the algorithm examines all n points, if need be
+            in several calls; parts are joined when point n - 1 has been examined.
     """
     n = len(pi)
     parts, first = state.counts[0], state.counts[2]

@@ -1,8 +1,8 @@
 """Chained Lin-Kernighan (Applegate, Cook & Rohe, INFORMS J. Computing 15, 2003).
 
-A kick changes the current tour by a local double bridge at a random place; Lin-Kernighan moves from the changed cities repair it.
-The result becomes the current tour if its length is accepted; otherwise all changes are undone. Before the kicks there is a
-descent: Lin-Kernighan moves from all cities of the first tour.
+A kick changes the current tour by a local double bridge at a random place; Lin-Kernighan moves from the cities at the changed
+edges repair it. The result becomes the current tour if its length is accepted; otherwise all changes are undone. Before the kicks
+there is a descent: Lin-Kernighan moves from all cities of the first tour.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def iterate(
         search: The state, which changes in place.
         tolerance: Gains up to this are treated as rounding errors.
         most_shifted: Moves that would shift more cities than this in the array are skipped.
-        stretch: The greatest number of cities in each of the stretches B, C and D of a kick.
+        stretch: The greatest number of cities in each of the three consecutive stretches that a kick exchanges.
         units: Units of work.
     """
     local, n = search.local, len(search.local.tour.order)

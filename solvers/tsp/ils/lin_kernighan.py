@@ -58,7 +58,8 @@ class LinKernighan(NamedTuple):
     gain: NDArray[np.float64]
     """[L + 1] by level: G_i-1 + |x_i|, the length removed minus the length added so far."""
     step: NDArray[np.int64]
-    """[L + 1, B + 1] steps by level and rank, best first, packed by `_packed`; entry `breadth` closes the best tour."""
+    """[L + 1, B + 1] steps by level and rank, best first, packed by `_packed`; entry `breadth` is the step that closes the best
+    tour."""
     step_gain: NDArray[np.float64]
     """[L + 1, B + 1] G_i + |x_i+1| for each entry of `step`."""
 
@@ -77,7 +78,7 @@ def lin_kernighan(n: int, breadth: tuple[int, ...]) -> LinKernighan:
 def settle(metric, neighbours, lengths, search, tolerance, most_shifted, cities):
     """Make improving moves from up to `cities` queued cities, in place, and return the total gain.
 
-    It ends early when the queue is empty or the tour's log is full.
+    The search ends early when the queue is empty or the tour's log is full.
 
     Args:
         metric: Metric of n cities.
@@ -153,7 +154,7 @@ def _at(order, zero, backwards, r):
 
 @kernel(inline=True, borrow=True)
 def _find_steps(metric, neighbours, lengths, search, level, t1, zero, backwards, tolerance):
-    """Write the steps of largest G_i + |x_i+1| to step[level], and the step whose closed tour gains most to its entry `breadth`.
+    """Write the steps of largest G_i + |x_i+1| to step[level], and the step that closes the best tour to entry `breadth` there.
 
     Args:
         metric: Metric of n cities.
@@ -299,7 +300,7 @@ def _carry_out(search, level, zero, backwards, most_shifted):
     for q in range(1, m):
         i = longest + q if along else longest - q
         i = i - m if i >= m else (i + m if i < 0 else i)
-        low = max(first[i], last[i]) if backwards else min(first[i], last[i])  # its first position in the array, relative
+        low = max(first[i], last[i]) if backwards else min(first[i], last[i])  # relative; where segment i begins in the array
         at = zero - low if backwards else zero + low
         offset = at - start
         while offset < 0:

@@ -29,7 +29,9 @@ from corl.solvers.tsp.neighbours.candidates import near_points
 __all__ = ["Region", "Round", "cells", "improve_regions", "region_of", "segments", "spliced"]
 
 _CANDIDATES = 10  # neighbours of a city that a tour of the region may link it to
-_LEAST_SEGMENT = 200_000  # least number of cities in a segment; the work for a region grows with the size of its segment
+# A tour has one segment for every _LEAST_SEGMENT cities, but at least one for each worker. The work for a region grows with the
+# size of its segment.
+_LEAST_SEGMENT = 200_000
 _LEAST_REGION = 12  # cities; smaller regions are skipped, as there is little to improve
 
 
@@ -41,8 +43,8 @@ class Region(NamedTuple):
     tour: NDArray[np.int32]
     """[m] the cities, by their numbers in the region, in the order of the whole tour."""
     bonds: NDArray[np.int32]
-    """[b] positions k such that a bond joins tour[k] and the next city of `tour`: the whole tour leaves the region there, or it
-    has a bond there itself."""
+    """[b] positions k such that a bond joins tour[k] and the next city of `tour`: the whole tour leaves the region there, or the
+    whole tour itself has a bond there (the bond that closes a segment's path, see `Round`)."""
 
     def partner(self) -> NDArray[np.int32]:
         """Return the city at the other end of each city's bond, int32 [m]; -1 for a city without a bond."""
@@ -105,7 +107,7 @@ class Round:
 
     Regions in different segments may be improved at the same time, since a segment remains a path from its first city to its
     last. Two regions of the same segment may not: the cities of one lie on the outside paths of the other, so that a change of
-    one would change which ends these paths connect.
+    one region would change which ends the outside paths of the other connect.
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class Round:
         return np.concatenate(self._paths)
 
     def work(self, run: Run, report: Callable[[NDArray[np.int32]], None] | None = None) -> None:
-        """Sweep segments until all are taken, then repeat the last one while other threads still sweep theirs.
+        """Sweep segments, one after another, until none is left; then sweep the last one again while other threads still sweep.
 
         Calls `report` with every better tour.
         """

@@ -21,30 +21,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Ils"]
 
-_DYNAMIC_PROGRAMMING_CITIES = 9  # cities up to which dynamic programming finds an optimal tour at once
+_DYNAMIC_PROGRAMMING_CITIES = 9  # number of cities up to which dynamic programming finds an optimal tour at once
 _MOST_SHIFTED = 50_000  # cities that one move may shift in the array (Johnson & McGeoch 1997 have the same limit)
 _SETUP_SECONDS = 8e-6  # per city, for neighbour lists and the greedy tour on a slow machine
 _CURVE_FIRST_CITIES = 20_000  # from this size on the tour along a space-filling curve is reported before the greedy tour is made
-_FEWER_CANDIDATES = 50_000  # beyond this size there are fewer candidates, only the nearest if cities are spread evenly (tuned)
+# With more cities than this, each has fewer candidate neighbours; if cities are spread evenly, only the nearest (tuned).
+_FEWER_CANDIDATES = 50_000
 _REGIONS_CITIES = 20_000  # beyond this size regions follow the kicks
 _TOURS_PER_ROOT = 1.2  # tours of a region's population = this times the square root of the microseconds available per city
 _CITIES_PER_TOUR = 200  # cities of a region for each tour of its population
-# If regions follow, kicks take this share of the run, but at least so many seconds per city, up to _CACHED cities and beyond.
+# If regions follow, kicks take the share _KICK_SHARE of the run, but at least _KICK_SECONDS per city with up to _CACHED cities,
+# and _KICK_SECONDS_BEYOND per city with more.
 _KICK_SHARE = 0.2
 _KICK_SECONDS, _KICK_SECONDS_BEYOND = 8e-5, 2.5e-5
-_CACHED = 200_000  # cities; kicks are slower beyond, as the processor's cache is too small (tuned at a million)
+_CACHED = 200_000  # with more cities kicks are slower, as the processor's cache is too small (tuned at a million)
 _BOUND_SHARE = 0.1  # the share of the time limit that the bound may take
-_BOUND_SECONDS = 4e-5  # with less time than this per city no bound is computed; the computation takes up to about 1e-4
-_BOUND_MOST = 200_000  # cities; a run that is limited in iterations computes no bound beyond
+_BOUND_SECONDS = 4e-5  # with less time than this per city no bound is computed; the computation takes up to about 1e-4 s per city
+_BOUND_MOST = 200_000  # with more cities, a run that is limited in iterations or has no time limit computes no bound
 
 
 @dataclass(frozen=True)
 class Ils(Solver):
     """Iterated Lin-Kernighan local search, for instances of any size and any distances, symmetric or asymmetric.
 
-    A kick is a random double bridge; if the local search cannot make up for its length, it is undone. On large instances with
-    coordinates, parts of the tour (regions) are then improved by edge assembly crossover. An asymmetric instance is searched by
-    `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
+    A kick is a random double bridge; a kick whose added length the local search does not make up for is undone. On large
+    instances with coordinates, parts of the tour (regions) are then improved by edge assembly crossover. An asymmetric instance
+    is searched by `corl.solvers.tsp.asymmetric.search`, which takes none of these options.
     """
 
     candidates: int = option(
@@ -56,7 +58,7 @@ class Ils(Solver):
     )
     per_quadrant: int = option(
         2,
-        "How many of these neighbours come from each quadrant around the city, in the plane, which clustered cities need; 0: "
+        "How many of these neighbours come from each quadrant of the plane around the city; clustered cities need them. 0: "
         "only the nearest, as always for more than 50,000 cities that are spread evenly.",
         low=0,
     )
@@ -72,7 +74,7 @@ class Ils(Solver):
     kicks: float = option(
         0.0,
         "Share of the run spent on kicks; then regions of the tour are improved by edge assembly crossover. 1: the whole run; "
-        "0: by size and time limit, the whole run up to 20,000 cities and for GEO and matrix distances.",
+        "0: chosen by size and time limit; the whole run up to 20,000 cities and for GEO and matrix distances.",
         low=0,
         high=1,
     )
@@ -80,7 +82,7 @@ class Ils(Solver):
     region: int = option(0, "Most cities of a region; 0: 200 for each tour of its population.", low=100, special=0, scale="log")
     bound: bool = option(True, "Whether to prove a Held-Karp bound if a tenth of the time limit suffices.")
 
-    preparation_size: ClassVar[int] = 24
+    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
     iteration: ClassVar[str] = "100 cities of the first descent, then one kick and its repair"
 

@@ -13,8 +13,8 @@ from corl.solvers.tsp.neighbours.spatial import LiveTree, hilbert_order, live_tr
 
 __all__ = ["near_points", "nearest_among", "neighbours"]
 
-_CITIES_PER_QUERY = 1 << 16  # of the KD-tree: limits the temporary arrays of scipy (int64 and float64) to some tens of MB
-_WIDER = 5  # the nearest cities of each quadrant are chosen among this many times k nearest cities
+_CITIES_PER_QUERY = 1 << 16  # cities in one query of the KD-tree; so scipy's temporary arrays have at most some tens of MB
+_WIDER = 5  # the nearest cities of each quadrant are chosen among the _WIDER * k nearest cities
 
 
 def neighbours(
@@ -29,10 +29,10 @@ def neighbours(
         instance: The instance.
         metric: Its metric, perhaps with renumbered cities.
         k: The number of neighbours; K = min(k, n - 1).
-        per_quadrant: For coordinates in the plane: from each of the four quadrants around a city, this many of its cities are
-            taken, the nearest of them; then the nearest others. Quadrants are filled from the 5 k nearest cities; only if none of
-            these lies in a quadrant, the nearest city of the quadrant is searched. This is better for clustered cities, whose
-            nearest cities are all in their own cluster.
+        per_quadrant: For coordinates in the plane: from each of the four quadrants around a city, the `per_quadrant` nearest
+            cities in that quadrant are taken; then the nearest of all others. Quadrants are filled from the 5 k nearest cities;
+            only if none of these lies in a quadrant, the nearest city of the quadrant is searched. This is better for clustered
+            cities, whose nearest cities are all in their own cluster.
 
     Returns (neighbours int32 [n, K], lengths float64 [n, K]), rows sorted by distance.
     """
@@ -50,7 +50,7 @@ def near_points(metric: Metric, k: int, per_quadrant: int) -> tuple[NDArray[np.i
 
 
 def nearest_among(metric: Metric, cities: NDArray[np.int32], k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return, for each of the int32 `cities` [m], its nearest neighbours among the others of them.
+    """Return, for each of the int32 `cities` [m], its nearest neighbours among the other cities of this array.
 
     Returns (neighbours int32 [m, K], lengths float64 [m, K]), with K = min(k, m - 1) and rows sorted by distance.
     """

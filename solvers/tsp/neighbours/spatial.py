@@ -82,7 +82,7 @@ def _to_transpose(x, dims):
 # ---------------------------------------------------------------- nearest neighbour among the points not yet removed
 # A complete binary tree whose leaves hold _LEAF consecutive points in Hilbert order, which are near each other. Each node has the
 # bounding box of its points and the number of points not yet removed. The root is node 1, the children of node q are 2q and
-# 2q + 1, and the leaves are m..2m-1.
+# 2q + 1, and the m leaves are nodes m..2m-1.
 _LEAF = 8
 LiveTree = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]
 """The tree that `live_tree` returns: (order, place, boxes, live_count)."""
@@ -91,8 +91,8 @@ LiveTree = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDAr
 def live_tree(points: NDArray[np.float64], order: NDArray[np.int32]) -> LiveTree:
     """Return the tree over float64 `points` [n, 3] in the Hilbert order int32 `order` [n], for `nearest_live` and `remove`.
 
-    Returns (order, place, boxes, live_count): the argument; its inverse, int32 [n]; the low and high corners of each node's box,
-    float64 [2 m, 2, 3]; the number of points not yet removed below each node, int32 [2 m].
+    Returns (order, place, boxes, live_count): the argument `order`; its inverse, int32 [n]; the low and high corners of each
+    node's box, float64 [2 m, 2, 3] for m leaves; the number of points not yet removed below each node, int32 [2 m].
     """
     leaves = 1
     while leaves * _LEAF < len(order):

@@ -123,7 +123,7 @@ def rearrange(tour, start, pieces):
 
 @kernel(borrow=True)
 def undo(tour, mark):
-    """Undo, in place and the last one first, every change logged after the first `mark` integers of the log."""
+    """Undo every change logged after the first `mark` integers of the log, the last change first, in place."""
     log = tour.log
     while tour.logged[0] > mark:
         at = tour.logged[0] - 2

@@ -1,5 +1,6 @@
-"""A queue of the cities that a local search still has to examine, each at most once: the don't-look bits of Bentley (Fast
-algorithms for geometric traveling salesman problems, ORSA J. Computing 4, 1992) in the order in which they were cleared."""
+"""A queue, without duplicates, of the cities that a local search still has to examine. It has the cities whose don't-look bits
+are cleared (Bentley, Fast algorithms for geometric traveling salesman problems, ORSA J. Computing 4, 1992), in the order in which
+these bits were cleared."""
 
 from __future__ import annotations
 
