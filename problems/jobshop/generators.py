@@ -77,7 +77,7 @@ def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) 
 def mixed(*, size: int = 10, seed: int = 0) -> JobShopInstance:
     """Return a training instance of `size` jobs by Taillard's scheme.
 
-    The number of machines is uniform from min(size / 2, 15) to min(size, 20).
+    The number of machines is uniform from min(size / 2 rounded up, 15) to min(size, 20).
     """
     if not 1 <= size <= _MAX_OPERATIONS // _MAX_MACHINES:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_MAX_OPERATIONS // _MAX_MACHINES:,}")

@@ -30,7 +30,7 @@ class QueueNetwork(NetworkPolicy):
     """
 
     architecture: ClassVar[str] = "jobshop-queue"
-    extra = 1
+    extra = 1  # the number of tokens that belong to no job: one, that of the shop
 
     def __init__(self, width: int = 16, problem: str = "jobshop", features: str = "queue", environment: str = "arriving") -> None:
         """Initialise the network with `width` hidden units; 0: without the perceptron."""

@@ -154,7 +154,7 @@ def _attend_within_jobs(observation, weights, scratch):
                 _token(observation.x, c, s, scratch.tables[0], FEATURES, scratch.key[c, present])
                 _token(observation.x, c, s, scratch.tables[1], FEATURES, scratch.value[c, present])
                 present += 1
-        observation.position[observation.jobs[c]] = present
+        observation.position[observation.jobs[c]] = present  # from here on a work array: the number of the job's tokens
     for k in range(observation.counts[KEYS]):
         c, s = divmod(observation.keys[k], SLOTS)
         token, keys = scratch.embedded[c, s], np.int64(observation.position[observation.jobs[c]])

@@ -6,9 +6,9 @@ before an inner one. A move is considered only if it provably creates no cycle (
 2.3, made strict for durations of zero).
 
 A move is estimated by the longest path through the operations between the old and the new place, with the heads and tails that
-they would have (section 2.2 there). The estimate is mostly exact, and rarely above the true makespan. Because a block has no idle
-time, the length of one path through the moved operation is known at once; if it exceeds the best estimate so far, the move is
-discarded. Only operations in the search's window (windows.py) are considered.
+these operations would have (section 2.2 of Balas and Vazacopoulos). The estimate is mostly exact, and rarely above the true
+makespan. Because a block has no idle time, the length of one path through the moved operation is known at once; if this length
+exceeds the best estimate so far, the move is discarded. Only operations in the search's window (windows.py) are considered.
 """
 
 # mypy: allow-untyped-defs

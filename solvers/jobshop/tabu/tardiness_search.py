@@ -3,9 +3,8 @@
 A swap of two operations that are adjacent on a machine can reduce the tardiness of a job only if both lie on a longest path to
 the job's end (the neighbourhood of Mati, Dauzere-Peres and Lahlou, European Journal of Operational Research 212, 2011). In a
 flexible shop an operation on such a path may also move to another machine, near the position at which it does not have to wait. A
-move is
-evaluated exactly: it is made, the objective value is computed, and the move is undone. An estimate would need the tail of each
-operation for each job.
+move is evaluated exactly: it is made, the objective value is computed, and the move is undone. An estimate would need the tail of
+each operation for each job.
 """
 
 # mypy: allow-untyped-defs
