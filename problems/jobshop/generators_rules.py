@@ -80,9 +80,10 @@ def _breakdown(base: _Arguments, random: np.random.Generator) -> _Arguments:
 
 
 def _calendars(base: _Arguments, random: np.random.Generator) -> _Arguments:
-    """Return the breaks of each machine: two more than the full shifts in twice the mean work of a machine.
+    """Return the breaks of the machines; the first break of a machine begins at 360 or later.
 
-    The first break of a machine begins at 360 or later."""
+    Each machine has two breaks more than there are full shifts in twice the mean work of a machine.
+    """
     count = 2 + int(2 * _work(base).sum() / base["machines"] / _SHIFT)
     breaks = []
     for m in range(base["machines"]):

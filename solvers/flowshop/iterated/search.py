@@ -217,7 +217,10 @@ def improve(state):
 
 @kernel
 def _try_next(state, ties):
-    """Remove the next job of `order`, and insert it at its best position; it may move even if the old one is equally good."""
+    """Remove the next job of `order`, and insert it at its best position.
+
+    The job may change its position even if the old position is equally good.
+    """
     counts = state.counts
     job, old_place = state.order[counts[CURSOR]], 0
     counts[CURSOR] = (counts[CURSOR] + 1) % counts[LENGTH]

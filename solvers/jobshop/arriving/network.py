@@ -23,7 +23,7 @@ __all__ = ["QueueNetwork"]
 
 
 class QueueNetwork(NetworkPolicy):
-    """The logit of a job is a linear function of its features, plus a perceptron of its features and those of the shop.
+    """The logit of a job is a linear function of its features, plus a perceptron of the features of job and shop.
 
     A new network is the dispatching rule "apparent tardiness cost": the linear part is the sum of the first two features, which
     is the logarithm of that cost; the perceptron is 0.

@@ -40,9 +40,9 @@ class Scan(NamedTuple):
     new_times: NDArray[np.int64]
     """[N] for each place in `sequence`, the head or the tail that its operation would have after a move."""
     found: NDArray[np.int64]
-    """[8] ESTIMATE, FROM, TO: the best move that is not tabu. TIES: the number of moves with the same estimate, this one
-    included.
-    TABU_COUNT: the number of tabu moves. TABU_FROM, TABU_TO: a random tabu move. LENGTH: the length of `path`."""
+    """[8] ESTIMATE, FROM, TO: the best move that is not tabu. TIES: the number of moves that are not tabu and
+    have the smallest estimate. TABU_COUNT: the number of tabu moves. TABU_FROM, TABU_TO: a random tabu move. LENGTH: the number
+    of operations on `path`."""
 
 
 def new_scan(n: int) -> Scan:

@@ -58,8 +58,9 @@ class Choices(NamedTuple):
     moves: NDArray[np.uint32]
     """[2 N] a work array: the candidate moves of the tardiness search (tardiness_search.py)."""
     found: NDArray[np.int64]
-    """[9] ESTIMATE, OPERATION, CHOICE, PLACE: the best move that is not tabu. TIES: the number of moves with the same estimate,
-    this one included. TABU_COUNT: the number of tabu moves. TABU_OPERATION, TABU_CHOICE, TABU_PLACE: a random tabu move."""
+    """[9] ESTIMATE, OPERATION, CHOICE, PLACE: the best move that is not tabu. TIES: the number of moves that are not tabu
+    and have the smallest estimate. TABU_COUNT: the number of tabu moves. TABU_OPERATION, TABU_CHOICE, TABU_PLACE: a random tabu
+    move."""
 
 
 def choices_of(instance: JobShopInstance) -> Choices:
@@ -152,7 +153,7 @@ def _best_place(shop, selection, m, head, tail, random):
 
     Returns:
         (around, to): the operation is inserted before the operation at place `to` of the sequence; `around` is the length of the
-        longest path up to its start plus that of the longest path from its end.
+        longest path up to the operation's start, plus the length of the longest path from its end.
     """
     sequence, end, to_end = selection.sequence, selection.end, selection.to_end
     low = earliest_place(shop, selection, m, head)

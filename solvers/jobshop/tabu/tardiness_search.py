@@ -113,8 +113,8 @@ def advance_tardiness(
 def _choose(shop, selection, choices, tabu, now, best, due, weight, random):
     """Evaluate up to _MAX_EVALUATED random moves, and return the best that is not tabu, or a random one if all are tabu.
 
-    A move is tabu if its entry in `tabu` or `choices.tabu` exceeds `now`, unless its value is below `best`. Ties are broken at
-    random.
+    A move is tabu if its entry in `tabu` or `choices.tabu` exceeds `now`, unless the tardiness after it is below `best`. Ties are
+    broken at random.
 
     Returns:
         (at, operation, choice): the operation takes the choice and is inserted before the operation at place `at`. If the choice

@@ -54,7 +54,7 @@ class IntervalEnvironment(Environment):
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the data of each listed action; empty slots are 0, and so is waiting except in the first three arrays.
 
-        The window of a job is its last fixed operation, its next operation, and the three operations after it.
+        The window of a job is its last fixed operation, its next operation, and the three operations after the next one.
 
         Returns:
             action: int32 [R, K], the listed actions, -1 in empty slots.
