@@ -20,9 +20,9 @@ __all__ = ["CpSat"]
 class CpSat(Solver):
     """CP-SAT on interval variables, with a no-overlap constraint for each machine.
 
-    An exactly-one constraint chooses the machine of an operation that has several. All side constraints are modelled; the sequence
-    of a machine with set-ups is a circuit constraint. As a hint the search gets the warm start or, without one, the schedule of
-    the best dispatching rule. It reports the bounds that it proves.
+    An exactly-one constraint chooses the machine of an operation that has several. All side constraints are modelled; the
+    sequence of a machine with set-ups is a circuit constraint. As a hint the search gets the warm start or, without one, the
+    schedule of the best dispatching rule. It reports the bounds that it proves.
     """
 
     search_workers: int = option(
