@@ -49,7 +49,7 @@ class FlowShopEnvironment(Environment):
             idle: float64, the time for which machines would wait before the job, set-ups included, summed over the machines.
             late_idle: float64, the sum of the waiting times weighted by (m - i) / m for machine i = 0..m - 1, times the fraction
                 of jobs that remain.
-            growth: float64, how much later than now the last machine would be free, at least.
+            growth: float64, the difference between the times at which the last machine would be free with the job and without it.
             work: float64, the sum of the job's durations.
             slope: float64, the sum of the job's durations weighted from -1 (first machine) to 1 (last machine).
             setup: float64, the sum of the set-ups before the job.

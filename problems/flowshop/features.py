@@ -27,8 +27,9 @@ _LOG_LIMIT = 20.0  # limit of the absolute value of asinh(time / mean duration)
 def jobs(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K tokens for the listed jobs, and one for the shop as a whole.
 
-    Times are in mean operation durations of the listed jobs, on a logarithmic scale; most are differences from the minimum over
-    the listed jobs. The scale of the values approximates how much the estimate (a lower bound) may still grow.
+    Times are divided by the mean duration of the operations of the listed jobs, and on a logarithmic scale; most are differences
+    from the minimum over the listed jobs. The scale of the values approximates how much the estimate (a lower bound) may still
+    grow.
     """
     mask, machines = observation["mask"], observation["machines"].astype(np.float64)[:, None]
     rows, slots = mask.shape

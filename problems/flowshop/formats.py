@@ -177,9 +177,10 @@ def from_json_value(field: Field, name: str = "") -> FlowShopInstance:
 
 # -------------------------------------------------------------------- the writer
 def write_instance(instance: FlowShopInstance, path: str | Path) -> None:
-    """Write a file from which `read_instance` returns an equal instance (from Taillard's text, with the file's name as its name).
+    """Write a file from which `read_instance` returns an equal instance.
 
-    The suffix .json means JSON. For another suffix it is Taillard's text if that can hold the instance, otherwise JSON.
+    The suffix .json means JSON. Any other suffix means Taillard's text if it can hold the instance, otherwise JSON. Taillard's
+    text has no name: from it, the instance gets the name of the file.
     """
     json_name = plain_name(path).suffix.lower() == ".json"
     with writing(path) as stream:

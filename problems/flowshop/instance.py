@@ -13,12 +13,12 @@ from corl.errors import InputError
 __all__ = ["HORIZON", "LARGEST_OPERATIONS", "LARGEST_SETUPS", "OBJECTIVES", "FlowShopInstance"]
 
 HORIZON = 10**9
-"""The maximum of the sum of all durations and, for each operation, the longest set-up before it.
+"""The largest accepted total: the sum of all durations plus, for each operation, the longest set-up before it.
 
 Every completion time is then an int32.
 """
-LARGEST_OPERATIONS = 10_000_000
-LARGEST_SETUPS = 20_000_000
+LARGEST_OPERATIONS = 10_000_000  # the largest number of operations, n * m
+LARGEST_SETUPS = 20_000_000  # the largest number of set-up times, m * (n + 1) * n
 OBJECTIVES = ("makespan", "total_completion_time")
 
 

@@ -40,7 +40,7 @@ class FlowShop(Problem):
     """The permutation flow shop: makespan or total completion time, with sequence-dependent set-ups or without.
 
     A solution is an integer array: the jobs in the order in which every machine processes them. A module that only one method
-    needs is imported there, so that `import corl.problems.flowshop.problem` loads no third-party package but NumPy.
+    needs is imported inside that method, so that `import corl.problems.flowshop.problem` loads no third-party package but NumPy.
     """
 
     name = "flowshop"
@@ -71,7 +71,8 @@ class FlowShop(Problem):
     def write(self, instance: FlowShopInstance, path: Path) -> None:
         """Write a file from which `read` returns an equal instance.
 
-        A name in .json means JSON. For other names it is Taillard's text, or JSON if that cannot hold the instance.
+        A name in .json means JSON. For other names the format is Taillard's text, or JSON if Taillard's text cannot hold
+        the instance.
         """
         from corl.problems.flowshop.formats import write_instance
 

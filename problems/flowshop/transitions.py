@@ -24,9 +24,9 @@ class State(NamedTuple):
     """
 
     jobs: NDArray[np.int64]
-    """[I] n."""
+    """[I] the number n of jobs."""
     machines: NDArray[np.int64]
-    """[I] m."""
+    """[I] the number m of machines."""
     total: NDArray[np.bool_]
     """[I] True if the objective is the total completion time, False if it is the makespan."""
     jobs_start: NDArray[np.int64]
@@ -89,7 +89,7 @@ def setup(state: Any, row: Any, job: Any, machine: Any) -> Any:
 
 @kernel
 def _bound(state: Any, row: Any) -> Any:
-    """Return the objective value of a complete sequence, or a lower bound for a partial one: the largest over all machines.
+    """Return the objective value of a complete sequence, or a lower bound for a partial one: the largest of the machines' bounds.
 
     The bound of a machine ignores the set-ups that are still to come. Makespan: the earliest time at which the next job can start
     there, plus all remaining work there, plus the smallest tail of a remaining job. Total completion time: the remaining jobs are

@@ -1,4 +1,4 @@
-"""Features of a partial schedule: the operations that can be scheduled next, in units of their own durations."""
+"""Features of a partial schedule: tokens of the operations that can be scheduled next, with times divided by a mean duration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from corl.tokens import Tokens
 __all__ = ["COLUMNS", "TOKENS", "observe", "operations", "signed_log"]
 
 COLUMNS = ("job", "machine", "duration", "start", "ready", "free", "rest", "left", "due", "weight", "least", "work")
-"""The columns that `observe` fills for each listed action: see JobShopEnvironment.observe."""
+"""The columns that `observe` fills for each listed action: see JobShopEnvironment._observe."""
 _JOB, _MACHINE, _DURATION, _START, _READY, _FREE, _REST, _LEFT, _DUE, _WEIGHT, _LEAST, _WORK = range(len(COLUMNS))
 
 TOKENS = 16
@@ -28,9 +28,9 @@ _LOG_LIMIT = 20.0  # limit of the absolute value of `signed_log`: about 2.4e8 me
 def operations(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K tokens for JobShopEnvironment's listed actions, and one for the shop as a whole.
 
-    Times are in mean operation durations of the listed jobs, on a logarithmic scale. The scale of the values approximates how
-    much the estimate (the objective value if no job waited) may still grow. Raises UsageError for observations of another
-    environment.
+    Times are divided by the mean duration of the remaining operations of the listed jobs, and put on a logarithmic scale. The
+    scale of the values approximates how much the estimate (the objective value if no job waited) may still grow. Raises
+    UsageError for observations of another environment.
     """
     if not {"rest", "start"} <= observation.keys():
         raise UsageError("the features operations are of the environment dispatching; accepted: its observations")

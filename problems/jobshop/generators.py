@@ -77,7 +77,7 @@ def _taillard_rows(jobs: int, machines: int, time_seed: int, machine_seed: int) 
 def mixed(*, size: int = 10, seed: int = 0) -> JobShopInstance:
     """Return a training instance of `size` jobs by Taillard's scheme.
 
-    The number of machines is uniform from min(size / 2, 15) to min(size, 20).
+    The number of machines is uniform from min(size / 2 rounded up, 15) to min(size, 20).
     """
     if not 1 <= size <= _MAX_OPERATIONS // _MAX_MACHINES:
         raise UsageError(f"size: {size} is not accepted; accepted: 1 to {_MAX_OPERATIONS // _MAX_MACHINES:,}")
@@ -116,8 +116,9 @@ def tardiness(
 ) -> JobShopInstance:
     """Return an instance for the total weighted tardiness, after Singer and Pinedo (1998).
 
-    Durations and orders of machines are Taillard's. Release dates are uniform in 0..latest_release. A job is due `tightness`
-    times its total duration after its release date. The first fifth of the jobs have weight 4, the last fifth 1, the others 2.
+    Durations and orders of machines are Taillard's. Release dates are uniform in 0..latest_release. The time from a job's
+    release date to its due date is `tightness` times the job's total duration. The first fifth of the jobs have weight 4, the
+    last fifth 1, the others 2.
     """
     _check_size(jobs, machines)
     if not 0 <= latest_release <= HORIZON // 2:

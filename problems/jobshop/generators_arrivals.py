@@ -23,7 +23,7 @@ def arrivals(*, size: int = 100, machines: int = 10, load: float = 0.0, tightnes
         size: The number of jobs.
         machines: The number of machines.
         load: The share of the time for which a machine is busy in the long run; if 0, uniform in 0.8..0.95.
-        tightness: The time from a job's arrival to its due date, divided by the sum of its durations; if 0, uniform in 1.5..4,
+        tightness: The time from a job's arrival to its due date, divided by the job's total duration; if 0, uniform in 1.5..4,
             one value for all jobs.
         seed: The seed of all random numbers.
     """

@@ -80,7 +80,10 @@ def _breakdown(base: _Arguments, random: np.random.Generator) -> _Arguments:
 
 
 def _calendars(base: _Arguments, random: np.random.Generator) -> _Arguments:
-    """Return as many breaks as twice the mean work of a machine needs shifts, plus two; the first begins at 360 or later."""
+    """Return the breaks of the machines; the first break of a machine begins at 360 or later.
+
+    Each machine has two breaks more than there are full shifts in twice the mean work of a machine.
+    """
     count = 2 + int(2 * _work(base).sum() / base["machines"] / _SHIFT)
     breaks = []
     for m in range(base["machines"]):

@@ -19,7 +19,7 @@ HORIZON = 10**9
 
 Every start and end of such a schedule is then an int32, and weighted sums of these times are exact in float64.
 """
-LARGEST_MACHINES = 1_000_000
+LARGEST_MACHINES = 1_000_000  # the largest number of machines
 _LARGEST_WEIGHT = 10**6
 OBJECTIVES = ("makespan", "weighted_tardiness", "earliness_tardiness")
 Objective = Literal["makespan", "weighted_tardiness", "earliness_tardiness"]
@@ -54,7 +54,7 @@ class JobShopInstance:
     choice_machine: NDArray[np.int32]
     """int32 [choices], machines 0..machines-1."""
     choice_duration: NDArray[np.int32]
-    """int32 [choices], the operation's duration on that machine, at least 0."""
+    """int32 [choices], the duration of the choice's operation on the choice's machine, at least 0."""
     release: NDArray[np.int64] = None  # type: ignore[assignment]
     """int64 [jobs], the earliest start of each job; 0 by default."""
     due: NDArray[np.int64] | None = None
@@ -67,7 +67,8 @@ class JobShopInstance:
     """The number that the file gives to machine 0: 0 or 1."""
     comment: str = ""
     rules: SideConstraints | None = None
-    """Side constraints, or None; never None if the objective is "earliness_tardiness", because they hold its weights."""
+    """Side constraints, or None; never None if the objective is "earliness_tardiness", because the side constraints hold the
+    weights of earliness."""
     job_names: tuple[str, ...] = ()
     """Distinct names of the jobs; if empty, messages show numbers."""
     machine_names: tuple[str, ...] = ()

@@ -54,8 +54,8 @@ def _queue(observation: Mapping[str, Any]) -> Tokens:
 class JobShop(Problem):
     """The job shop: classic, with release and due dates, with flexible machines, and with side constraints such as set-ups.
 
-    A solution is a Schedule: the start and the machine of every operation. A module that only one method needs is imported there
-    so that `import corl.problems.jobshop.problem` loads no third-party package but NumPy.
+    A solution is a Schedule: the start and the machine of every operation. A module that only one method needs is imported inside
+    that method, so that `import corl.problems.jobshop.problem` loads no third-party package but NumPy.
     """
 
     name = "jobshop"
@@ -99,8 +99,8 @@ class JobShop(Problem):
     def write(self, instance: JobShopInstance, path: Path) -> None:
         """Write a file from which `read` returns an equal instance.
 
-        A name in .fjs or .json means that format. For other names it is the standard text, or JSON if that cannot hold the
-        instance.
+        A name in .fjs or .json means that format. For other names the format is the standard text, or
+        JSON if the standard text cannot hold the instance.
         """
         from corl.problems.jobshop.formats import write_instance
 
@@ -109,9 +109,9 @@ class JobShop(Problem):
     def adapt(self, data: Any) -> JobShopInstance:
         """Return the instance given as a list of jobs, an array or an object.
 
-        A job is a list of operations. An operation is (machine, duration), or a list of these pairs if it has a choice. An array
-        is int [jobs, operations, 2], with machine and duration in the last axis. Machines are numbered from 0. An object has the
-        layout of the JSON files. Raises InputError.
+        A job is a list of operations. An operation is (machine, duration), or a list of these pairs if it has a choice of
+        machines. An array is int [jobs, operations, 2], with machine and duration in the last axis. Machines are numbered from 0.
+        An object has the layout of the JSON files. Raises InputError.
         """
         if isinstance(data, Mapping):
             from corl.problems.jobshop.formats.json_format import from_json_value
@@ -129,7 +129,7 @@ class JobShop(Problem):
     def to_json(self, instance: JobShopInstance, solution: Any) -> dict[str, Any]:
         """Return {"start": [[...] per job], "machine": [[...] per job]}, machines numbered as in the file, or by name.
 
-        If the jobs have names, they are under the key "job".
+        If the jobs have names, the names are under the key "job".
         """
         start, machine = (np.asarray(part).tolist() for part in solution)
         names = instance.machine_names or range(instance.first_machine, instance.first_machine + instance.machines)

@@ -47,8 +47,8 @@ class SideConstraints:
     first_setups: _Integers | None = None
     """int64 [M, F], the set-up time before the first operation of a machine, by family; 0 by default. It begins at 0 or later."""
     early: _Integers | None = None
-    """int64 [J], the begin of each job's due window, which ends at the due date: ending earlier is penalised; by default the due
-    date."""
+    """int64 [J], the begin of each job's due window, which ends at the due date: a job that ends before its window is penalised;
+    by default the due date."""
     earliness: _Integers | None = None
     """int64 [J], the weight of one time unit of earliness; 1 by default."""
     now: int = 0
@@ -104,7 +104,7 @@ class SideConstraints:
     def last_event(self, instance: JobShopInstance) -> int:
         """Return the time after which no date, break or fixed operation restricts a schedule.
 
-        Not considered are the release dates of jobs and machines that are down for good.
+        Machines that are down for good, and the release dates of the jobs, are not considered.
         """
         events = [self.now, 0]
         events += [int(given.max()) for given in (self.earliest, self.early) if given is not None]

@@ -126,9 +126,9 @@ def earliest(state: Any, row: Any, job: Any, choice: Any) -> Any:
 def _conflict(state: Any, row: Any) -> Any:
     """Return (machine, before): a choice is legal if it is on `machine` (-1: on any) and can start before time `before`.
 
-    SEMI_ACTIVE: all choices are legal. NON_DELAY: the choices with the earliest possible start. ARRIVING: those of the non-delay
-    choices that are on one machine, the first one found. ACTIVE: let m be the machine on which an operation can end first; the
-    choices on m that can start before that end (Giffler and Thompson, 1960).
+    SEMI_ACTIVE: all choices are legal. NON_DELAY: the choices with the earliest possible start. ARRIVING: of the
+    non-delay choices, those on the machine of the first one found. ACTIVE: let m be the machine on which an operation can end
+    first; the choices on m that can start before that end (Giffler and Thompson, 1960).
     """
     kind = state.kind[0]
     if kind == SEMI_ACTIVE:

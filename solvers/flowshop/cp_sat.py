@@ -32,9 +32,9 @@ class CpSat(Solver):
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
     hint: bool = option(True, "Whether to begin from the sequence of `neh` if there is no warm start.")
 
-    limit_free: ClassVar[bool] = True
-    own_workers: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    own_workers: ClassVar[bool] = True  # `solve` uses `run.workers` cores by itself (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "CP-SAT (OR-Tools), with proven bounds"
 
     def accepts(self, instance: FlowShopInstance) -> str:

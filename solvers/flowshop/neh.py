@@ -25,8 +25,8 @@ class Neh(Solver):
 
     ties: bool = option(True, "Whether positions of equal makespan are chosen by the least idle time, instead of at random.")
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "NEH: job after job at its best place; any size"
     iteration: ClassVar[str] = "one job put in the best of all places"
 

@@ -12,7 +12,7 @@ __all__ = ["choose"]
 # Up to how many operations CP-SAT is chosen:
 _PROOF_SIZE = 60  # it mostly proves optimality within a second
 _FLEXIBLE_TARDINESS_SIZE = 100  # after 10 s tabu is no better at 61 and 68 operations, but far better at 114 and 144
-_SIDE_CONSTRAINTS_SIZE = 200  # without set-ups; it proves or wins at 150 operations, annealing wins at 375 (jobshop/rules)
+_SIDE_CONSTRAINTS_SIZE = 200  # without set-ups; it proves or wins at 150 operations, annealing wins at 375 (suite jobshop/rules)
 _SIDE_CONSTRAINTS_TIME = 10.0  # seconds that CP-SAT needs to win with side constraints
 _MODEL_SIZE = 20_000  # choices of machines up to which a CP-SAT model is built within a few seconds
 

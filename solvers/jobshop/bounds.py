@@ -1,6 +1,6 @@
 """Lower bounds: the longest job, the total work, and for each machine the preemptive one-machine problem with heads and tails.
 
-The head of an operation is its earliest start, its tail the least time from its end to the end of its job. The one-machine
+The head of an operation is its earliest start, its tail the least time from the operation's end to the job's end. The one-machine
 problem is solved by Jackson's preemptive schedule (Carlier, European Journal of Operational Research 11, 1982, section 3).
 """
 

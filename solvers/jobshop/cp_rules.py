@@ -71,7 +71,7 @@ class _Circuit:
     """The sequence of one machine: an arc for each pair of operations that may follow each other, with the set-up between them.
 
     If the machine has breaks, or a present time is given, each set-up is an interval variable, because it may begin later than
-    its predecessor ends. Otherwise it is a minimum time between two operations.
+    the operation before it ends. Otherwise it is a minimum time between two operations.
     """
 
     def __init__(

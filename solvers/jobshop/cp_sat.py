@@ -18,10 +18,11 @@ __all__ = ["CpSat"]
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """CP-SAT on interval variables, with a no-overlap constraint for each machine and an exactly-one constraint for each choice.
+    """CP-SAT on interval variables, with a no-overlap constraint for each machine.
 
-    All side constraints are modelled; the sequence of a machine with set-ups is a circuit constraint. The search gets a hint, the
-    warm start or the schedule of the best dispatching rule, and reports the bounds that it proves.
+    An exactly-one constraint chooses the machine of an operation that has several. All side constraints are modelled; the
+    sequence of a machine with set-ups is a circuit constraint. As a hint the search gets the warm start or, without one, the
+    schedule of the best dispatching rule. It reports the bounds that it proves.
     """
 
     search_workers: int = option(
@@ -34,9 +35,9 @@ class CpSat(Solver):
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
     hint: bool = option(True, "Whether to begin from the best dispatching rule if there is no warm start.")
 
-    limit_free: ClassVar[bool] = True
-    own_workers: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    own_workers: ClassVar[bool] = True  # `solve` uses `run.workers` cores by itself (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "CP-SAT (OR-Tools): any job shop, with proven bounds"
 
     def kind(self, instance: JobShopInstance) -> str:

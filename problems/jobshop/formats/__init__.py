@@ -81,10 +81,11 @@ def recognises(head: str) -> bool:
 
 
 def write_instance(instance: JobShopInstance, path: str | Path) -> None:
-    """Write a file from which `read_instance` returns an equal instance (in text formats, with the file's name as its name).
+    """Write a file from which `read_instance` returns an equal instance.
 
-    The suffix .fjs means the flexible format, and .json means JSON. For another suffix it is the standard text if that can hold
-    the instance, otherwise JSON. Raises UsageError for the suffix .fjs if that format cannot hold the instance.
+    The suffix .fjs means the flexible format, and .json means JSON. Any other suffix means the standard text if it can hold the
+    instance, otherwise JSON. The text formats hold no name: the instance that is read has the name of the file. Raises UsageError
+    for the suffix .fjs if the flexible format cannot hold the instance.
     """
     path = Path(path)
     suffix = plain_name(path).suffix.lower()

@@ -31,7 +31,7 @@ def read_flexible(text: Text, lines: list[Line], name: str, comment: str) -> Job
 
 
 def most_operations(text: Text, line: Line, machines: int) -> int:
-    """Return the number of operations in a line: the larger of the two formats' numbers, 0 for a format that it violates."""
+    """Return the number of operations in a line: the larger number of the two formats, 0 for a format that the line violates."""
     return max(_count(row, text, line, machines) for row in (_standard_row, _flexible_row))
 
 

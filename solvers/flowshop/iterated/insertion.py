@@ -176,7 +176,8 @@ def _append_with_setups(front, lanes, ends, place, before, job, after):
 
 @kernel
 def least_idle_place(front, length, job, values, best):
-    """Return the position of makespan `best` for `job` with the least idle time before the job and its successor.
+    """Of the positions at which `job` gives the makespan `best`, return the one with the least idle time before the job and its
+    successor.
 
     The tie-breaking rule is that of V. Fernandez-Viagas and J. Framinan, On insertion tie-breaking rules in heuristics for the
     permutation flowshop scheduling problem, Computers & Operations Research 45, 2014, section 3. Set-ups are not supported.

@@ -217,7 +217,10 @@ def improve(state):
 
 @kernel
 def _try_next(state, ties):
-    """Remove the next job of `order`, and insert it at its best position; among equally good ones it may leave the old one."""
+    """Remove the next job of `order`, and insert it at its best position.
+
+    The job may change its position even if the old position is equally good.
+    """
     counts = state.counts
     job, old_place = state.order[counts[CURSOR]], 0
     counts[CURSOR] = (counts[CURSOR] + 1) % counts[LENGTH]

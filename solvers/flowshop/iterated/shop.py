@@ -23,8 +23,8 @@ class Side(NamedTuple):
     duration: NDArray[np.int32]
     """[n, m] the duration of each job on each machine."""
     setup: NDArray[np.int32]
-    """[m, n, n + 1] setup[i, b, a] is the set-up time of machine i for job b directly after job a, setup[i, b, n] that for b as
-    the first job. [1, 1, 1] if the instance has no set-ups."""
+    """[m, n, n + 1] setup[i, b, a] is the set-up time of machine i for job b directly after job a, setup[i, b, n] the set-up
+    time for b as the first job. [1, 1, 1] if the instance has no set-ups."""
     jobs: NDArray[np.int32]
     """[n + 1] the sequence; entries after its end have no meaning."""
     done: NDArray[np.int32]
@@ -38,7 +38,7 @@ def sides(instance: FlowShopInstance) -> tuple[Side, Side]:
     front, back = None, None
     if instance.setup is not None:
         front = np.ascontiguousarray(instance.setup.transpose(0, 2, 1), np.int32)
-        mirrored = instance.setup[::-1, : instance.jobs]  # [i, b, a] of the mirrored side is [m - 1 - i, b, a]: b precedes a
+        mirrored = instance.setup[::-1, : instance.jobs]  # mirrored, [i, b, a] is [m - 1 - i, b, a] of `instance`: b precedes a
         back = np.concatenate([mirrored, np.zeros((*mirrored.shape[:2], 1), np.int64)], axis=2).astype(np.int32)
     return side(instance.duration, front), side(instance.duration[:, ::-1], back)
 

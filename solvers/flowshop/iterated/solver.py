@@ -31,8 +31,8 @@ class IteratedGreedy(Solver):
     partial: bool = option(True, "Whether the partial sequence is improved before the removed jobs are inserted again.")
     ties: bool = option(True, "Whether positions of equal makespan are chosen by the least idle time, instead of at random.")
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "iterated greedy with local search on partial sequences (Ruiz and Stützle; Dubois-Lacoste et al.)"
     iteration: ClassVar[str] = "one job put in the best of all places"
 

@@ -23,14 +23,14 @@ __all__ = ["QueueNetwork"]
 
 
 class QueueNetwork(NetworkPolicy):
-    """The logit of a job is a linear function of its features, plus a perceptron of its features and those of the shop.
+    """The logit of a job is a linear function of its features, plus a perceptron of the features of job and shop.
 
     A new network is the dispatching rule "apparent tardiness cost": the linear part is the sum of the first two features, which
     is the logarithm of that cost; the perceptron is 0.
     """
 
     architecture: ClassVar[str] = "jobshop-queue"
-    extra = 1
+    extra = 1  # the number of tokens that belong to no job: one, that of the shop
 
     def __init__(self, width: int = 16, problem: str = "jobshop", features: str = "queue", environment: str = "arriving") -> None:
         """Initialise the network with `width` hidden units; 0: without the perceptron."""

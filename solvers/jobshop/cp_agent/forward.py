@@ -1,8 +1,8 @@
 """The network as kernels, which compute the logits of one decision; network.py holds the same network in PyTorch.
 
-The network is that of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4). Its tokens are the operations of each job's window,
-its start and its end (observation.py). They attend to each other within a job; then the operations that compete for a machine
-attend to each other.
+The network is that of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4). The tokens of a job are the operations of
+its window, its start and its end (observation.py). They attend to each other within the job; then the operations that compete for
+a machine attend to each other.
 """
 
 # mypy: allow-untyped-defs
@@ -41,7 +41,7 @@ class CpWeights(NamedTuple):
     embed: NDArray[np.float32]
     """[FEATURES, d] the embedding of a token's features."""
     slot: NDArray[np.float32]
-    """[SLOTS, d] the embedding of a token's position among the tokens of its job, added to that of its features."""
+    """[SLOTS, d] the embedding of a token's position among the tokens of the job, added to the embedding of the features."""
     inside: NDArray[np.float32]
     """[4, d, d] the query, key, value and output matrices of the attention within a job."""
     inside_up: NDArray[np.float32]
@@ -55,7 +55,7 @@ class CpWeights(NamedTuple):
     across_down: NDArray[np.float32]
     """[f + 1, d] the second half of that feed-forward layer."""
     head: NDArray[np.float32]
-    """[2, d + 1, d] the hidden layers of the two outputs: that of starting the operation, and that of waiting."""
+    """[2, d + 1, d] the hidden layers of the two outputs: one for starting the operation, one for waiting."""
     out: NDArray[np.float32]
     """[2, d + 1] the output layers of the two outputs; the last entry is the bias."""
 
@@ -154,7 +154,7 @@ def _attend_within_jobs(observation, weights, scratch):
                 _token(observation.x, c, s, scratch.tables[0], FEATURES, scratch.key[c, present])
                 _token(observation.x, c, s, scratch.tables[1], FEATURES, scratch.value[c, present])
                 present += 1
-        observation.position[observation.jobs[c]] = present
+        observation.position[observation.jobs[c]] = present  # from here on a work array: the number of the job's tokens
     for k in range(observation.counts[KEYS]):
         c, s = divmod(observation.keys[k], SLOTS)
         token, keys = scratch.embedded[c, s], np.int64(observation.position[observation.jobs[c]])

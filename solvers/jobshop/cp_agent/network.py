@@ -162,7 +162,7 @@ def _slots(observed: Sequence[Arrays], first: NDArray[np.int64], jobs: int) -> N
 
     Args:
         observed: The arrays of all rows, B together.
-        first: int64 [B], for each row the index of its first job that can start among those of all rows.
+        first: int64 [B], for each row the number of jobs that can start in the rows before it.
         jobs: The number of jobs that can start, of all rows together.
     """
     width, padded, rows = max(part["slot"].shape[1] for part in observed), [], 0

@@ -142,9 +142,10 @@ def _longest_startable(state: State, row: int, observation: Observation, machine
 def _write_job_tokens(state: State, row: int, observation: Observation, c: int) -> None:
     """Write the tokens of the c-th listed job. Times are in mean durations; starts and ends are on a logarithmic scale.
 
-    Let the span be the time from now to the lower bound of the makespan. The share of an operation's token is the time that its
-    machine needs for its operations that are not fixed, divided by the span. The share of the end token is the time from now to
-    the job's end, divided by the span. The share of the start token is the fraction of the job's operations that are not fixed.
+    Let the span be the time from now to the lower bound of the makespan. The share of an operation's token is the sum of the
+    durations of all operations of the same machine that are not fixed, divided by the span. The share of the end token is the
+    time from now to the job's end, divided by the span. The share of the start token is the fraction of the job's operations that
+    are not fixed. The duration of the end token is log(1 + the number of the job's operations that are not fixed).
     """
     instance, job = state.instance[row], observation.jobs[c]
     index, base = state.jobs_offset[instance] + job, state.operations_offset[instance]

@@ -128,7 +128,7 @@ def _now_and_mean(state, row, listed, count):
 
 @kernel
 def _priority(state, row, rule, choice, now, mean, look_ahead):
-    """Return the priority of a choice, which is positive (`rules.priority`)."""
+    """Return the priority of a choice, a positive number (`rules.priority`)."""
     instance = state.instance[row]
     c = state.choices_offset[instance] + choice
     operation = state.operations_offset[instance] + state.operation[c]

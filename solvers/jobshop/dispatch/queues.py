@@ -68,7 +68,7 @@ def _build(shop, queues, heap_time, heap_job, rule, noise, look_ahead, random, s
             is the first operation of each job, `work_left` the sum of the durations from an operation to the end of its job.
         queues: Work arrays (position [J], next_waiting [J], ends [2, M], busy [M]), overwritten. position: the index, within its
             job, of the operation that waits or runs. next_waiting: the next job in the same queue, or -1. ends: the first and the
-            last job of each machine's queue, or -1. busy: -1 if the machine is free.
+            last job of each machine's queue, or -1. busy: 0 if the machine runs an operation, -1 if it is free.
         heap_time: int64 [J + 1], a work array: the times of the events.
         heap_job: int32 [J + 1], a work array: the jobs of the events.
         rule: Index into RULES.

@@ -46,7 +46,7 @@ def priority(
     mean: float,
     look_ahead: float,
 ) -> Any:
-    """Return the priority of an operation, a positive number; the operation of the largest is started first.
+    """Return the priority of an operation, a positive number; the operation of the largest priority is started first.
 
     Args:
         rule: Index into RULES.

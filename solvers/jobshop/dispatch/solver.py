@@ -24,8 +24,8 @@ class Dispatch(Solver):
     rule: Literal["best", "spt", "lpt", "mwkr", "mor", "fifo", "fdd/mwkr", "edd", "atc", "covert"] = option(
         "best",
         """spt, lpt: shortest, longest processing time; mwkr, mor: most work, most operations remaining; fifo: first in, first
-        out; fdd/mwkr: flow due date by most work remaining; edd: earliest due date; atc: apparent tardiness cost; covert: cost
-        over time; best: each rule in turn. edd, atc and covert need due dates.""",
+        out; fdd/mwkr: flow due date divided by most work remaining; edd: earliest due date; atc: apparent tardiness cost; covert:
+        cost over time; best: each rule in turn. edd, atc and covert need due dates.""",
     )
     schedules: Literal["non-delay", "active"] = option(
         "non-delay",
@@ -43,8 +43,8 @@ class Dispatch(Solver):
         low=0,
     )
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "dispatching rules: one, all, or randomised; any job shop"
     iteration: ClassVar[str] = "one schedule"
 

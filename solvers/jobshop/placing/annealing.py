@@ -68,14 +68,14 @@ def anneal(shop, base, plan, fixed, state, values, cooling, first_step, steps, r
 
 @kernel
 def sample_increases(shop, base, plan, fixed, sequence, requested, value, tries, increases, random):
-    """Evaluate random candidates to measure by how much worse ones increase the objective value.
+    """Evaluate random candidates; record the increases of the objective value by those that are worse than the current solution.
 
     Args:
         shop: The Shop of the instance.
         base: A PartialSchedule with the fixed operations and their units only.
         plan: A PartialSchedule, overwritten.
         fixed: int64 [K], the fixed operations by start time.
-        sequence: int64 [L], the current sequence; the same after the call.
+        sequence: int64 [L], the current sequence, unchanged after the call.
         requested: int64 [O], the current requested choices.
         value: The current objective value.
         tries: The number of candidates.
@@ -93,7 +93,10 @@ def sample_increases(shop, base, plan, fixed, sequence, requested, value, tries,
 
 @kernel(borrow=True)
 def _positions(shop, sequence, random):
-    """Draw two positions (from, to) of different jobs in `sequence`, at most twice the number of jobs apart."""
+    """Draw two positions (from, to) of different jobs in `sequence`; their distance is at most twice the number of jobs.
+
+    After 20 tries without success, both positions are the same.
+    """
     n, reach = len(sequence), 2 * len(shop.due)
     p = below(random, n)
     for _ in range(20):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["MISSING", "UNFINISHED", "StartCache", "build", "decode", "new_cache"]
 
 MISSING = 1e18
-"""The objective value per unit that could not be placed; larger than that of every feasible schedule."""
+"""The objective value per unit that could not be placed; larger than the objective value of every feasible
+schedule."""
 UNFINISHED = -1.0
 """The result of `build` if units remain to be placed."""
 

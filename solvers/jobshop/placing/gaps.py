@@ -22,7 +22,7 @@ _MAX_SHIFTS = 10_000  # how often a unit of several operations is shifted later 
 
 @kernel(inline=True, borrow=True)
 def earliest_fit(shop, m, time, length):
-    """Return the earliest start, not before `time`, at which machine m is open for `length` without a break, or FOREVER."""
+    """Return the earliest start, not before `time`, from which machine m is open for `length` without a break, or FOREVER."""
     for b in range(shop.break_offset[m], shop.break_offset[m + 1]):
         if time < shop.opens[b]:
             if time + length <= shop.closes[b]:
@@ -33,7 +33,7 @@ def earliest_fit(shop, m, time, length):
 
 @kernel(inline=True, borrow=True)
 def latest_fit(shop, m, end, length):
-    """Return the latest start at which machine m is open for `length` without a break, such that it ends no later than `end`."""
+    """Return the latest start from which machine m is open for `length` without a break, up to `end` at the latest."""
     for b in range(shop.break_offset[m + 1] - 1, shop.break_offset[m] - 1, -1):
         if end > shop.closes[b]:
             if end - length >= shop.opens[b]:
@@ -54,7 +54,7 @@ def setup(shop, m, before, i):
 
 @kernel(inline=True, borrow=True)
 def _setup_end(shop, m, before, time, i):
-    """Return the earliest end of the set-up from operation `before` (-1: none), which ends at `time`, to operation i."""
+    """Return the earliest end of the set-up to operation i after operation `before` (-1: none); `time` is the end of `before`."""
     length = setup(shop, m, before, i)
     if length == 0:
         return time

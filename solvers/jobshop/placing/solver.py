@@ -28,8 +28,8 @@ class JobShopAnnealing(Solver):
     steps as the one before, and starts from the best order so far.
     """
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "simulated annealing over the order of placing; any job shop, with set-ups, calendars and other rules"
     iteration: ClassVar[str] = "one schedule built"
 

@@ -194,7 +194,7 @@ def _observe_jobs(state, rows, shop, tables, lanes):
 
 @kernel
 def _observe_rows(state, rows, shop, tables, lanes):
-    """Fill the tables, and `offset`, `job`, `operation` and `context` of the lanes, of `rows` (int64 [S]) of one instance."""
+    """For `rows` (int64 [S]) of one instance, fill the tables, and `offset`, `job`, `operation` and `context` of the lanes."""
     _fill_tables(state, rows, shop, tables)
     _observe_jobs(state, rows, shop, tables, lanes)
 

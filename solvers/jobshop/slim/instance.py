@@ -47,9 +47,9 @@ def slim_instance(instance: JobShopInstance) -> SlimInstance:
     """Return the SlimInstance of an instance without choices of machines.
 
     The features are those of Corsini et al. (NeurIPS 2024): the operation's duration; the work (sum of durations) of its job up
-    to its end, and that after its end; the quartiles of the durations in its job, and of those on its machine; and the
-    differences between the duration and these quartiles. So that the features do not depend on the time unit, durations are
-    divided by their mean, and work by the mean work of a job; both are clipped.
+    to the end of the operation, and after it; the quartiles of the durations in its job, and of the durations on its machine; and
+    the differences between the operation's duration and these quartiles. So that the features do not depend on the time unit,
+    durations are divided by their mean, and work by the mean work of a job; both are clipped.
     """
     machine, duration = instance.choice_machine, instance.choice_duration
     n, first = len(machine), instance.first

@@ -99,7 +99,7 @@ class SlimNetwork(NetworkPolicy):
         return state_arrays(view)
 
     def collate(self, contexts: Sequence[Arrays], observed: Sequence[Arrays], which: NDArray[np.int64]) -> SlimBatch:
-        """Return the batch: the graphs joined to one, and the arrays of jobs and slots padded to the largest number of them."""
+        """Return the batch: the graphs joined to one, and the arrays padded to the largest numbers of jobs and of slots."""
         counts = [len(context["nodes"]) for context in contexts]
         first = np.cumsum([0, *counts])[:-1]
         operation = _pad_and_join([part["operation"] for part in observed])

@@ -4,10 +4,11 @@ As in Corsini, Porrello, Calderara and Dell'Amico (NeurIPS 2024, section 4), an 
 the sequence of its machine and starts as early as possible (semi-active schedules).
 
 Features 0 to 7 are the paper's: they compare the ready time of the job with the time when its machine is free, and both with
-their quartiles over all jobs and machines. Instead of the paper's means and one ratio, the last three features compare the start
-of the operation with the earliest possible start, and the lower bounds of the makespan that the job and its machine imply with
-the largest such bounds; these measure how critical the job and the machine are. Differences of times are bounded, so that their
-range with 100 jobs is that of training with 20 jobs.
+their quartiles over all jobs and machines. The last three features replace the paper's means and one ratio. They compare
+the start of the job's next operation with the earliest start of any job; the lower bound of the makespan that the job implies
+with the largest bound of a job; and the bound that the machine implies with the largest bound of a machine. The last two measure
+how critical the job and the machine are. Differences of times are bounded, so that their range with 100 jobs is that of training
+with 20 jobs.
 """
 
 # mypy: allow-untyped-defs

@@ -19,7 +19,7 @@ from corl.solvers.jobshop.tabu.tardiness_search import advance_tardiness, begin_
 __all__ = ["ClassicTabu", "compile_relinking"]
 
 _SHARES = (0.3, 0.5)  # relinking goes this share of the path from one parent to the other, drawn at random
-_MAX_FAILED_COVERAGE = 10  # a search ends once consecutive windows without success have together this many times all operations
+_MAX_FAILED_COVERAGE = 10  # a search ends once consecutive failed windows hold together this many times N operations
 _MIN_DISTANCE = 10  # parents with fewer differently ordered pairs of operations are not relinked
 _RULES = {"makespan": ("mwkr", "fdd/mwkr", "mor"), "weighted_tardiness": ("atc", "edd", "mwkr")}
 

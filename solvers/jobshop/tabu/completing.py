@@ -32,7 +32,8 @@ __all__ = ["completion", "improved"]
 
 _SLACK = 0.01  # the fraction by which the makespan may grow when waits are removed
 _START, _BEST, _REPLAY, _TRIAL = range(4)
-"""Rows of the pool: the partial schedule, a completed one, the one that is being replayed, and one to try a removal on."""
+"""Rows of the pool: the partial schedule, a completed one, the one that is being replayed, and one on which the removal of a wait
+is tried."""
 _ROW_FIELDS = ("unscheduled", "waits", "work", "estimate", "next", "start_time")
 
 
@@ -76,39 +77,39 @@ def improved(environment: IntervalEnvironment, moves: int, random: NDArray[np.ui
     state, instance = environment.state, environment.instances[0]
     n, job = instance.operations, instance.job
     start: NDArray[np.int64] = state.start_time[_BEST, :n].copy()
-    left = np.flatnonzero(np.arange(n) >= state.next[_START, job])
-    if len(left) < 2:
+    remaining = np.flatnonzero(np.arange(n) >= state.next[_START, job])
+    if len(remaining) < 2:
         return start
-    release = state.start_time[_START, state.next[_START, np.unique(job[left])]]
-    shop = shop_of(_remaining_instance(instance, left, release))
+    release = state.start_time[_START, state.next[_START, np.unique(job[remaining])]]
+    shop = shop_of(_remaining_instance(instance, remaining, release))
     search = new_search(shop, random)
-    sort_starts(shop, start[left], search.selection.sequence)
+    sort_starts(shop, start[remaining], search.selection.sequence)
     begin(search)
     shortest = 10 + instance.jobs // instance.machines
     advance(search, moves, shortest, int(1.4 * shortest), moves)
     selection = new_selection(shop)
     selection.sequence[:] = search.best
     rebuild(shop, selection)
-    start[left] = selection.end[: len(left)] - shop.duration
+    start[remaining] = selection.end[: len(remaining)] - shop.duration
     return start
 
 
-def _remaining_instance(instance: JobShopInstance, left: NDArray[np.int64], release: NDArray[np.int64]) -> JobShopInstance:
+def _remaining_instance(instance: JobShopInstance, remaining: NDArray[np.int64], release: NDArray[np.int64]) -> JobShopInstance:
     """Return the instance of the remaining operations.
 
     Args:
         instance: The whole instance.
-        left: int64, the remaining operations, ascending.
+        remaining: int64, the remaining operations, ascending.
         release: int64, the release date of each job that has a remaining operation.
     """
-    counts = np.bincount(instance.job[left], minlength=instance.jobs)
+    counts = np.bincount(instance.job[remaining], minlength=instance.jobs)
     return JobShopInstance(
         name=instance.name,
         machines=instance.machines,
         first=np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int32),
-        choice_first=np.arange(len(left) + 1, dtype=np.int32),
-        choice_machine=instance.choice_machine[left],
-        choice_duration=instance.choice_duration[left],
+        choice_first=np.arange(len(remaining) + 1, dtype=np.int32),
+        choice_machine=instance.choice_machine[remaining],
+        choice_duration=instance.choice_duration[remaining],
         release=release,
     )
 

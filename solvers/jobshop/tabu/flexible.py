@@ -68,8 +68,8 @@ class FlexibleTabu:
     def start_between(self, one: _Member, other: _Member) -> bool:
         """Start from a mixture of two members; return False, without an effect, if the two are too similar.
 
-        Each operation takes the choice of one of the two members at random. The machine orders are those of the weighted means of
-        the two start times, so that two operations keep their order if both members agree on it.
+        Each operation takes the choice of one of the two members at random. On each machine the operations
+        are sorted by the weighted mean of their two start times, so that two operations keep their order if both members agree.
         """
         if (one[1] != other[1]).mean() < _MIN_DIFFERENCE:
             return False
@@ -81,7 +81,7 @@ class FlexibleTabu:
         return True
 
     def _start(self, start: NDArray[np.int64], choice: NDArray[np.int32]) -> None:
-        """Start from the choices `choice` [N] and the order of the times `start` [N], which must agree with the jobs' orders."""
+        """Start from the choices `choice` [N] and the order of the times `start` [N], an order that respects all jobs."""
         search, choices = self._search, self._choices
         take(search.shop, choices, choice)
         # ties: the shorter operation first, then the lower number, which agrees with the jobs' orders

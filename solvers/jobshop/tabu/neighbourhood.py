@@ -6,9 +6,9 @@ before an inner one. A move is considered only if it provably creates no cycle (
 2.3, made strict for durations of zero).
 
 A move is estimated by the longest path through the operations between the old and the new place, with the heads and tails that
-they would have (section 2.2 there). The estimate is mostly exact, and rarely above the true makespan. Because a block has no idle
-time, the length of one path through the moved operation is known at once; if it exceeds the best estimate so far, the move is
-discarded. Only operations in the search's window (windows.py) are considered.
+these operations would have (section 2.2 of Balas and Vazacopoulos). The estimate is mostly exact, and rarely above the true
+makespan. Because a block has no idle time, the length of one path through the moved operation is known at once; if this length
+exceeds the best estimate so far, the move is discarded. Only operations in the search's window (windows.py) are considered.
 """
 
 # mypy: allow-untyped-defs
@@ -40,9 +40,9 @@ class Scan(NamedTuple):
     new_times: NDArray[np.int64]
     """[N] for each place in `sequence`, the head or the tail that its operation would have after a move."""
     found: NDArray[np.int64]
-    """[8] ESTIMATE, FROM, TO: the best move that is not tabu. TIES: the number of moves with the same estimate, this one
-    included.
-    TABU_COUNT: the number of tabu moves. TABU_FROM, TABU_TO: a random tabu move. LENGTH: the length of `path`."""
+    """[8] ESTIMATE, FROM, TO: the best move that is not tabu. TIES: the number of moves that are not tabu and
+    have the smallest estimate. TABU_COUNT: the number of tabu moves. TABU_FROM, TABU_TO: a random tabu move. LENGTH: the number
+    of operations on `path`."""
 
 
 def new_scan(n: int) -> Scan:

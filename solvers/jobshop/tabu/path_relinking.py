@@ -118,7 +118,7 @@ class PathRelinking:
         self._search.start_at(schedule)
 
     def step(self, units: int) -> int:
-        """Make up to `units` moves of the present tabu search, or of a new one if that has ended.
+        """Make up to `units` moves of the present tabu search, or of a new search if the present one has ended.
 
         Returns `units` minus the number of moves made.
         """

@@ -1,8 +1,9 @@
 """Moves to other machines: a critical operation is moved to the best position on another eligible machine.
 
 The positions are those of Mastrolilli and Gambardella (Journal of Scheduling 3, 2000, section 4). On the other machine they
-consider the operations that end later than the job predecessor of the moved operation, and those whose longest path to the end is
-longer than that of its job successor. Some position between these two sets is optimal, and no position there creates a cycle.
+consider two sets of operations: those that end later than the job predecessor of the moved operation, and those with a longer
+path to the end than the job successor of the moved operation. Some position between the two sets is optimal, and no position
+there creates a cycle.
 
 Mastrolilli and Gambardella recompute heads and tails without the moved operation for each move. Here the heads and tails of the
 current schedule are used, which are too large only for operations with a path to or from the moved one. Of the paths that avoid
@@ -57,8 +58,9 @@ class Choices(NamedTuple):
     moves: NDArray[np.uint32]
     """[2 N] a work array: the candidate moves of the tardiness search (tardiness_search.py)."""
     found: NDArray[np.int64]
-    """[9] ESTIMATE, OPERATION, CHOICE, PLACE: the best move that is not tabu. TIES: the number of moves with the same estimate,
-    this one included. TABU_COUNT: the number of tabu moves. TABU_OPERATION, TABU_CHOICE, TABU_PLACE: a random tabu move."""
+    """[9] ESTIMATE, OPERATION, CHOICE, PLACE: the best move that is not tabu. TIES: the number of moves that are not tabu
+    and have the smallest estimate. TABU_COUNT: the number of tabu moves. TABU_OPERATION, TABU_CHOICE, TABU_PLACE: a random tabu
+    move."""
 
 
 def choices_of(instance: JobShopInstance) -> Choices:
@@ -145,11 +147,13 @@ def _has_zero_neighbour(shop, v):
 
 @kernel(borrow=True)
 def _best_place(shop, selection, m, head, tail, random):
-    """Return the best position on machine m for an operation whose head is `head` and whose tail is `tail` within its job.
+    """Return the best position on machine m for an operation.
+
+    Its job predecessor ends at `head`; `tail` is the longest path from the start of its job successor.
 
     Returns:
         (around, to): the operation is inserted before the operation at place `to` of the sequence; `around` is the length of the
-        longest path up to its start plus that of the longest path from its end.
+        longest path up to the operation's start, plus the length of the longest path from its end.
     """
     sequence, end, to_end = selection.sequence, selection.end, selection.to_end
     low = earliest_place(shop, selection, m, head)

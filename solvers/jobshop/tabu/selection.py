@@ -1,9 +1,9 @@
 """A complete selection of the disjunctive graph: machine orders, longest paths to and from each operation, a topological order.
 
 Balas and Vazacopoulos (Management Science 44, 1998) call the longest path from the source to the start of an operation its head
-r, and the longest path from its end to the sink its tail q. With the duration p, the array `end` holds r + p, and `to_end` holds
-p + q; the makespan is the maximum of r + p + q. After a move, `end` is recomputed only for operations behind the moved ones in
-the topological order, `to_end` only for those before them, both within the search's window (windows.py).
+r, and the longest path from the operation's end to the sink its tail q. With the duration p, the array `end` holds r + p, and
+`to_end` holds p + q; the makespan is the maximum of r + p + q. After a move, `end` is recomputed only for operations behind the
+moved ones in the topological order, `to_end` only for those before them, both within the search's window (windows.py).
 
 A predecessor or successor that does not exist has a number of N or more, for which `end` and `to_end` have extra entries: zero,
 or a job's release date. Indices are unsigned, because for signed ones Numba adds a check for negative indices, which doubles the
@@ -115,7 +115,8 @@ def shop_of(instance: JobShopInstance) -> Shop:
 
 
 def members(instance: JobShopInstance) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return int32 [C], the index of each choice among those of its machine, and int32 [M], the number of choices per machine."""
+    """Return int32 [C], the index of each choice among the choices of the machine, and int32 [M], the number of choices per
+    machine."""
     machine = instance.choice_machine
     eligible = np.bincount(machine, minlength=instance.machines).astype(np.int32)
     first_index = np.cumsum(eligible) - eligible
@@ -126,7 +127,7 @@ def members(instance: JobShopInstance) -> tuple[NDArray[np.int32], NDArray[np.in
 
 
 def new_selection(shop: Shop) -> Selection:
-    """Allocate a selection, which `set_sequence` or `sort_starts`, and then `rebuild`, fill."""
+    """Allocate a selection; the caller fills it by `set_sequence` or `sort_starts`, and then by `rebuild`."""
     n, jobs = len(shop.machine), len(shop.last)
     sequence, machine_pred, machine_succ, order, scratch = (np.zeros(n, np.uint32) for _ in range(5))
     place, rank = np.zeros(n, np.int32), np.zeros(n, np.int32)

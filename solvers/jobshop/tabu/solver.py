@@ -71,9 +71,9 @@ class Tabu(Solver):
         scale="log",
     )
 
-    limit_free: ClassVar[bool] = True
-    own_workers: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    own_workers: ClassVar[bool] = True  # `solve` uses `run.workers` cores by itself (corl.solver)
+    preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "tabu search with path relinking: N7, other machines where there are, swaps for the tardiness"
     iteration: ClassVar[str] = "one move"
 

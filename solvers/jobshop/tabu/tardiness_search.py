@@ -3,9 +3,8 @@
 A swap of two operations that are adjacent on a machine can reduce the tardiness of a job only if both lie on a longest path to
 the job's end (the neighbourhood of Mati, Dauzere-Peres and Lahlou, European Journal of Operational Research 212, 2011). In a
 flexible shop an operation on such a path may also move to another machine, near the position at which it does not have to wait. A
-move is
-evaluated exactly: it is made, the objective value is computed, and the move is undone. An estimate would need the tail of each
-operation for each job.
+move is evaluated exactly: it is made, the objective value is computed, and the move is undone. An estimate would need the tail of
+each operation for each job.
 """
 
 # mypy: allow-untyped-defs
@@ -114,8 +113,8 @@ def advance_tardiness(
 def _choose(shop, selection, choices, tabu, now, best, due, weight, random):
     """Evaluate up to _MAX_EVALUATED random moves, and return the best that is not tabu, or a random one if all are tabu.
 
-    A move is tabu if its entry in `tabu` or `choices.tabu` exceeds `now`, unless its value is below `best`. Ties are broken at
-    random.
+    A move is tabu if its entry in `tabu` or `choices.tabu` exceeds `now`, unless the tardiness after it is below `best`. Ties are
+    broken at random.
 
     Returns:
         (at, operation, choice): the operation takes the choice and is inserted before the operation at place `at`. If the choice

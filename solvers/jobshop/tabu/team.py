@@ -22,8 +22,9 @@ _CHECK_INTERVAL = 0.02  # seconds between two checks of a helper whether it must
 class Team:
     """`run.workers` - 1 helper threads that search the same instance; a context manager that ends them on exit.
 
-    With a time limit all threads share one population, so that each can start between schedules of the others. With `iterations`,
-    each thread has its own population and makes that many moves, so that the same seed gives the same result bit by bit.
+    With a time limit all threads share one population, so that a thread can start between schedules that other threads found.
+    With `iterations`, each thread has its own population and makes that many moves, so that the same seed gives the same result
+    bit by bit.
     """
 
     def __init__(self, searches: PathRelinking, run: Run) -> None:

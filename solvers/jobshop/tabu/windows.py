@@ -35,7 +35,8 @@ class Window(NamedTuple):
     last_of_jobs: NDArray[np.uint32]
     """[J] for each job with operations in the window, the last of these operations."""
     last_of_machines: NDArray[np.int32]
-    """[M] for each machine with operations in and after the window, the place in `sequence` of the last operation in it."""
+    """[M] for each machine with operations in and after the window, the place in `sequence` of the machine's last operation in
+    the window."""
 
 
 def new_window(jobs: int, machines: int) -> Window:

@@ -1,7 +1,7 @@
 """Dispatching while jobs arrive, as a Markov decision process: whenever a machine is free and jobs wait, one of them starts.
 
-These are non-delay schedules, which need no knowledge of the future. An observation contains only what is known at the time of
-the decision: nothing about jobs that have not arrived.
+Schedules that are built in this way are non-delay schedules; this needs no knowledge of the future. An observation contains only
+what is known at the time of the decision: nothing about jobs that have not arrived.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class ArrivingEnvironment(JobShopEnvironment):
             ready: int64, when the job began to wait for this machine.
             release: int64, when the job arrived.
             following: int64, the duration of the job's operation after this one, on its fastest machine; 0 if there is none.
-            queue: int64, the time to finish the running operation and those waiting now on the machine of the job's operation
-                after this one; the minimum if it has several machines, 0 if there is no such operation.
+            queue: int64, for the machine of the job's operation after this one: how long it needs for the operations that run or
+                wait there now; the minimum if that operation has several machines, 0 if there is no such operation.
             now: int64 [R], the present time.
             machine: int64 [R], the free machine.
             present: int64 [R], the number of jobs that have arrived and are not finished.

@@ -2,8 +2,8 @@
 
 Every operation is an interval with a lower bound of its start. An operation follows its predecessor in the job, and no two
 intervals of a machine overlap. The present time is the smallest lower bound of the jobs' next operations. An action starts one
-of the operations that can start now, or waits: waiting raises the lower bounds of all these operations to the next time at which
-another operation can start. Steps without an alternative are made within the step before (transitions.py).
+of the operations that can start now, or waits: waiting raises the lower bounds of all these operations to the second smallest
+lower bound of the jobs' next operations. Steps without an alternative are made within the step before (transitions.py).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class IntervalEnvironment(Environment):
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the data of each listed action; empty slots are 0, and so is waiting except in the first three arrays.
 
-        The window of a job is its last fixed operation, its next operation, and the three operations after it.
+        The window of a job is its last fixed operation, its next operation, and the three operations after the next one.
 
         Returns:
             action: int32 [R, K], the listed actions, -1 in empty slots.
@@ -65,7 +65,8 @@ class IntervalEnvironment(Environment):
             start: int64 [R, K, 5], starts of the fixed operations, lower bounds of the others, relative to the present time.
             duration: int64 [R, K, 5], durations of the operations of the window.
             machine: int32 [R, K, 5], machines of the operations of the window.
-            work: int64 [R, K, 5], the sum of the durations of all operations of these machines that are not fixed.
+            work: int64 [R, K, 5], for the machine of each operation of the window, the sum of the durations of all operations of
+                this machine that are not fixed.
             end: int64 [R, K], the least time from now to the job's end.
             left: int64 [R, K], the number of operations of the job that are not fixed.
             soon: int64 [R, K], the time until another operation can start on the machine of the job's next operation; 2**62 if

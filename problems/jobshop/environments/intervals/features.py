@@ -34,9 +34,9 @@ _REMAINING, _CLOCK = 0, TOKENS - 1
 def intervals(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K tokens for IntervalEnvironment's listed actions, and one for the clock, which describes the state as a whole.
 
-    Times are in mean durations, on a logarithmic scale; a machine's work is divided by the time from now to the estimate (the
-    makespan that the lower bounds imply). The scale of the values approximates how much the estimate may still grow. Raises
-    UsageError for observations of another environment.
+    Times are divided by the mean duration, and on a logarithmic scale; a machine's work is divided by the time from now to the
+    estimate (the makespan that the lower bounds imply). The scale of the values approximates how much the estimate may still
+    grow. Raises UsageError for observations of another environment.
     """
     if "pause" not in observation:
         raise UsageError("the features intervals are of the environment intervals; accepted: its observations")

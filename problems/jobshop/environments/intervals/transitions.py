@@ -209,7 +209,8 @@ def _forced_job(state: Any, row: Any) -> Any:
 def conflicts(state: Any, row: Any, i: Any, now: Any) -> Any:
     """Return (has_rival, delays_later) for operation i if it started now.
 
-    has_rival: another operation could start on i's machine before i ended. delays_later: one of these cannot start yet now.
+    has_rival: another operation could start on i's machine before i ended. delays_later: at least
+    one such operation cannot start yet at `now`.
     """
     instance = state.instance[row]
     base = state.operations_offset[instance]
@@ -228,7 +229,7 @@ def conflicts(state: Any, row: Any, i: Any, now: Any) -> Any:
 
 @kernel
 def _fix(state: Any, row: Any, job: Any) -> None:
-    """Fix a job's next operation at its lower bound, and raise the bounds of its machine's other operations to its end."""
+    """Fix a job's next operation i at its lower bound, and raise the bounds of the machine's other operations to i's end."""
     instance, i = state.instance[row], state.next[row, job]
     base = state.operations_offset[instance]
     m = state.machines_offset[instance] + state.machine[base + i]
@@ -256,7 +257,7 @@ def _raise_bound(state: Any, row: Any, operation: Any, bound: Any) -> None:
 
 @kernel
 def _wait(state: Any, row: Any, now: Any, next_time: Any) -> None:
-    """Raise the lower bounds of the operations that can start at `now` to `next_time`."""
+    """Make `next_time` the lower bound of each operation that can start at `now`."""
     instance = state.instance[row]
     for j in range(state.jobs[instance]):
         i = state.next[row, j]
