@@ -1,7 +1,8 @@
 """The kernel of simulated annealing over layouts (layout.py).
 
-A move inserts a run and removes the runs in its way, removes a run, changes a run, or packs all runs again. The program is then
-simulated with the new layout. A run is a set of consecutive accesses of a tensor that fast memory serves, with its rectangle.
+A move is one of these: insert a run and remove the runs in its way, remove a run, change a run, pack all runs again. The program
+is then simulated with the new layout. A run is a set of consecutive accesses of a tensor that fast memory serves, with its
+rectangle.
 """
 
 # mypy: allow-untyped-defs
