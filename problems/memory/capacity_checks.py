@@ -57,7 +57,7 @@ def kept_until(state: Any, row: Any, a: Any) -> Any:
 
 @kernel
 def copied_out(state: Any, row: Any, a: Any, latest: Any) -> Any:
-    """Return the operation before which idle bandwidth has copied the tensor written at access a to slow memory, or `latest`."""
+    """Return the operation before which idle bandwidth has copied out the tensor written at access a; at most `latest`."""
     end, moved = state.op[a] + 2, state.idle[row, state.op[a] + 1]
     size = state.sizes[state.tensors_start[state.instance[row]] + state.tensor[a]]
     while end < latest and moved < size:

@@ -19,7 +19,7 @@ _PREFERENCES = {
 
 
 def decisions(instance: MappingInstance, solution: MappingPlan) -> NDArray[np.int64]:
-    """Return the actions, int64 [number of decisions], of the game that keeps and copies the tensors that `solution` does.
+    """Return the actions, int64 [number of decisions], of a game that keeps and copies the same tensors as `solution`.
 
     The game itself chooses when copies begin. So it may have no room for a tensor that the plan keeps; then the action is PASS.
     """

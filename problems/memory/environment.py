@@ -19,7 +19,9 @@ __all__ = ["MappingEnvironment"]
 
 
 class MappingEnvironment(Environment):
-    """A pool of games: the accesses of a program are decided in the order in which they run, those with one legal action skipped.
+    """A pool of games: the accesses of a program are decided in the order in which they run.
+
+    Accesses with only one legal action are skipped.
 
     KEEP (0): the tensor stays in fast memory up to its next use, and a tensor that is being written is written there.
     COPY_KEEP (1): the tensor is copied into fast memory for this use, and stays there up to the next one.
@@ -31,7 +33,7 @@ class MappingEnvironment(Environment):
     memory. The base value is minus the run time with nothing in fast memory.
     """
 
-    kinds: ClassVar[int] = ACTIONS
+    kinds: ClassVar[int] = ACTIONS  # each action means the same in every state
 
     def __init__(self, instances: Sequence[MappingInstance], rows: int, width: int = ACTIONS) -> None:
         super().__init__(instances, rows, min(width, ACTIONS), fewest=2)

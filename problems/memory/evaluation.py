@@ -191,8 +191,8 @@ def _check_places(instance: MappingInstance, residencies: NDArray[np.int64]) -> 
 def _in_place(instance: MappingInstance, residencies: NDArray[np.int64], old: Any, new: Any) -> NDArray[np.bool_]:
     """Return whether residency new[k] may be written over residency old[k], bool [pairs]; `old` and `new` are int64 [pairs].
 
-    That is so if both tensors are in one alias group, and the operation that defines the new tensor, with which its residency
-    begins, reads the old one and is the last of the old residency.
+    That is so if both tensors are in one alias group, and the operation that defines the new tensor reads the old tensor, is the
+    first operation of the new residency and the last of the old residency.
     """
     old_tensor, new_tensor, group = residencies[old, 0], residencies[new, 0], instance.group
     op = instance.definition[new_tensor].astype(np.int64)
@@ -214,12 +214,13 @@ def _overlapping(low: NDArray[np.int64], high: NDArray[np.int64]) -> Iterator[tu
 
 
 def _data_times(instance: MappingInstance, plan: MappingPlan) -> tuple[list[int], list[int]]:
-    """Return when data are where: two lists of operations.
+    """Return from which operations on residencies and slow memory hold data: two lists of operations.
 
     The first has, for each residency, the operation from which on it holds its tensor's data. The second has, for each tensor,
     the operation from which on slow memory holds it, or O + 1 if it never does. Raises Infeasible if a residency is not filled
     exactly once, or a copy has no source.
     """
+    # base: tensor * base + operation is a key for both; as an operation, it stands for "never"
     names, definition, base = instance.tensor_names, instance.definition.tolist(), instance.ops + 1
     tensor, low, high, _ = plan.residencies.T.tolist()
     copied, way, begin, end = plan.copies.T.tolist()

@@ -65,7 +65,7 @@ def potential(state: Any, rows: Any, out: Any) -> None:
     """Write the potential of some rows to `out`, float64 [R], in place.
 
     The potential is the number of seconds that an unlimited fast memory would save from the current operation on, but at least
-    1 % of the program's run time, since the unit of values is a share of it.
+    1 % of the program's run time, since the unit of values is a share of the potential.
     """
     for i in range(len(rows)):
         row = rows[i]

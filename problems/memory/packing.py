@@ -33,7 +33,7 @@ def pack(rects: Any, same_offset_as: Any, count: Any, capacity: Any) -> Any:
     Returns:
         The number of chains without an offset.
     """
-    root, size = np.empty(count, np.int64), np.zeros(count)  # root: the first rectangle of the chain; size: the largest in it
+    root, size = np.empty(count, np.int64), np.zeros(count)  # root: first rectangle of the chain; size: the largest in the chain
     for r in range(count):
         root[r] = r if same_offset_as[r] < 0 else root[same_offset_as[r]]
         size[root[r]] = max(size[root[r]], float(rects[r, SIZE]))
@@ -67,7 +67,7 @@ def pack(rects: Any, same_offset_as: Any, count: Any, capacity: Any) -> Any:
 
 @kernel
 def _offset(rects: Any, root: Any, count: Any, placed: Any, placed_count: Any, r: Any, capacity: Any) -> Any:
-    """Return the lowest offset at which the chain with root r overlaps none of placed[:found]; -1 if there is none."""
+    """Return the lowest offset at which the chain with root r overlaps none of placed[:placed_count]; -1 if there is none."""
     offset, before = 0, -1
     while offset >= 0 and offset != before:
         before = offset

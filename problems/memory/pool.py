@@ -208,7 +208,7 @@ def _wanted(instance: MappingInstance) -> NDArray[np.float64]:
 
 @kernel
 def _pressure(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, columns: Any, traffic: Any, out: Any) -> None:
-    """Write, for each access, how much of fast memory more profitable tensors demand until the next access of its tensor.
+    """Write, for each access, how much fast memory is demanded by more profitable tensors until the next access of its tensor.
 
     A tensor is more profitable if keeping it from one access to the next saves more seconds per byte and operation. The demand
     is the mean over the operations up to that next access, as a multiple of the capacity, and at most 4.
@@ -224,6 +224,8 @@ def _pressure(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, c
         out: float64 [A], the result, written in place; 0 if there is no next access.
     """
     count, room = len(columns), max(1.0, float(capacity))
+    # saved: seconds that serving an access from fast memory saves; dense: seconds per byte and operation that keeping its tensor
+    # up to the next access saves; end: the operation after the one of the next access
     saved, dense, end = np.zeros(count), np.full(count, -1.0), np.zeros(count, np.int64)
     for a in range(count):
         op, before = columns[a, 1], total[columns[a, 1]] / rates[0]
@@ -234,7 +236,7 @@ def _pressure(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, c
         if following >= 0:
             gain, end[a] = saved[following] + (saved[a] if columns[a, 2] else 0.0), columns[following, 1] + 1
             dense[a] = gain / max(1.0, float(sizes[columns[a, 0]])) / (end[a] - columns[a, 1])
-    # waiting[:listed]: accesses up to the operation of access a whose next access is later; `entered` accesses were added so far
+    # waiting[:listed]: accesses up to the operation of access a that have a later next access; entered: how many were ever added
     waiting, listed, entered = np.empty(count, np.int64), 0, 0
     for a in range(count):
         low, high = columns[a, 1], end[a]
@@ -262,9 +264,9 @@ def _pressure(compute: Any, total: Any, rates: Any, sizes: Any, capacity: Any, c
 
 @kernel(inline=True)
 def _competing_demand(columns: Any, sizes: Any, dense: Any, end: Any, a: Any, b: Any) -> Any:
-    """Return the bytes times operations that keeping the tensor of access b demands while that of access a would be kept.
+    """Return the bytes x operations that keeping the tensor of access b takes while the tensor of access a would be kept.
 
-    0 if keeping the tensor of access b is not more profitable, or if it is the same tensor.
+    0 if keeping the tensor of access b is not more profitable, or if both tensors are the same.
     """
     if dense[b] <= dense[a] or columns[b, 0] == columns[a, 0]:
         return 0.0

@@ -1,7 +1,7 @@
 """The rules of the game as kernels over a pool, which `corl.search` calls through `corl.hooks` (README, "The game").
 
 All tensors of an alias group are in fast memory, or none is. If an action contradicts an earlier decision about a group, the
-group is banned from fast memory, and the game so far is replayed without it. The kernels of one step:
+group is banned from fast memory, and the game so far is replayed with the group in slow memory. The kernels of one step:
 
     _step: _apply the action -- contradiction --> ban the group and _replay
       |
@@ -36,7 +36,8 @@ _OPEN, _FAST, _SLOW = range(3)  # values of State.group_decision: undecided, in 
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
     """Start the game of instances[i] in rows[i], in place.
 
-    bases: float64 [len(rows)], to which minus the run time in microseconds with everything in slow memory is written.
+    bases: float64 [len(rows)], the base values, written in place: minus the run time in microseconds with everything in slow
+    memory.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -180,7 +181,7 @@ def _apply(state: Any, row: Any, action: Any) -> Any:
 
 @kernel
 def _release(state: Any, row: Any, a: Any) -> None:
-    """Extend the rectangle of a tensor that is released at access a while that makes the program faster, in place.
+    """Extend the rectangle of a tensor that is released at access a, as long as this makes the program faster, in place.
 
     Only a tensor that must still be copied to slow memory is extended: more time for the copy can save a stall.
     """
@@ -269,16 +270,16 @@ def _remove_unplaced(state: Any, row: Any) -> Any:
     If some of these rectangles belong to alias groups, ban the groups instead, remove nothing, and return True: the game must be
     replayed.
     """
-    instance, places, rects = state.instance[row], state.rect_count[row], state.rects[row]
+    instance, count, rects = state.instance[row], state.rect_count[row], state.rects[row]
     first, must_replay = state.accesses_start[instance], False
-    for r in range(places):
+    for r in range(count):
         group = state.group[state.tensors_start[instance] + state.contents[row, r, HELD_TENSOR]]
         if rects[r, OFFSET] < 0 and group >= 0:
             state.banned[row, group] = must_replay = True
     if must_replay:
         return True
-    kept, new_index = 0, np.full(places, -1)
-    for r in range(places):
+    kept, new_index = 0, np.full(count, -1)
+    for r in range(count):
         low, high = rects[r, LOW], rects[r, HIGH]
         if rects[r, OFFSET] < 0:
             for a in range(first, first + state.accesses[instance]):
@@ -303,7 +304,7 @@ def _remove_unplaced(state: Any, row: Any) -> Any:
 
 @attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
-    """Take an action at the current access; the reward is the reduction of the run time, in microseconds."""
+    """Take an action at the current access; the reward is the reduction of the run time, in microseconds; NaN if illegal."""
     out, legal = np.empty(ACTIONS, np.int64), False
     if state.current_access[src] < state.accesses[state.instance[src]]:
         for k in range(_options(state, src, out)):

@@ -22,8 +22,9 @@ class StaticEnvironment(Environment):
 
     `actions` lists the `width` unplaced buffers of the largest area (lifetime times size); `step` accepts any unplaced buffer.
     The height is the largest offset + size of a placed buffer. The reward of a step is minus the increase of the height, and the
-    base value is minus the height of the fixed buffers. The episode ends when all buffers are placed. Some order of the buffers
-    leads to an allocation of minimal height: the order of their offsets in such an allocation.
+    base value, to which the rewards are added, is minus the height of the fixed buffers; so at the end the sum is minus the
+    height. The episode ends when all buffers are placed. Some order of the buffers leads to an allocation of minimal height: the
+    order of their offsets in such an allocation.
     """
 
     def __init__(self, instances: Sequence[StaticInstance], rows: int, width: int = 64) -> None:
@@ -55,14 +56,14 @@ class StaticEnvironment(Environment):
         observe(state, rows, actions, buffers)
         observation: dict[str, NDArray[Any]] = {"action": actions, "mask": actions >= 0, "buffers": buffers}
         observation |= {"height": state.height[rows].astype(np.float64), "load": self.load[instance], "span": self.span[instance]}
-        return observation | {"remaining": state.buffers[instance] - state.filled[rows]}
+        return observation | {"remaining": state.buffer_count[instance] - state.placed_count[rows]}
 
     def solution(self, row: int) -> NDArray[np.int64]:
         """Return the offsets, int64 [n]. Raises UsageError while a buffer is not placed."""
         at = int(self._checked(row)[0])
         n = self.instances[self.state.instance[at]].n
-        if self.state.filled[at] < n:
-            raise UsageError(f"{n - self.state.filled[at]} buffers are not placed in row {at}")
+        if self.state.placed_count[at] < n:
+            raise UsageError(f"{n - self.state.placed_count[at]} buffers are not placed in row {at}")
         offsets: NDArray[np.int64] = self.state.offset[at, :n].copy()
         return offsets
 
@@ -74,12 +75,12 @@ def _pool(instances: list[StaticInstance], rows: int) -> State:
     flat = {key: np.concatenate([getattr(i, key) for i in instances]) for key in ("lower", "upper", "size", "alignment", "fixed")}
     areas = [(instance.upper - instance.lower).astype(np.float64) * instance.size for instance in instances]
     return State(
-        buffers=count,
+        buffer_count=count,
         buffers_start=np.cumsum(count) - count,
         **flat,
         order=np.concatenate([np.argsort(-area, kind="stable") for area in areas]).astype(np.int32),
         instance=np.zeros(rows, np.int32),
-        filled=np.zeros(rows, np.int32),
+        placed_count=np.zeros(rows, np.int32),
         height=np.zeros(rows, np.int64),
         offset=np.zeros((rows, max_count), np.int64),
         placed=np.zeros((rows, max_count), np.int32),

@@ -28,8 +28,8 @@ def buffers(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K tokens for the listed buffers and one token for the memory.
 
     Features of a buffer: start and end of its lifetime, as shares of the span; its size, its lowest offset, its end in memory at
-    that offset, and the increase of the height, in units of the largest load. Features of the memory: its height, in the same
-    unit; 1, which distinguishes its token; and the logarithm of the number of unplaced buffers.
+    that offset, and the increase of the height, in units of the largest load. Features of the memory: the height, in the same
+    unit; 1, which distinguishes the memory's token from those of buffers; and the logarithm of the number of unplaced buffers.
     """
     mask, table = observation["mask"], observation["buffers"]
     rows, slots = mask.shape

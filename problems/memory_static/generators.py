@@ -21,7 +21,7 @@ from corl.problems.memory_static.instance import StaticInstance, make_instance
 __all__ = ["GENERATORS", "large", "network", "peaks", "tiled"]
 
 _GRAIN = 1024  # a common divisor of all numbers of `tiled` and `peaks`, as in minimalloc's set
-_CELLS = 1024  # the capacity, and the length of time of `tiled`, in units of _GRAIN: 2**20
+_CELLS = 1024  # the capacity, and the length of time of `tiled`, in units of _GRAIN; both are 2**20
 
 
 def tiled(*, size: int = 200, trim: float = 0.1, seed: int = 0) -> StaticInstance:

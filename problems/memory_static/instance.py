@@ -17,6 +17,7 @@ __all__ = ["FREE", "LARGEST", "LARGEST_BUFFERS", "Sections", "StaticInstance", "
 LARGEST = 2**53
 """The limit on times, sizes, alignments, offsets and the sum of all sizes, so that every height is exact in float64."""
 LARGEST_BUFFERS = 2_000_000
+"""The limit on the number of buffers."""
 _MAX_SWEEP = 50_000
 """The largest number of buffers for which the sweep in plain Python searches for overlaps at once.
 

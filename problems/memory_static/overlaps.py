@@ -44,7 +44,7 @@ def _any_overlap_sorted(first: Any, last: Any, low: Any, high: Any, highest: Any
     leaves = len(highest) // 2
     for b in range(len(first)):
         left, right = first[b] + leaves, last[b] - 1 + leaves
-        for leaf in (left, right):  # buffers that are alive in all sections below an ancestor of an end
+        for leaf in (left, right):  # buffers alive in all sections below an ancestor of b's first or last section
             v = leaf // 2
             while v > 0:
                 if covering[v] > low[b]:

@@ -18,7 +18,7 @@ __all__ = ["AllSlow"]
 class AllSlow(Solver):
     """Leave everything in slow memory."""
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     title: ClassVar[str] = "everything in slow memory"
 
     def solve(self, instance: MappingInstance, run: Run) -> None:

@@ -31,8 +31,8 @@ class GreedyKeep(Solver):
     Nothing is copied into fast memory.
     """
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "greedy: keeps what is written, in schedule order, where it fits and pays; no prefetches"
 
     def prepare(self, instance: MappingInstance) -> None:
@@ -63,8 +63,8 @@ class XlaLike(Solver):
     repack: bool = option(True, "Whether to pack everything again and then fill the free space.")
     tuned: bool = option(False, "Whether to try twelve more pairs of power and ratio, and keep the best plan.")
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "like XLA's compiler: by benefit over root of size, late prefetches, evictions, repacking"
 
     def prepare(self, instance: MappingInstance) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Model"]
 
 _TICKS = 2**34
-"""Units of time in the run time with everything in slow memory. Rounding costs about 1e-10 of it per operation or access.
+"""The run time with everything in slow memory, in ticks, the model's unit of time. Rounding costs about 1e-10 of that run time
+per operation or access.
 
 With 2**36, the presolve of OR-Tools 9 called a model infeasible that CP-SAT solves without presolve.
 """

@@ -27,9 +27,9 @@ class CpSat(Solver):
     search_workers: int = option(0, "Number of CP-SAT's threads; 0: as many as `workers`.", low=1, special=0, scale="log")
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
-    limit_free: ClassVar[bool] = True
-    own_workers: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    own_workers: ClassVar[bool] = True  # `solve` uses `run.workers` cores by itself
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "CP-SAT (OR-Tools): small programs, with proven bounds"
 
     def accepts(self, instance: MappingInstance) -> str:

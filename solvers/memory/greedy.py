@@ -69,7 +69,8 @@ def fill(program, layout, filling, copies, ratio, tries):
         layout: The Layout to fill.
         filling: The progress, a Filling.
         copies: Whether runs may begin with a copy into fast memory; False: only with a tensor's definition.
-        ratio: A copy begins as late as idle bandwidth can still move `ratio` times the tensor's bytes before the first access.
+        ratio: A copy begins with the latest operation from which on idle bandwidth moves `ratio` times the tensor's bytes before
+            the first access.
         tries: The largest number of runs to try in this call.
 
     Returns:

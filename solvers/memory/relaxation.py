@@ -92,13 +92,14 @@ def relaxation(instance: MappingInstance, window: int = 6, remaining: Callable[[
     """Return the linear program's optimum in microseconds, a lower bound; None if it is not found in the remaining time.
 
     Every plan is a solution of the linear program. The variables of an access are x, the share that fast memory serves, and k,
-    the share that is kept in fast memory since the tensor's previous access. There are also the bytes of copies into fast memory
-    during each of the last `window` operations before an access, which take room from that operation on. Copies before the window
-    take bandwidth at some earlier time, and room only within the window. Copies to slow memory take bandwidth at any time.
+    the share that is kept in fast memory since the tensor's previous access. For each of the last `window` operations before the
+    access there is also the share that is copied into fast memory during this operation and takes room from then until the
+    access. One more share is copied before these operations: it takes bandwidth at some earlier time, but room only during these
+    operations. Copies to slow memory take bandwidth at any time.
     Tensors of alias groups take no room. The duration of an operation includes the stall after it.
 
-    Two kinds of rows exclude some solutions with fractions: an operation gets at most the service of whole tensors that fit
-    together, and only few large tensors fit at a time.
+    Two kinds of rows exclude some solutions with fractions: fast memory serves an operation at most as many bytes as some set of
+    whole tensors that fit into it together (`most_served`), and only few large tensors fit at a time.
 
     Args:
         instance: The instance.
@@ -122,7 +123,7 @@ def relaxation(instance: MappingInstance, window: int = 6, remaining: Callable[[
             return None
         if instance.sizes[t] <= machine.fast_bytes:
             binary.update(_tensor(lp, instance, t, window, (served, room, moved, early, back)))
-    idle = []  # columns: MiB of bandwidth up to the end of each operation that neither accesses nor `moved` copies use
+    idle = []  # columns: MiB of bandwidth, left over by accesses and `moved` copies up to the end of each operation
     max_served = most_served(instance)
     for i in range(n):
         if not remaining():

@@ -17,7 +17,7 @@ _MAX_SEARCHED = 100_000
 _PASSES = 3
 """Passes before a search; a pass takes 0.1 to 0.3 s for 60,000 buffers."""
 _PORTION = 5_000
-"""Steps between two time checks, which take milliseconds."""
+"""The number of steps between two time checks; these steps take milliseconds."""
 _NOISE = 0.05
 """Standard deviation of the noise on the logarithms of lifetimes, from the second pass on."""
 
@@ -25,8 +25,8 @@ _NOISE = 0.05
 def best_fit(instance: StaticInstance, run: Run, ceiling: int, capacity: int | None) -> int:
     """Run passes of best fit. A pass is abandoned as soon as it would not be lower than the best height.
 
-    If passes are repeated until the limit, an iteration is one buffer placed or one niche removed (a low place of the skyline,
-    see best_fit_kernels.py). Passes before a search do not count as iterations, since iterations of a search take longer.
+    If passes are repeated until the limit, an iteration is one buffer placed or one niche (a low place of the skyline, see
+    best_fit_kernels.py) removed. Passes before a search do not count as iterations, since iterations of a search take longer.
 
     Args:
         instance: The instance.

@@ -1,9 +1,9 @@
 """Best fit: the buffer with the longest lifetime that fits is placed in the lowest niche of the skyline, again and again.
 
 Time is divided into sections, between successive starts and ends of lifetimes. The skyline is the upper end of the placed
-buffers, section by section. A span is a row of successive sections at the same level, and a niche is a span that is lower than
-its neighbours. A buffer is placed with its whole lifetime inside a niche. If no buffer fits, the niche rises to its lower
-neighbour and so disappears. Each step places a buffer or removes a niche, so a pass has O(n) steps.
+buffers, section by section. A span is a row of successive sections at the same level (upper end), and a niche is a span that
+is lower than its neighbours. A buffer is placed with its whole lifetime inside a niche. If no buffer fits, the niche rises to the
+level of its lower neighbour and so disappears. Each step places a buffer or removes a niche, so a pass has O(n) steps.
 
 The method is that of E. Burke, G. Kendall and G. Whitwell, "A new placement heuristic for the orthogonal stock-cutting problem"
 (Operations Research 52, 2004), with lifetimes instead of widths, as T. Sekiyama et al. apply it to buffers ("Profile-guided
@@ -39,11 +39,11 @@ _CLASS_RATIO = 1.1
 _MAX_COMPARED = 32
 """The number of buffers of a class that are compared for a niche: those that start first in it."""
 _GAP_WEIGHT = 0.5
-"""By how many sections of lifetime a buffer's score falls for each free section between it and the nearer end of the niche."""
+"""A buffer's score, its lifetime in sections, falls by this for each free section between it and the nearer end of the niche."""
 
 
 class Niches(NamedTuple):
-    """One pass over n buffers of size above 0, in C classes, and the skyline of up to 2 n + 2 spans."""
+    """The state of a pass over n buffers of size above 0, in C classes; the skyline has up to 2 n + 2 spans."""
 
     first: NDArray[np.int64]
     """[n] the first section of a buffer."""
@@ -91,7 +91,7 @@ def new_niches(
         instance: The instance.
         section_data: Its sections.
         chosen: int64 [n], the buffers to place, none of which is fixed.
-        noise: float64 [n], factors by which their lifetimes are multiplied; None: 1.
+        noise: float64 [n], factors by which the lifetimes of these buffers are multiplied; None: 1.
     """
     n = len(chosen)
     first, last = section_data.first[chosen].astype(np.int64), section_data.last[chosen].astype(np.int64)
@@ -168,7 +168,7 @@ def _merge(niches, s):
 def _longest(niches, begin, end):
     """Return the position in `member` of the best unplaced buffer for the niche of sections begin..end-1; -1 if none fits.
 
-    It is taken from the class with the longest lifetimes of which a buffer fits.
+    It is taken from the first class, from long to short lifetimes, in which a buffer fits.
     """
     for c in range(len(niches.shortest)):
         if niches.shortest[c] > end - begin:

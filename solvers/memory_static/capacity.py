@@ -46,8 +46,8 @@ def capacity_conflict(instance: StaticInstance, capacity: int) -> str:
 def open_run(instance: StaticInstance, run: Run, capacity: int | None) -> int:
     """Report the lower bound, or that the capacity is too small; return the largest height that would be an improvement.
 
-    This is the capacity if there is one, otherwise a height within which all buffers can be stacked. If there is a warm start, it
-    is less than the height of the warm start.
+    This is the capacity if there is one, otherwise a height within which all buffers can be stacked. If there is a warm start,
+    the result is less than the height of the warm start.
     """
     if capacity is not None:
         if run.objective is not None and run.objective <= capacity:

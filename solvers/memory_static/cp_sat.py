@@ -19,7 +19,7 @@ _MAX_BUFFERS = 20_000  # the largest number of buffers that is accepted; buildin
 
 @dataclass(frozen=True)
 class CpSat(Solver):
-    """Solve a model with one variable per offset and one NoOverlap2D constraint for all buffers with CP-SAT.
+    """Solve with CP-SAT a model that has one variable per offset and one NoOverlap2D constraint for all buffers.
 
     The best allocation of first fit is the hint from which CP-SAT starts.
     """
@@ -29,9 +29,9 @@ class CpSat(Solver):
     )
     search_workers: int = option(0, "Number of CP-SAT's threads; 0: as many as `workers`.", low=1, special=0, scale="log")
 
-    limit_free: ClassVar[bool] = True
-    own_workers: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    own_workers: ClassVar[bool] = True  # `solve` uses `run.workers` cores by itself
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "CP-SAT (OR-Tools): rectangles that do not overlap, with proven bounds"
 
     def accepts(self, instance: StaticInstance) -> str:

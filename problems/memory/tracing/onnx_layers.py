@@ -67,7 +67,7 @@ def _attention(call: Call) -> Any:
 
 # -------------------------------------------------------------------- windows
 def _window(call: Call, kernel: Sequence[int]) -> tuple[Any, list[int], list[int], list[int]]:
-    """Return the input of a convolution or pooling, its strides, its padding, the same on both sides, and its dilations.
+    """Return (input, strides, padding, dilations) of a convolution or pooling; the padding is the same on both sides of an axis.
 
     If the padding differs between the two sides of an axis, or is more than PyTorch accepts, the input is replaced by a stand-in
     of the padded shape, and the padding is 0; no bytes are moved.

@@ -21,14 +21,14 @@ def tensors_of(value: Any) -> list[Any]:
 
 def inputs_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
     """Return the tensors that an operation reads, and the tensors that it changes in place."""
-    taken, changed = [], []
+    read, changed = [], []
     for k, argument in enumerate(function._schema.arguments):
         value = args[k] if k < len(args) else kwargs.get(argument.name)
         tensors = tensors_of(value)
         written = argument.alias_info is not None and argument.alias_info.is_write
         changed += tensors if written else []
-        taken += [] if written and argument.kwarg_only else tensors  # the argument `out=` is written without being read
-    return taken, changed
+        read += [] if written and argument.kwarg_only else tensors  # the argument `out=` is written without being read
+    return read, changed
 
 
 def bytes_of(tensor: Any) -> int:

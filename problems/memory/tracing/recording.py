@@ -87,7 +87,7 @@ def _module_of(node: torch.fx.Node) -> str:
 
 
 class Recorder:
-    """A recorder of the reads and writes of operations.
+    """A recorder of the reads and writes of operations. A version is the contents of a storage between two writes (steps.py).
 
     Storages are identified by address. All tensors are kept alive, so that no address is used twice.
     """
@@ -125,7 +125,10 @@ class Recorder:
         return values
 
     def _placeholder(self, value: Any, real: Any, shared: dict[int, Any]) -> Any:
-        """Return a meta tensor like `value`; if the parameter `real` is given, on the storage in `shared` of its storage."""
+        """Return a meta tensor like `value`, or like the parameter `real` if it is given.
+
+        `shared` maps the storage of each parameter to the meta storage that stands for it, so that tied parameters share one.
+        """
         import torch
 
         if real is None:
@@ -184,7 +187,7 @@ class Recorder:
         return result
 
     def _record(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Record an operation that has run as a step, unless it is a view, an assertion, or has a constant result."""
+        """Add a step for an operation that has been run, unless it is a view, an assertion, or has a constant result."""
         name, made = costs.base_name(function), tensors_of(result)
         inputs, changed = inputs_of(function, args, kwargs)
         if name in _HIDDEN_WRITES and args[5]:

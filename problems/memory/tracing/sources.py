@@ -116,14 +116,14 @@ def _from_transformers(model: str, batch: int, tokens: int) -> Source:
     """
     import torch
 
-    known = f"accepted: {', '.join(MODELS)}, MODULE:FUNCTION, a file .onnx, or an architecture of transformers (BertModel)"
+    accepted = f"accepted: {', '.join(MODELS)}, MODULE:FUNCTION, a file .onnx, or an architecture of transformers (BertModel)"
     try:
         import transformers
     except ImportError as error:
-        raise InputError(f"no model {model!r} is known; {known}, which need (in a checkout) pip install '.[trace]'") from error
+        raise InputError(f"no model {model!r} is known; {accepted}, which need (in a checkout) pip install '.[trace]'") from error
     architecture, config = _architecture(transformers, model)
     if architecture is None:
-        raise InputError(f"no model {model!r} is known; {known}")
+        raise InputError(f"no model {model!r} is known; {accepted}")
     config.use_cache = False
     try:
         with torch.device("meta"):

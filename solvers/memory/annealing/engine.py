@@ -63,7 +63,7 @@ class Chain:
         self._schedule = np.array([hot * value, cold * value, float(coolings), 0.0])
 
     def move(self, moves: int, done: int, total: int) -> None:
-        """Make `moves` moves, after `done` of `total`, on which the temperature depends."""
+        """Make `moves` moves; the temperature depends on the progress before them, `done` of `total`."""
         anneal(
             self._program, self._layout, self._backup, self.best, self._values, moves, done, total, self._schedule, self._random
         )  # fmt: skip

@@ -1,7 +1,8 @@
 """The kernel of simulated annealing over layouts (layout.py).
 
-A move inserts a run and removes the runs in its way, removes a run, changes a run, or packs all runs again. The program is then
-simulated with the new layout. A run is a set of consecutive accesses of a tensor that fast memory serves, with its rectangle.
+A move is one of these: insert a run and remove the runs in its way, remove a run, change a run, pack all runs again. The program
+is then simulated with the new layout. A run is a set of consecutive accesses of a tensor that fast memory serves, with its
+rectangle.
 """
 
 # mypy: allow-untyped-defs
@@ -48,8 +49,8 @@ def anneal(program, layout, backup, best, values, moves, done, total, schedule, 
         best: The best layout.
         values: float64 [2], indexed by CURRENT and BEST.
         moves: The number of moves to make in this call.
-        done: The number of moves made before this call.
-        total: The number of moves of the whole search, which determines the temperature.
+        done: The progress before this call, in moves or in parts of the time limit. A move counts as 1 during the call.
+        total: The progress at the end of the search, in the same unit; the temperature depends on `done` / `total`.
         schedule: float64 [4], indexed by HOT ... PHASE; PHASE is updated.
         random: uint64, a state of corl.rng.
     """
@@ -183,7 +184,7 @@ def _insert(program, layout, a, random):
 def _choose_offset(program, layout, low, high, size, random):
     """Return the lowest free offset for a rectangle over operations low..high-1.
 
-    If no offset is free, return one at which the new rectangle begins or ends together with a random one in its way.
+    If no offset is free, return one at which the new rectangle begins or ends at the same byte as a random rectangle in its way.
     """
     count = layout.run_count[0]
     offset = lowest_offset(layout.rects, count, low, high, size, program.capacity)

@@ -1,1 +1,1 @@
-"""A learned priority: a small network, trained by evolution strategies, that orders what a greedy places in fast memory."""
+"""A learned priority: a network, trained by evolution strategies, orders what a greedy construction places in fast memory."""

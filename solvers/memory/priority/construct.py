@@ -151,7 +151,7 @@ def proceed(program, items, weights, layout, kept, placing, noise, random, tries
 
 @kernel
 def _begin_round(program, layout, kept, placing):
-    """Begin a round, in place: keep the layout and pack it again, unless this is the first round, and open all items."""
+    """Begin a round, in place: open all items; except in the first round, copy the layout to `kept` and pack it again."""
     if placing.at[ROUND] > 0:
         placing.value[1] = placing.value[0]
         copy_runs(layout, kept)

@@ -114,7 +114,7 @@ def _arrays_full(tree):
 
 @kernel
 def _branch(tree, capacity, leading):
-    """Make a decision on the first unfinished part, in place: list the buffers that may be placed next, in the order of trial."""
+    """Make a decision on the first unfinished part, in place: list the buffers that may be placed next, first choice first."""
     d = tree.at[DEPTH] + 1
     tree.at[DEPTH] = d
     row = tree.frame[d]

@@ -127,8 +127,8 @@ def maximal_sections(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> tupl
     """Return the first maximal section of each buffer, the one after its last, and the number of maximal sections.
 
     A section, a span of time in which the same buffers are alive, is maximal if its set of buffers is not a subset of that of the
-    section before or after. It lasts from the last start of a lifetime before the end of a lifetime to that end. The other
-    sections are not needed, since buffers that overlap in time have a maximal section in common.
+    section before or after. So it begins with the start of a lifetime, ends with the end of a lifetime, and none starts or ends
+    in between. The other sections are not needed, since buffers that overlap in time have a maximal section in common.
 
     lower, upper: int64 [n], start and end of each lifetime.
     """

@@ -61,7 +61,7 @@ class Restarts:
         self.chosen = np.flatnonzero(instance.size > 0)
         self.offsets = np.maximum(instance.fixed, 0)
         self.random = random_state(seed, 1)
-        self.rooms = {True: 1, False: 1}
+        self.rooms = {True: 1, False: 1}  # by kind (True: canonical): a factor for the lengths of arrays
         self.trees = {kind: self._new(kind) for kind in ((True, False) if len(self.chosen) <= _MAX_CANONICAL else (False,))}
         self.shares = (1.0,) if stop_at_first else _SHARES
         self.count, self.nodes_left = 0, 0
@@ -163,9 +163,9 @@ def _preorders(instance: StaticInstance, chosen: NDArray[np.int64], noise: np.ra
     """Return a strategy for each of minimalloc's three orders of buffers, "WAT", "TAW" and "TWA".
 
     The letters are the keys by which buffers are sorted in decreasing order: W lifetime, A area (lifetime times size), T load. If
-    the load is the first key, it is the load of the unplaced buffers, which the tree itself puts before the rank. With `noise`,
-    lifetimes and areas are multiplied by random factors, because a slightly different order may lead to an allocation much
-    faster.
+    the load is the first key, only the unplaced buffers count, and the tree itself sorts by this load and then by the rank. With
+    `noise`, lifetimes and areas are multiplied by random factors, because a slightly different order may lead to an allocation
+    much faster.
     """
     load, length, size = _measures(instance)
     area = length * size

@@ -5,9 +5,10 @@ can be built from below. The state is the skyline: the floor of each section, wh
 buffers are alive. A niche is a row of successive sections with the same floor, which is lower than that of their neighbours.
 
 A decision is about one section of a niche. Its branches are the buffers that can lie exactly on the floor of the section, and
-last, that none does. In that case the next buffer over the section is at least as high as the lower neighbour of the niche, or it
-lies on the smallest other buffer of the niche, and the floor rises. The section with the fewest branches relative to its failures
-so far is chosen, as constraint solvers choose variables (dom/wdeg, Boussemart et al., 2004).
+last, that none does. In that case the floor rises to a lower bound on the offset of the next buffer over the section: this buffer
+lies at least as high as the floor of the lower neighbour of the niche, or on another buffer of the niche. The section with the
+fewest branches relative to its failures so far is chosen, as constraint solvers choose variables (dom/wdeg, Boussemart et al.,
+2004).
 
 Floors rise to the lowest offset of an unplaced buffer, and the unplaced buffers of a section must fit between its floor and the
 capacity (section inference, Moffitt, MiniMalloc, ASPLOS 2023). If no unplaced buffer is alive in both of two successive sections,

@@ -37,8 +37,8 @@ class BranchAndBound(Solver):
     )
     fitting: int = option(4, "Number of buffers that first fit places for every node of the searches; 0: no first fit.", low=0)
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "branch and bound over canonical allocations and skylines with restarts, beside first fit; proofs"
     iteration: ClassVar[str] = "one node of the search tree"
 
@@ -58,7 +58,7 @@ class BranchAndBound(Solver):
 
         FirstFit().prepare(instance)
         tiny = make_instance("", [0, 1], [2, 3], [1, 1])
-        for skip in (False, True):
+        for skip in (False, True):  # a search over canonical allocations, which come first in a round, then one over skylines
             restarts = Restarts(tiny, 0, 2, 2)
             restarts.count = len(restarts.canonical) if skip else 0
             restarts.search(3)

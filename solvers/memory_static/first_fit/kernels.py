@@ -27,7 +27,8 @@ __all__ = ["BEST", "PASSES", "Fit", "first_passes", "new_fit", "orders", "search
 
 NEXT, HEIGHT, CEILING, STALE, PASSES, BEST, QUEUED = range(7)
 """Indices of `Fit.at`: the number of buffers placed in this pass; the height of this pass so far; the largest height to accept;
-passes since the best height fell; passes that have ended; the best height, -1 before the first; used orders of `Fit.queue`."""
+passes since the best height fell; passes that have ended; the best height, -1 before the first; the number of orders of
+`Fit.queue` used so far."""
 PATIENCE = 2000
 """The number of passes without a lower height after which the search returns to the best order.
 

@@ -38,8 +38,8 @@ class FirstFit(Solver):
         "all", "The rule that orders the buffers in the first pass; all: a pass for each of the six rules."
     )
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
     title: ClassVar[str] = "first fit by several orders, then what did not fit is placed earlier; any size"
     iteration: ClassVar[str] = "one buffer placed"
 

@@ -1,11 +1,11 @@
 """Windows of time with lists of the placed buffers, so that a search for a free offset does not examine all placed buffers.
 
 Time is divided into sections, between successive starts and ends of lifetimes. There are several levels of windows. Windows of a
-level overlap by half: window i lasts from section i h to before section (i + 2) h. The h of a level is twice the h of the level
-before, and the last level is one window of all time. A buffer that is not longer than h sections lies within a window of the
-level. The home of a buffer is the smallest window that contains its lifetime. Only windows that are the home of some buffer have
-a list, of all placed buffers that are alive in the window. So the list of its home has every placed buffer that a buffer could
-overlap.
+level overlap by half: window i has the sections i * h to (i + 2) * h - 1. The h of a level is twice the h of the level before,
+and the last level is one window of all time. A buffer that is not longer than h sections lies within a window of the level. The
+home of a buffer is the smallest window that contains the buffer's lifetime. Only windows that are the home of some buffer have a
+list, of all placed buffers that are alive in the window. So all placed buffers that a buffer could overlap are in the list of
+the buffer's home.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from corl.problems.memory_static.instance import StaticInstance, sections
 __all__ = ["Windows", "add", "clear", "new_windows"]
 
 _BUFFERS = 256
-"""The number of buffers per window of the first level, and the largest number of these windows."""
+"""The first level has one window for about this many buffers, but not more than this many windows."""
 
 
 class Windows(NamedTuple):

@@ -1,8 +1,8 @@
 """AlphaTensor's network, from the supplementary information of Fawzi et al. 2022, "Discovering faster matrix multiplication
 algorithms with reinforcement learning".
 
-The network projects the tensor onto three grids of S x S vectors, and its torso attends over pairs of grids. A policy head
-predicts the tokens of an action one after another; a value head predicts the return. The program is a forward pass as in
+The network projects the tensor (S x S x S) onto three grids of S x S vectors, and its torso attends over pairs of grids. A policy
+head predicts the tokens of an action one after another; a value head predicts the return. The program is a forward pass as in
 training: it processes all tokens of a known action at once, each attending to the tokens before it. An action has 3 S numbers
 from -2 to 2. Their division into tokens is our choice: twelve tokens of four numbers each.
 """

@@ -200,7 +200,7 @@ class _T5Stack(nn.Module):
     def _buckets(self, x: Tensor) -> Tensor:
         """Return the bucket, one of 32, of the distance between each two positions, [S, S] (Raffel et al., section 2.1).
 
-        Half of the buckets have one distance each, the other half logarithmically larger ranges of distances up to 128.
+        Half of the buckets have one distance each; the others have ranges of distances up to 128, equally long in logarithms.
         """
         place = torch.arange(x.shape[1], device=x.device)
         away, buckets = place[None, :] - place[:, None], 32
