@@ -30,7 +30,7 @@ class Record:
     """The requested limit in the solver's iterations; None if there is none."""
     outcome: str
     """"ok", "nothing" (no solution in time), "refused" (the solver does not accept the instance), "crash", "timeout", "wrong"
-    (a false report) or "lost"."""
+    (a false report) or "lost" (the machine or process that supervised it is gone)."""
     reason: str = ""
     """Why the outcome is not "ok", in one line."""
     objective: float | None = None

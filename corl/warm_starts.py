@@ -68,7 +68,10 @@ def _readings(adapter: Problem, data: Any, given: Any) -> list[Callable[[], Any]
 
 
 def _first_valid(adapter: Problem, data: Any, forms: list[Callable[[], Any]]) -> Any:
-    """Return the first form that `Problem.evaluate` accepts. Raises UsageError with its message on the first well-formed one."""
+    """Return the first form that `Problem.evaluate` accepts.
+
+    Raises UsageError if there is none, with the message of `evaluate` on the first well-formed solution, if there is one.
+    """
     refusals: list[Exception] = []
     for form in forms:
         try:

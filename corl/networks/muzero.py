@@ -96,11 +96,12 @@ class MuZeroNetwork(NetworkPolicy):
             "environment": environment, "kinds": kinds,
         }  # fmt: skip
         self.kinds = kinds
-        self.kind = nn.Parameter(torch.randn(kinds, width) * width**-0.5) if kinds else None
+        self.kind = nn.Parameter(torch.randn(kinds, width) * width**-0.5) if kinds else None  # a vector for each action
         self.extra, self.heads, self.has_value = extra, heads, True
         self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
         self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
         self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
+        # `chosen` marks the token of the action taken; `told` maps this token's vector to what all tokens get.
         self.chosen, self.told = nn.Parameter(torch.randn(width) * width**-0.5), nn.Linear(width, width)
         self.dynamics_layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(dynamics_layers))
         self.score = _mlp(width, width, 1)

@@ -44,7 +44,7 @@ class Shape(NamedTuple):
 
 @renamed_members({"look": "state_arrays", "see": "observe"})
 class NetworkPolicy(nn.Module, abc.ABC):
-    """A network that reads the states of one problem's environment; by default through one of its `Problem.features`.
+    """A network that reads the states of one problem's environment; by default through one of the `Problem.features`.
 
     A subclass calls `super().__init__(problem, features)` and sets `config` and `has_value`. A checkpoint is loaded by
     `cls(**config)`. Training and evaluation call a network in this order:

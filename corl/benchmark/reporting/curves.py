@@ -52,7 +52,7 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
     begin = min(max(float(np.quantile(firsts, 0.05)), 1e-3), max(ends) / 10)
     times = np.geomspace(begin, max(ends), _CURVE_POINTS)
     ok, refused = (np.array([r.outcome == kind for r in grid.records] + [False]) for kind in ("ok", "refused"))
-    keyed = np.append(gaps, 1.0)
+    point_gaps = np.append(gaps, 1.0)  # the last item is for index -1
     found = []
     for s, solver in enumerate(grid.solvers):
         runs = longest[s]
@@ -60,7 +60,7 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
         if not len(solver_times):
             continue
         place = _places(grid, runs, solver_times)
-        values = np.where((place >= 0) & ok[runs][..., None], keyed[place], 1.0)
+        values = np.where((place >= 0) & ok[runs][..., None], point_gaps[place], 1.0)
         values[~grid.slots | refused[runs]] = np.nan
         if np.isnan(values).all():
             continue

@@ -33,7 +33,7 @@ __all__ = ["GreedyRollout", "Moves", "PolicyGradient", "Starts", "advantages", "
 
 _PART = 4096  # moves in one forward pass
 _EMPTY_LOG = -100.0  # the log probability of an empty slot, finite so that its product with probability 0 is 0 and not NaN
-_SIGNIFICANCE = 0.05  # level of the test by which a better policy becomes the baseline (Kool et al., section 4)
+_SIGNIFICANCE = 0.05  # significance level of the test by which a better policy becomes the baseline (Kool et al., section 4)
 
 
 @dataclass(frozen=True)
