@@ -120,11 +120,11 @@ class Text:
                 yield number, token
 
     def row_line(self, row: int) -> int:
-        """Return the number of the line that is, counted from 0, the row-th that is not blank; for messages of errors."""
+        """Return the line number of row `row`, counted from 0 among the lines that are not blank; for messages of errors."""
         return next(islice((line for line, _ in self.lines()), max(0, row), None), self.last_line)
 
     def token_line(self, token: int) -> int:
-        """Return the number of the line with the token-th token, counted from 0; for messages of errors."""
+        """Return the line number of token `token`, counted from 0 in this text; for messages of errors."""
         return next(islice((line for line, _ in self.tokens()), token, None), self.last_line)
 
     # ---------------------------------------------------------------- one value
