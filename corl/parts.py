@@ -28,7 +28,7 @@ __all__ = ["Files", "Pictures", "Process"]
 class Files:
     """Input and output of instances and solutions: files, JSON values, and objects that users hold already."""
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # this and the next: see Problem
     instance_type: ClassVar[type]
     suffixes: ClassVar[Sequence[str]] = ()
     """File name endings of the family's own solution files, for `--output` (".tour")."""

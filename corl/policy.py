@@ -124,7 +124,7 @@ class RulePolicy(abc.ABC):
     Every solver and search accepts one in place of a network: `corl.solve(..., solver="tree-search", policy=MyRule())`.
     """
 
-    problem: str = ""
+    problem: str = ""  # this and the next two: as in Policy
     environment: str = ""
     has_value: bool = False
 

@@ -36,17 +36,20 @@ class Record:
     objective: float | None = None
     """The objective value of the solution, as evaluated by the parent process."""
     bound: float | None = None
+    """The best bound of the objective value that the solver proved."""
     sense: str = "min"
     reference: float | None = None
     """The value that gaps are measured from."""
     reference_status: str = ""
     """"proven" or "best known"."""
     reference_source: str = ""
+    """Where the reference value was published, or the name of its file."""
     limit: str = ""
     """The reason that ended the run (Result.limit)."""
     runtime: float | None = None
     """Seconds on the solver's clock."""
     setup_seconds: float | None = None
+    """Seconds for imports, weights and compilation, before the solver's clock starts."""
     wall_seconds: float | None = None
     """From the child's start to its end, including imports and compilation."""
     cpu_seconds: float | None = None

@@ -38,7 +38,9 @@ class Improvement:
     runtime: float
     """Seconds since the clock started."""
     objective: float | None
+    """The objective value of the incumbent; None before the first."""
     bound: float | None
+    """The best proven bound; None if there is none."""
     solution: Any = None
     """The incumbent in the problem's own form (None before the first); the run's own copy, which must not be changed."""
 

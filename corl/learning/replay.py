@@ -39,6 +39,7 @@ class _Part(NamedTuple):
     moves_left: NDArray[np.int64]
     """[M] the number of moves from this one to the end of its episode; 1 for the last move."""
     episodes: Episodes
+    """The episodes that the moves belong to."""
 
 
 class Replay:

@@ -30,7 +30,7 @@ class AttentionPolicy(NetworkPolicy):
     """A ReZero transformer over Tokens, with attention biases from pairs of tokens, a logit for each slot, and a value."""
 
     architecture: ClassVar[str] = "attention"
-    options: ClassVar[tuple[str, ...]] = ("grid",)
+    options: ClassVar[tuple[str, ...]] = ("grid",)  # see NetworkPolicy
 
     def __init__(
         self,

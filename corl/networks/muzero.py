@@ -50,7 +50,7 @@ class MuZeroNetwork(NetworkPolicy):
     """
 
     architecture: ClassVar[str] = "muzero"
-    options: ClassVar[tuple[str, ...]] = ("grid",)
+    options: ClassVar[tuple[str, ...]] = ("grid",)  # see NetworkPolicy
 
     def __init__(
         self,
@@ -156,14 +156,14 @@ class MuZeroNetwork(NetworkPolicy):
         """Return the latent states after the actions in `slot`, int64 [R], and the logits [R, bins] of the rewards."""
         hidden, mask = latent[..., :-1], latent[..., -1] > 0.5
         at = torch.arange(len(slot), device=slot.device)
-        taken = hidden[at, slot]
+        taken_vector = hidden[at, slot]
         mark = functional.one_hot(slot, hidden.shape[1]).to(hidden.dtype)[..., None]
-        after = hidden + mark * self.chosen + self.told(taken)[:, None]
+        after = hidden + mark * self.chosen + self.told(taken_vector)[:, None]
         excluded = _excluded(mask)
         for layer in self.dynamics_layers:
             after = layer(after, excluded)
         successor = _latent(after, mask)
-        summary = torch.cat([taken, successor[at, slot, :-1], _pooled(successor)], dim=-1)
+        summary = torch.cat([taken_vector, successor[at, slot, :-1], _pooled(successor)], dim=-1)
         return successor, self.reward(summary)
 
     def prediction(self, latent: Tensor) -> tuple[Tensor, Tensor]:

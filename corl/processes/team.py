@@ -29,9 +29,9 @@ _log = logging.getLogger(__name__)
 class Team:
     """Copies of a solver in `count` processes (workers) with different seeds; a context manager that ends all of them.
 
-    The workers divide `run.workers` processors among themselves and exchange nothing. With a limit of iterations, each worker runs to
-    its own limit. The result is then the best of all, and of equal ones that of the worker with the lower number, so that it
-    does not depend on the workers' speeds. Otherwise all workers end when the run ends.
+    The workers divide `run.workers` processors among themselves and exchange nothing. With a limit of iterations, each worker
+    runs to its own limit. The result is then the best of all, and of equal ones that of the worker with the lower number, so
+    that it does not depend on the workers' speeds. Otherwise all workers end when the run ends.
 
     A worker that crashes or is killed causes a warning in the log. If no worker ends regularly, the result is the best reported
     solution; SolverError is raised if there is none or a worker crashed. A SolverError or UsageError of a worker ends the run.

@@ -306,8 +306,8 @@ def _integrals(grid: Grid) -> NDArray[np.float64]:
     for at, limit in enumerate(grid.limits):
         if limit.seconds is None:
             continue
-        whole = primal_integral(traces.time, gaps, traces.run, len(grid.records), limit.seconds)
-        share = np.append(whole / limit.seconds, np.nan)[grid.record[at]]
+        integrals = primal_integral(traces.time, gaps, traces.run, len(grid.records), limit.seconds)
+        share = np.append(integrals / limit.seconds, np.nan)[grid.record[at]]
         requested = grid.slots & grid.attempted[at][:, None, None] & ~grid.refused[at]
         found[at] = np.where(grid.outcome[at] == 1, share, np.where(requested, 1.0, np.nan))
     return found

@@ -127,8 +127,8 @@ def size_curves(grid: Grid) -> list[Curve]:
     curve omits the bins in which the solver failed. [] if there are fewer than three sizes, or the largest is less than twice
     the smallest.
     """
-    known = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
-    sizes = np.array([known.get(name, 0.0) for name in grid.instances])
+    size_of = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
+    sizes = np.array([size_of.get(name, 0.0) for name in grid.instances])
     if not len(sizes) or sizes.min() <= 0 or sizes.max() < 2 * sizes.min():
         return []
     distinct, bins = np.unique(sizes, return_inverse=True)
