@@ -86,7 +86,7 @@ class ModelEvaluator(Evaluator, Protocol):
 
 
 class NamedPolicy(NamedTuple):
-    """A policy by the name of its checkpoint, and how it chooses actions: the content of a solution that is a policy."""
+    """The content of a solution that is a policy: the name of a checkpoint, and how actions are chosen."""
 
     checkpoint: str
     """The name of a shipped policy, or a file."""

@@ -50,7 +50,7 @@ class Run:
     """The argument of `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`.
 
     No report of a solver is trusted: a solution that the judge refuses, or a false claim or bound, is discarded, and the search
-    continues with what is verified. With CORL_STRICT=1 (tests, `corl bench`) each raises SolverError at once.
+    continues with what is verified. With CORL_STRICT=1 (tests, `corl bench`) each false report raises SolverError at once.
     """
 
     def __init__(
@@ -291,7 +291,10 @@ class Run:
                 self._improved()
 
     def _contradicted(self) -> bool:
-        """Return whether the incumbent is better than the bound by more than rounding; if so, discard the report."""
+        """Return whether the incumbent is better than the bound by more than rounding; if so, discard the report.
+
+        If it is better by no more than rounding, the bound is set to its objective value.
+        """
         if self.objective is None or self.bound is None or not self.problem.better(self.objective, self.bound):
             return False
         if agrees(self.objective, self.bound):

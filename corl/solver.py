@@ -85,7 +85,7 @@ class Solver(Options, abc.ABC):
             seed: The seed of the random numbers.
 
         Returns:
-            For each step the equally good actions in its state, int64; the first of them is the one that is taken.
+            For each step the equally good actions, int64; the first of them is the one that is taken.
 
         Raises:
             UsageError: The solver does not implement this, or not for this environment.

@@ -153,7 +153,7 @@ class SchedulingModel:
         self._constraints.add_job(len(listed), *earliness_terms, cannot_wait, family_name, earliest_starts)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
-        """Set the time that a machine needs after an operation of one family before one of another. Raises UsageError.
+        """Set the set-up time of a machine between operations of the families `before` and `after`. Raises UsageError.
 
         Set-ups between other families take no time.
 
