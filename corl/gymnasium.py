@@ -68,8 +68,8 @@ class Gym(gymnasium.Env[_Observation, np.int64]):
     agents without support for masks can play.
 
     The last step returns info["solution"]. Its objective value (the negative when minimising) is the sum of the rewards plus
-    info["base"], which `reset` returned. If the problem has random events, this is the objective value for the instance with these events,
-    `problem.realised_instance(instance, info["key"])`.
+    info["base"], which `reset` returned. If the problem has random events, this is the objective value for the instance with
+    these events, `problem.realised_instance(instance, info["key"])`.
     """
 
     instances: list[Any]
