@@ -86,7 +86,7 @@ def is_uninstalled(name: str) -> bool:
 
 
 def working_problems() -> Iterator[Problem]:
-    """Yield all problems that can be loaded; for one that cannot, which only a plug-in's can be, log a warning."""
+    """Yield all problems that can be loaded; log a warning for each other one, which can only be a plug-in's."""
     for name in problems():
         try:
             yield problem(name)

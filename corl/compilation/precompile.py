@@ -131,7 +131,7 @@ def compile_ahead(records: list[dict[str, Any]], report: Callable[[int, float], 
                 if todo and (compiled := total - sum(job.seconds for job in todo)) > 0.1:  # 0 while all compilations fail
                     pace = (time.perf_counter() - begun) * processes / compiled
                     report(len(todo), remaining_seconds(todo))
-        for job in jobs:  # those that other processes are compiling: wait for them
+        for job in jobs:  # the kernels that other processes are compiling: wait for them
             if job.missing:
                 compile_one(job)
 

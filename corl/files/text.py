@@ -102,7 +102,7 @@ class Text:
         return self.line_at(len(self.content.rstrip()))
 
     def part(self, start: int, end: int, line: int | None = None) -> Text:
-        """Return the lines in content[start:end]; `line` is the number of the first line, which is counted if it is None."""
+        """Return the lines in content[start:end]; `line` is the number of the first line; None: it is counted."""
         return Text(self.content[start:end], self.file, self.line_at(start) if line is None else line)
 
     def lines(self) -> Iterator[tuple[int, str]]:

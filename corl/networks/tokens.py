@@ -73,7 +73,7 @@ def token_sizes(problem: Problem, features: str, environment: str, instance: Any
 
 
 def fitting_features(problem: Problem, features: str, observation: Mapping[str, NDArray[Any]]) -> tuple[str, Tokens]:
-    """Return the name of `features` ("": the first of the problem that accept the observation) and their tokens of it.
+    """Return the name and the tokens of the features called `features`, or for "" of the first that accept the observation.
 
     Raises UsageError if the features do not accept the observation.
     """

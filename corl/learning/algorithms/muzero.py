@@ -120,7 +120,7 @@ class MuZero(PolicyRecipe):
     def _generation(
         self, training: Training, self_play: SelfPlay, network: MuZeroNetwork, replay: Replay, random: np.random.Generator
     ) -> list[Episodes]:
-        """Play a generation, search earlier moves of the replay again unless a teacher plays, add the new episodes."""
+        """Play a generation and add its episodes to the replay; unless a teacher plays, search earlier moves again before."""
         from corl.learning.demonstrations import teacher_plays
 
         taught = teacher_plays(self, training)
