@@ -68,7 +68,7 @@ class Problem(Files, Process, Pictures, abc.ABC):
         return {}
 
     def warm_up_instance(self, instance: Any) -> Any:
-        """Return a small instance whose solution compiles the same kernels as that of `instance`; by default `instance`."""
+        """Return a small instance for which solving compiles the same kernels as for `instance`; by default `instance`."""
         return instance
 
     def better(self, a: float, b: float) -> bool:

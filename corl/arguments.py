@@ -29,7 +29,7 @@ __all__ = [
     "window",
 ]
 
-LARGEST = 1e12
+LARGEST = 1e12  # the default upper bound of a number; messages do not name it
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 

@@ -123,5 +123,5 @@ def _within(seconds: float, program: Callable[..., Any], arguments: tuple[Any, .
     options = {**keywords.get("options", {}), "time_limit": seconds}
     result = program(*arguments, **keywords | {"options": options})
     if result.status == 1 or (result.x is None and time.monotonic() - started > 0.5 * seconds):
-        return None  # status 1: the time limit was reached; during presolve it does not show, hence the test of the time taken
+        return None  # status 1: the time limit was reached; in presolve the status does not say so, hence the test of the time
     return result

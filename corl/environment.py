@@ -24,9 +24,10 @@ __all__ = ["Environment", "View"]
 
 @renamed_members({"seen": "derived"})
 class View:
-    """R states in which a decision is made: created once per decision and shared by all policies that observe the states.
+    """R states in which a decision is made.
 
-    The observation is computed only once, at the first request. A view is valid until its rows are stepped.
+    A view is created once per decision and shared by all policies that observe the states. The observation is computed only once,
+    at the first request. A view is valid until its rows are stepped.
     """
 
     rows: NDArray[np.int64]
@@ -56,7 +57,7 @@ class View:
         return self._derived[key]
 
     def part(self, chosen: slice) -> View:
-        """Return a view of some of the states. Its observation is a part of this view's, so all states are observed at once."""
+        """Return a view of some of the states. Its observation is cut out of this view's, for which all are observed at once."""
         return _Part(self, chosen)
 
 
@@ -78,8 +79,8 @@ class _Part(View):
 class Environment(abc.ABC):
     """A pool of `rows` states over some instances of one problem.
 
-    Every episode, from `reset` until no action is legal, ends after finitely many steps. Its base value plus the sum of its
-    rewards is the objective value of its `solution` (the negative when minimising).
+    Every episode, from `reset` until no action is legal, ends after finitely many steps. Its base value, which `reset` returns,
+    plus the sum of its rewards is the objective value of its `solution` (the negative when minimising).
     """
 
     instances: list[Any]

@@ -45,7 +45,7 @@ class Kind(abc.ABC):
 
     @cached_property
     def alternatives(self) -> tuple[Kind, ...]:
-        """The kinds of which a value may have any: this one alone, except for Either."""
+        """The kinds of which a value must fit at least one: this kind alone, except for Either and Worded."""
         return (self,)
 
     @cached_property

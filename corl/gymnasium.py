@@ -67,9 +67,9 @@ class Gym(gymnasium.Env[_Observation, np.int64]):
     info["action_mask"], int8 [K], marks the valid indices. An invalid index is taken modulo the number of legal actions, so that
     agents without support for masks can play.
 
-    The last step returns info["solution"]. Its objective value (the negative when minimising) is the sum of the rewards and
-    info["base"] of the reset. If the problem has random events, this is the objective value for the instance with these events,
-    `problem.realised_instance(instance, info["key"])`.
+    The last step returns info["solution"]. Its objective value (the negative when minimising) is the sum of the rewards plus
+    info["base"], which `reset` returned. If the problem has random events, this is the objective value for the instance with
+    these events, `problem.realised_instance(instance, info["key"])`.
     """
 
     instances: list[Any]

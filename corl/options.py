@@ -140,7 +140,7 @@ class Options:
             if spec is not None:
                 value = getattr(self, name)
                 converted = _converted(name, hint, spec, value)
-                if not _equal(converted, value):  # a text, such as "10" for a number
+                if not _equal(converted, value):  # a number is not accepted as a text, such as "10"
                     raise _refusal(name, hint, spec, value)
                 if hasattr(value, "dtype") or isinstance(value, tuple):  # NumPy's numbers become Python's
                     object.__setattr__(self, name, converted)
@@ -189,7 +189,7 @@ def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
 
 
 def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
-    """Return `options`, converted to the types of a function's parameters. Raises as `build`, also if a `needed` one lacks."""
+    """Return `options`, converted to the types of a function's parameters. Raises as `build`, and if one of `needed` lacks."""
     hints = typing.get_type_hints(function)
     names = inspect.signature(function).parameters
     specs = {name: (hints.get(name, object), OptionSpec(range=Number(0)) if name == "seed" else None) for name in names}
@@ -197,7 +197,7 @@ def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: 
 
 
 def values(owner: Any) -> dict[str, Any]:
-    """Return the options of a solver or a recipe as JSON values; an object, such as a policy, is replaced by its class's name."""
+    """Return the options of a solver or a recipe as JSON values; an object, such as a policy, becomes "a CLASS"."""
     return {name: _plain(getattr(owner, name)) for name in declarations(type(owner))}
 
 

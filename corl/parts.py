@@ -28,7 +28,7 @@ __all__ = ["Files", "Pictures", "Process"]
 class Files:
     """Input and output of instances and solutions: files, JSON values, and objects that users hold already."""
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # this and the next: see Problem
     instance_type: ClassVar[type]
     suffixes: ClassVar[Sequence[str]] = ()
     """File name endings of the family's own solution files, for `--output` (".tour")."""
@@ -117,7 +117,7 @@ class Process:
         raise UsageError(f"{self.name} has no environment")
 
     def environment_name(self, name: str) -> str:
-        """Return the name of an environment, for "" of the first. Raises UsageError for an unknown one."""
+        """Return `name`, or for "" the name of the first environment. Raises UsageError for an unknown name."""
         if name and name not in self.environments:
             raise UsageError(unknown(f"{self.name} has no environment", name, self.environments))
         return name or next(iter(self.environments), "")
@@ -193,5 +193,5 @@ class Pictures:
         return []
 
     def view(self, instance: Any, solution: Any) -> Scene | None:
-        """Return the picture for `corl view` of a solution or, if it is None, of the instance; None if the family has none."""
+        """Return the picture of a solution (if None: of the instance) for `corl view`; None if the family has no picture."""
         return None

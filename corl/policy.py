@@ -86,7 +86,7 @@ class ModelEvaluator(Evaluator, Protocol):
 
 
 class NamedPolicy(NamedTuple):
-    """A policy by the name of its checkpoint, and how it chooses actions: the content of a solution that is a policy."""
+    """The content of a solution that is a policy: the name of a checkpoint, and how actions are chosen."""
 
     checkpoint: str
     """The name of a shipped policy, or a file."""
@@ -124,7 +124,7 @@ class RulePolicy(abc.ABC):
     Every solver and search accepts one in place of a network: `corl.solve(..., solver="tree-search", policy=MyRule())`.
     """
 
-    problem: str = ""
+    problem: str = ""  # this and the next two: as in Policy
     environment: str = ""
     has_value: bool = False
 

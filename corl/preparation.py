@@ -53,7 +53,7 @@ def _content(word: str) -> tuple[int, int] | None:
 def _shape(value: Any, most: int) -> Any:
     """Return what a preparation may depend on: the types, sizes, strings, booleans and integers of a dataclass's fields.
 
-    Sizes and integers above `most` are replaced by `most`.
+    Sizes and integers above `most` are replaced by `most`, negative integers by -1.
     """
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value) if field.name not in _IGNORED]

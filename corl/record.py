@@ -30,23 +30,26 @@ class Record:
     """The requested limit in the solver's iterations; None if there is none."""
     outcome: str
     """"ok", "nothing" (no solution in time), "refused" (the solver does not accept the instance), "crash", "timeout", "wrong"
-    (a false report) or "lost"."""
+    (a false report) or "lost" (the machine or process that supervised it is gone)."""
     reason: str = ""
     """Why the outcome is not "ok", in one line."""
     objective: float | None = None
     """The objective value of the solution, as evaluated by the parent process."""
     bound: float | None = None
+    """The best bound of the objective value that the solver proved."""
     sense: str = "min"
     reference: float | None = None
     """The value that gaps are measured from."""
     reference_status: str = ""
     """"proven" or "best known"."""
     reference_source: str = ""
+    """Where the reference value was published, or the name of its file."""
     limit: str = ""
     """The reason that ended the run (Result.limit)."""
     runtime: float | None = None
     """Seconds on the solver's clock."""
     setup_seconds: float | None = None
+    """Seconds for imports, weights and compilation, before the solver's clock starts."""
     wall_seconds: float | None = None
     """From the child's start to its end, including imports and compilation."""
     cpu_seconds: float | None = None

@@ -7,7 +7,8 @@ Groups of entry points in pyproject.toml:
                     PROBLEM.auto = "module:function", which chooses a solver for an instance
     corl.recipes    PROBLEM.NAME or any.NAME = "module:RecipeClass"
     corl.defaults   PROBLEM.NAME = "module:RecipeClass", a subclass of the recipe any.NAME with other defaults
-    corl.policies   the kinds of policies that are solutions, read by corl.problems.bandits.policy
+    corl.policies   PROBLEM.KIND = "module:PolicyClass", for a problem whose solutions are policies (bandits); read by
+                    corl.problems.bandits.policy
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def is_uninstalled(name: str) -> bool:
 
 
 def working_problems() -> Iterator[Problem]:
-    """Yield all problems that can be loaded; a problem that cannot (of a plug-in) is logged as a warning."""
+    """Yield all problems that can be loaded; log a warning for each other one, which can only be a plug-in's."""
     for name in problems():
         try:
             yield problem(name)
@@ -133,7 +134,7 @@ def chooser(problem_name: str) -> Callable[[Any, float | None, int | None], str]
 
 @cache
 def solver(problem_name: str, name: str) -> type[Solver]:
-    """Return the solver class of that short name. Raises UsageError, listing the known names, and like `entry_of`."""
+    """Return the solver class of that short name. Raises UsageError as `entry_of` and, listing the names, for an unknown name."""
     entry = entry_of("corl.solvers", problem_name, name)
     if entry is None:
         raise UsageError(unknown(f"no solver for {problem_name} is called", name, solvers(problem_name)))
@@ -144,7 +145,7 @@ def recognise(path: Path) -> Problem:
     """Return the problem of a file (gzipped or not), recognised by its content, then by the ending of its name.
 
     If several problems recognise the file, the one that can read it is returned, and a warning is logged. Raises InputError if
-    no problem or more than one is left, OSError if the file cannot be opened.
+    no problem recognises it, or if several do and not exactly one of them can read it; OSError if it cannot be opened.
     """
     with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
         head = text.read(_HEAD)
@@ -184,7 +185,7 @@ def _only_reader(path: Path, found: list[Problem]) -> Problem:
     name = readers[0].name if readers else max(faults, key=lambda name: faults[name].line or 0)
     others = " or ".join(other for other in names if other != name)
     if not readers:
-        fault, note = faults[name], f"read as {name}; --problem {others} reads it as that"
+        fault, note = faults[name], f"read as {name}; with --problem {others} it is read as another problem"
         raise InputError(f"{fault.reason} ({note})", file=str(path), line=fault.line, field=fault.field)
     _log.warning("%s: read as %s, because as %s it has a fault; --problem chooses the other", path, name, others)
     return readers[0]

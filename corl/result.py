@@ -198,7 +198,7 @@ class Result:
         return None if self.data is None else in_notebook(self.page())
 
     def table(self, *, steps: bool = False) -> list[dict[str, Any]]:
-        """Return the rows of the table that `corl view` shows, one for each route, job or tensor: `pandas.DataFrame(rows)`.
+        """Return the rows of the table that `corl view` shows, one per route, job or tensor, as for `pandas.DataFrame(rows)`.
 
         With `steps` there is one row for each stop (arrival, load) or operation (machine, start, end). The list is empty if the
         problem has no such table.

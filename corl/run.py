@@ -21,10 +21,10 @@ from corl.tolerance import agrees, tied
 __all__ = ["STRICT", "Improvement", "Run"]
 
 STRICT = "CORL_STRICT"
-"""The environment variable under which a false report, or an exception, of a solver ends the run as a SolverError."""
+"""The environment variable that, if set, makes a solver's false report or exception end the run with a SolverError."""
 _T = TypeVar("_T")
-_CHUNK = 0.03  # seconds of work between two readings of the clock
-_GROWTH = 4  # a chunk is at most this many times the previous one, so that one wrong timing cannot overshoot the limit
+_CHUNK = 0.03  # seconds of work that one grant of iterations (`budget`) is sized to
+_GROWTH = 4  # a grant is at most this many times the previous one, so that one wrong timing cannot overshoot the limit
 _LARGEST = 2**31 - 1  # the most units of a grant, so that kernels may use an int32
 _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
 _ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
@@ -38,7 +38,9 @@ class Improvement:
     runtime: float
     """Seconds since the clock started."""
     objective: float | None
+    """The objective value of the incumbent; None before the first."""
     bound: float | None
+    """The best proven bound; None if there is none."""
     solution: Any = None
     """The incumbent in the problem's own form (None before the first); the run's own copy, which must not be changed."""
 
@@ -48,7 +50,7 @@ class Run:
     """The argument of `Solver.solve`. The clock starts when `start` is called, after `Solver.prepare`.
 
     No report of a solver is trusted: a solution that the judge refuses, or a false claim or bound, is discarded, and the search
-    continues with what is verified. With CORL_STRICT=1 (tests, `corl bench`) each raises SolverError at once.
+    continues with what is verified. With CORL_STRICT=1 (tests, `corl bench`) each false report raises SolverError at once.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class Run:
         self.discarded = 0
         """The number of false reports (solutions, bounds, proofs) and failures of the solver."""
         self.refusal = ""
-        """The reason of the first of these."""
+        """The message of the first false report or failure."""
         self.callback_error: Exception | None = None
         """The exception that `on_improvement` raised: the caller's error, not the solver's."""
         self._on_improvement, self._on_refusal = on_improvement, on_refusal
@@ -97,10 +99,10 @@ class Run:
         self._strict = bool(os.environ.get(STRICT))
 
     def sub_run(self, reserve: float = 0.0) -> Run:
-        """Return a run for another thread of the solver, or for a part of its work that must leave `reserve` seconds.
+        """Return a run for another thread of the solver, or for a part of its work that must end `reserve` seconds early.
 
-        It has its own grants, shares this run's clock and seed, and ends when this run does. Its solutions must be reported to
-        this run, in this run's thread.
+        It has its own grants (`budget`), shares this run's clock and seed, and ends when this run does. Its solutions must be
+        reported to this run, in this run's thread.
         """
         other = copy.copy(self)
         other._done = other._granted = other._last_grant = 0
@@ -179,7 +181,7 @@ class Run:
         """Return how many iterations (units of work) to do before calling again; 0 means return.
 
         The last grant counts as done. Grants are sized to about 30 ms and never depend on the random state, so a solver
-        whose state persists across calls takes the same path whatever their size. `most` limits the grant.
+        whose state persists across calls takes the same path whatever the size of the grants. `most` limits the grant.
         """
         now = self.elapsed
         self._measure(now)
@@ -199,7 +201,7 @@ class Run:
         return n
 
     def _measure(self, now: float) -> None:
-        """Update the estimated seconds per unit of work from the last grant (the slower of it and a running mean)."""
+        """Update the estimated seconds per unit of work: the larger of the last grant's value and a running mean."""
         if self._granted:
             latest = max(now - self._granted_at, 1e-9) / self._granted
             mean = self._seconds_per_unit
@@ -261,7 +263,7 @@ class Run:
     def fail(self, error: SolverError) -> None:
         """End the run because the solver failed, and keep what it has found.
 
-        Raises if that is nothing, or if CORL_STRICT is set.
+        Raises a SolverError if it has found nothing better than the warm start, or if CORL_STRICT is set.
         """
         if self._strict or self.solution is self._given:
             if self.refusal:
@@ -273,8 +275,8 @@ class Run:
     def report_bound(self, bound: float) -> None:
         """Report a proven bound on the objective (a lower one when minimising); the best one is kept.
 
-        It is discarded (see the class) if it is NaN or infinite, or if a solution is better by more than rounding; within
-        rounding the two count as equal, hence the solution as optimal.
+        It is discarded (see the class) if it is NaN or infinite, or if the incumbent is better than the bound by more than
+        rounding. If the incumbent is better within rounding, the two count as equal, so that the incumbent is optimal.
         """
         bound = float(bound)
         if bound == -self.problem.worst:  # minus infinity when minimising: no bound at all
@@ -289,7 +291,10 @@ class Run:
                 self._improved()
 
     def _contradicted(self) -> bool:
-        """Return whether the incumbent is better than the bound by more than rounding; if so, discard the report."""
+        """Return whether the incumbent is better than the bound by more than rounding; if so, discard the report.
+
+        If it is better by no more than rounding, the bound is set to its objective value.
+        """
         if self.objective is None or self.bound is None or not self.problem.better(self.objective, self.bound):
             return False
         if agrees(self.objective, self.bound):
@@ -360,7 +365,7 @@ class Run:
 
         Args:
             function: The blocking call.
-            stop: Asks the engine to end (thread-safe, from its own interface). When the run must end, it is called every 0.1 s
+            stop: Asks the engine to end, by a thread-safe function of the engine. When the run must end, it is called every 0.1 s
                 until `function` returns, because engines forget a request that comes before they have begun.
             poll: Called in this thread about every 10 ms and once at the end, to report from. If it raises, the call is stopped
                 in the same way and the exception is raised.
@@ -382,7 +387,7 @@ class Run:
         try:
             while busy:
                 thread.join(0.01)
-                busy = thread.is_alive()  # before `poll`, which then covers all of the call's results
+                busy = thread.is_alive()  # read before `poll`, so that the last `poll` sees all of the call's results
                 poll()
                 if busy and self.should_stop and self.elapsed >= ask_at:
                     stop()

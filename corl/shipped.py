@@ -77,7 +77,7 @@ def _stem(path: Path) -> str:
 
 
 def _problem(path: Path) -> str | None:
-    """Return the name of the problem whose instance a file holds; None if a plug-in recognises the file, too."""
+    """Return the name of the problem whose instance a file holds; None if that is unclear, as a plug-in recognises it, too."""
     try:
         return registry.recognise(path).name
     except InputError:

@@ -38,8 +38,9 @@ class Solver(Options, abc.ABC):
     own_workers: ClassVar[bool] = False
     """Whether `solve` always uses `run.workers` cores by itself (override `uses_workers` if it depends on the run)."""
     preparation_size: ClassVar[int] = 0
-    """If not 0, `prepare` depends only on the instance's `kind` and on its fields' types, sizes, booleans, integers and strings;
-    sizes and integers from this one on count as equal. A process then prepares once for all instances that agree in these
+    """If not 0, the effect of `prepare` depends only on `kind(instance)` and on the types, sizes, booleans, integers and strings
+    of the instance's fields; sizes and integers of at least this value count as equal. A process then prepares once for all
+    instances that agree in these
     (corl.preparation).
     """
     requires: ClassVar[tuple[str, ...]] = ()
@@ -84,7 +85,7 @@ class Solver(Options, abc.ABC):
             seed: The seed of the random numbers.
 
         Returns:
-            For each step the equally good actions in its state, int64; the first of them is the one that is taken.
+            For each step the equally good actions, int64; the first of them is the one that is taken.
 
         Raises:
             UsageError: The solver does not implement this, or not for this environment.

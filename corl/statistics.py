@@ -22,7 +22,7 @@ FEWEST = 5
 """The least number of instances (or of runs, if only runs are resampled) for which an interval is reported."""
 
 _RESAMPLES = 2000  # as in Agarwal et al.
-_MAX_WEIGHTS = 10_000_000  # the most weights in memory (80 MB); for more than 5,000 runs there are fewer resamples
+_MAX_WEIGHTS = 10_000_000  # the most weights (resamples x runs) in memory, 80 MB: with over 5,000 runs, fewer resamples
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Resampling:
         runs = requested.sum(axis=1)
         present = runs > 0
         self.instances, self.runs = int(present.sum()), int(runs.sum())
-        self.varies = bool((runs > 1).any())
+        self.varies = bool((runs > 1).any())  # whether some instance has several runs
         self.resampled_instances = self.instances >= FEWEST
         self.over = self._over()
         count = max(100, min(_RESAMPLES, _MAX_WEIGHTS // max(1, self.runs)))
@@ -122,9 +122,9 @@ class Resampling:
     def _tail(self, known: NDArray[np.bool_]) -> float | None:
         """Return the share of resamples outside the interval on either side; None if too few runs are known for an interval.
 
-        The percentile interval of n units is too narrow, by the factor sqrt((n - 1) / n) and by the ratio of the normal quantile
-        to Student's. The percentiles are moved outwards accordingly (T. Hesterberg, What teachers should know about the
-        bootstrap, 2015, section 4.3).
+        The percentile interval of n resampled units (instances or runs) is too narrow, by the factor sqrt((n - 1) / n) and by the
+        ratio of the normal quantile to Student's. The percentiles are moved outwards accordingly (T. Hesterberg, What teachers
+        should know about the bootstrap, 2015, section 4.3).
         """
         rows = np.flatnonzero(self.requested.any(axis=1)).repeat(self.requested.sum(axis=1)[self.requested.any(axis=1)])
         per_instance = np.bincount(rows[known], minlength=1)

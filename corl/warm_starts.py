@@ -58,7 +58,7 @@ def _forms(adapter: Problem, data: Any, result: Result) -> list[Callable[[], Any
         return [lambda: adapter.from_json(data, result.solution)]
     forms = [lambda: result.solution, lambda: adapter.from_json(data, plain(adapter.to_json(result.data, result.solution)))]
     named = getattr(data, "names", ()) or getattr(data, "machine_names", ())
-    return forms[::-1] if named and result.data is not data else forms  # the JSON form has names, which match in both
+    return forms[::-1] if named and result.data is not data else forms  # the JSON form has names, equal in both instances
 
 
 def _readings(adapter: Problem, data: Any, given: Any) -> list[Callable[[], Any]]:
@@ -68,7 +68,10 @@ def _readings(adapter: Problem, data: Any, given: Any) -> list[Callable[[], Any]
 
 
 def _first_valid(adapter: Problem, data: Any, forms: list[Callable[[], Any]]) -> Any:
-    """Return the first form that `Problem.evaluate` accepts. Raises UsageError with its message on the first well-formed one."""
+    """Return the first form that `Problem.evaluate` accepts.
+
+    Raises UsageError if there is none, with the message of `evaluate` on the first well-formed solution, if there is one.
+    """
     refusals: list[Exception] = []
     for form in forms:
         try:

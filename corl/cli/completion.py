@@ -27,8 +27,8 @@ def _commands() -> dict[str, tuple[str, list[_Word]]]:
     """Return command -> (its purpose, the words that may follow the command)."""
     from corl.cli.main import COMMANDS, parser_of
 
-    whole = parser_of(list(COMMANDS))
-    subparsers = next(action for action in whole._actions if isinstance(action, argparse._SubParsersAction))
+    parser = parser_of(list(COMMANDS))
+    subparsers = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return {name: (text, _words(subparsers.choices[name])) for name, text in COMMANDS.items()}
 
 

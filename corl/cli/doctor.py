@@ -66,9 +66,9 @@ def _packages() -> tuple[list[str], dict[str, str], dict[str, str]]:
     missing = [name for name, version in required.items() if not version]
     described = {}
     for extra, names in extras.items():
-        whole = all(names.values())
+        complete = all(names.values())
         versions = ", ".join(f"{name} {version or 'missing'}" for name, version in names.items())
-        described[extra] = versions if whole else f"{versions}; pip install '{DISTRIBUTION}[{extra}]'"
+        described[extra] = versions if complete else f"{versions}; pip install '{DISTRIBUTION}[{extra}]'"
     return missing, {name: version or "missing" for name, version in required.items()}, described
 
 

@@ -6,7 +6,7 @@ that depend on it and no others. The location of the files makes no difference.
 
 numba stores pickles, which execute code when they are read. So a folder is used only if its owner is the user or root and
 nobody else can write to it. A file is used only if it is intact: it begins with the digest of its name and of its content.
-Other kernels are compiled again, and a warning says so once per process.
+Otherwise kernels are compiled again, and a warning says so once per process.
 """
 
 # mypy: allow-untyped-calls

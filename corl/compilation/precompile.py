@@ -1,7 +1,7 @@
 """`compile_ahead`: compile the kernels that a solver needs before the solver runs, in several processes.
 
 The kernels and the types of their arguments are recorded next to a solver's module: `solver.kernels.json` next to `solver.py`,
-written by tests/record_kernels.py. Every process, including this one, goes through the same list, those with the longest
+written by tests/record_kernels.py. Every process, including this one, goes through the same list, the longest
 compilation first, and skips kernels that another process is compiling (corl.compilation.locks). An outdated record only costs
 time, because a solver compiles missing kernels when it calls them.
 """
@@ -131,7 +131,7 @@ def compile_ahead(records: list[dict[str, Any]], report: Callable[[int, float], 
                 if todo and (compiled := total - sum(job.seconds for job in todo)) > 0.1:  # 0 while all compilations fail
                     pace = (time.perf_counter() - begun) * processes / compiled
                     report(len(todo), remaining_seconds(todo))
-        for job in jobs:  # those that other processes are compiling: wait for them
+        for job in jobs:  # the kernels that other processes are compiling: wait for them
             if job.missing:
                 compile_one(job)
 

@@ -16,7 +16,7 @@ __all__ = ["deliver", "held", "stuck"]
 _Handler: TypeAlias = Callable[[int, FrameType | None], Any]
 
 _holding = False  # whether signals are delayed now
-_safe_points = 0  # so far: ends of blocks of `held`, and calls of `deliver`, at which delayed signals are handled
+_safe_points = 0  # the number of ends of `held` and calls of `deliver` so far: delayed signals are handled there
 _waiting: dict[int, FrameType | None] = {}  # delayed signals by number: a repeated signal counts once, as in Unix
 
 

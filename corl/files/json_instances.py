@@ -175,7 +175,7 @@ class Field:
         return [Field(entry, self, k, of) for k, entry in enumerate(value)]
 
     def _declared(self, kind: type[_K]) -> _K | None:
-        """Return the declared kind, or that of its alternatives, which is of the class `kind`; None if there is none."""
+        """Return the declared kind if it is of the class `kind`, otherwise its first alternative that is, or None."""
         if type(self.kind) is kind:
             return self.kind
         return next((each for each in self.kind.alternatives if type(each) is kind), None)

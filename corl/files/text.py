@@ -102,7 +102,7 @@ class Text:
         return self.line_at(len(self.content.rstrip()))
 
     def part(self, start: int, end: int, line: int | None = None) -> Text:
-        """Return the lines in content[start:end]; `line` is the number of the first line, which is counted if it is None."""
+        """Return the lines in content[start:end]; `line` is the number of the first line; None: it is counted."""
         return Text(self.content[start:end], self.file, self.line_at(start) if line is None else line)
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -120,11 +120,11 @@ class Text:
                 yield number, token
 
     def row_line(self, row: int) -> int:
-        """Return the number of the line that is, counted from 0, the row-th that is not blank; for messages of errors."""
+        """Return the line number of row `row`, counted from 0 among the lines that are not blank; for messages of errors."""
         return next(islice((line for line, _ in self.lines()), max(0, row), None), self.last_line)
 
     def token_line(self, token: int) -> int:
-        """Return the number of the line with the token-th token, counted from 0; for messages of errors."""
+        """Return the line number of token `token`, counted from 0 in this text; for messages of errors."""
         return next(islice((line for line, _ in self.tokens()), token, None), self.last_line)
 
     # ---------------------------------------------------------------- one value

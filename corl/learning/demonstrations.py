@@ -236,13 +236,13 @@ def _completed(
         return solver.complete(environment, row, teacher.iterations, int(random.integers(2**31)))
 
     whole_count = round(_WHOLE_SHARE * len(rows)) or int(random.random() < _WHOLE_SHARE)
-    whole = [completed(row) for row in range(max(1, whole_count))]
+    whole_episodes = [completed(row) for row in range(max(1, whole_count))]
     policy_shares = np.where(rows < whole_count, 0.0, _MAX_POLICY_SHARE * random.random(len(rows)))
-    policy_moves = (policy_shares * np.mean([len(steps) for steps in whole])).astype(np.int64)
+    policy_moves = (policy_shares * np.mean([len(steps) for steps in whole_episodes])).astype(np.int64)
     *_, played = roll_out(CountedEvaluator(environment, policy), rows, base, streams, temperature, most=policy_moves)
     plans, begins = [], (played >= 0).sum(axis=1).tolist()
     for row, begin in enumerate(begins):
-        steps = [*played[row, :begin, None], *(whole[row] if row < whole_count else completed(row))]
+        steps = [*played[row, :begin, None], *(whole_episodes[row] if row < whole_count else completed(row))]
         plan = np.full((len(steps), max(map(len, steps), default=1)), -1, np.int64)
         for given, right in zip(plan, steps):
             given[: len(right)] = right

@@ -39,6 +39,7 @@ class _Part(NamedTuple):
     moves_left: NDArray[np.int64]
     """[M] the number of moves from this one to the end of its episode; 1 for the last move."""
     episodes: Episodes
+    """The episodes that the moves belong to."""
 
 
 class Replay:
@@ -89,9 +90,10 @@ class Replay:
         return np.sort(random.integers(self.added - self.size, self.added, count))
 
     def sample_episodes(self, random: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Return the numbers of the moves of random whole episodes, with at least `count` moves in all: int64, ascending.
+        """Return the numbers of all held moves of random episodes, at least `count` moves in all: int64, ascending.
 
-        A draw takes the episode of a move drawn uniformly, so long episodes are likelier; an episode may be drawn repeatedly.
+        A draw takes the episode of a move drawn uniformly, so long episodes are likelier; an episode may be drawn repeatedly. If
+        the first moves of an episode have been removed, its other moves are returned.
         """
         found: list[NDArray[np.int64]] = []
         while sum(map(len, found)) < count:
@@ -129,8 +131,8 @@ class Replay:
         """
         found = [part.episodes.moves[name][local] for part, local in self._places(at)]
         widest = max(array.shape[1:] for array in found)
-        no_rows = [(0, 0)]
-        padded = (np.pad(a, no_rows + [(0, w - s) for w, s in zip(widest, a.shape[1:])], constant_values=empty) for a in found)
+        no_padding = [(0, 0)]  # of the axis of the moves
+        padded = (np.pad(a, no_padding + [(0, w - s) for w, s in zip(widest, a.shape[1:])], constant_values=empty) for a in found)
         return np.concatenate(list(padded))
 
     def put(self, name: str, at: NDArray[np.int64], values: NDArray[Any]) -> None:
@@ -169,7 +171,7 @@ class Replay:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the state that `state_dict` returned. Raises UsageError for a replay of another capacity."""
         if state["capacity"] != self.capacity:
-            raise UsageError(f"a replay of {state['capacity']} moves was kept, and this one has {self.capacity}")
+            raise UsageError(f"the snapshot's replay has a capacity of {state['capacity']} moves, this one of {self.capacity}")
         kept = [Episodes(*part) for part in state["parts"]]
         self._parts.clear()
         self.added = int(state["added"]) - sum(int(episodes.lengths.sum()) for episodes in kept)

@@ -52,7 +52,7 @@ class Rounds:
         return len(self._parts) - self.taken
 
     def begin(self, block: Sequence[Episodes]) -> None:
-        """Begin a round, with these episodes in place of the oldest block. It has at least one part, which may be empty."""
+        """Begin a round, with these episodes in place of the oldest block. A round has at least one part, which may be empty."""
         self._blocks.append(list(block))
         self.begun, self.taken = self.begun + 1, 0
         self._shuffle()

@@ -32,6 +32,7 @@ class Job:
     """The task of a player: `count` episodes, the first of which is number `first` of the training."""
 
     weights: dict[str, NDArray[Any]]
+    """The weights of the network that plays, see `weights_of`."""
     first: int
     count: int
     taught: bool = False

@@ -140,8 +140,8 @@ def _same_positions(mask: NDArray[np.bool_], inside: NDArray[np.bool_]) -> NDArr
 def spans(replay: Replay, steps: int, extra: int) -> dict[str, tuple[float, float]]:
     """Return the ranges (low, high) of a network's histograms of "values" and "rewards", estimated from a replay.
 
-    They are in the units of the states, and cover 0 and 99 % of the replay's values. (Bins that covered the extremes, too, would
-    be wider than the differences between actions.)
+    They are in the units of the states, include 0, and cover 99 % of the replay's values. (Bins that covered the extremes, too,
+    would be wider than the differences between actions.)
     """
     at = np.arange(replay.added - replay.size, replay.added)
     segments = unroll(replay, at, steps, replay.capacity, extra, np.random.default_rng(0))

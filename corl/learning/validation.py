@@ -54,8 +54,8 @@ class Validation:
     """The mean objective values of self-play, and of the policy alone on validation instances, for the curves of a training run.
 
     It can keep the best weights. Their score is the mean of the validation instances' objective values, each divided by the
-    magnitude of the instance's first value, so that large instances do not outweigh small ones. (The divisor is at least a tenth
-    of the mean magnitude.) It is a part of snapshots (`Training.manage`).
+    magnitude of that instance's value in the first validation, so that large instances do not outweigh small ones. (The divisor
+    is at least a tenth of the mean magnitude.) It is a part of snapshots (`Training.manage`).
     """
 
     def __init__(self, source: Source, count: int, keep: bool = False) -> None:

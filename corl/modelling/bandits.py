@@ -10,7 +10,7 @@ import numpy as np
 
 from corl.arguments import LARGEST, entries, flag, integer, name, number, refusal, text
 from corl.errors import UsageError, shown
-from corl.modelling.common import Names, Solved, compiled, records, solved, taken
+from corl.modelling.common import Names, Solved, accepted_cells, compiled, records, solved
 
 if TYPE_CHECKING:
     import pandas
@@ -42,7 +42,7 @@ class Pulls(Solved):
         action = self.result.policy.act(
             [states.number(f"the state of arm {shown(arm)}", state[arm]) for arm in self.arms], integer("t", t)
         )
-        return [arm for arm, level in zip(self.arms, np.asarray(action)) if level]
+        return [arm for arm, pulled in zip(self.arms, np.asarray(action)) if pulled]
 
 
 class BanditModel:
@@ -131,7 +131,7 @@ class BanditModel:
         last: dict[Hashable, Hashable] = {}
         for at, row in enumerate(rows):
             of = f"row {at} of the log"
-            cells = taken(of, row, columns, columns)
+            cells = accepted_cells(of, row, columns, columns)
             arm, pulled = name(f"{of}: arm", cells["arm"]), flag(f"{of}: pulled", cells["pulled"])
             table = counts.setdefault(arm, np.zeros((2, size, size)))
             before, after = (self._states.number(f"{of}: {key}", cells[key]) for key in ("state", "next"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Instance = TypeVar("_Instance")
 
-__all__ = ["Names", "Solved", "compiled", "loads", "records", "solved", "taken", "to_frame"]
+__all__ = ["Names", "Solved", "accepted_cells", "compiled", "loads", "records", "solved", "to_frame"]
 
 
 class Names:
@@ -177,7 +177,7 @@ def _missing(value: Any) -> bool:
         return getattr(value, "ndim", 0) == 0
 
 
-def taken(of: str, row: dict[str, Any], needed: Iterable[str], accepted: Iterable[str]) -> dict[str, Any]:
+def accepted_cells(of: str, row: dict[str, Any], needed: Iterable[str], accepted: Iterable[str]) -> dict[str, Any]:
     """Return the cells of a row in the accepted columns. Raises UsageError if a cell in one of the needed columns is missing."""
     listed = list(accepted)
     for column in needed:

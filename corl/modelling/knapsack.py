@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from corl.arguments import number, refusal, text
 from corl.errors import UsageError, shown
-from corl.modelling.common import Names, Solved, compiled, loads, records, solved, taken, to_frame
+from corl.modelling.common import Names, Solved, accepted_cells, compiled, loads, records, solved, to_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -74,9 +74,9 @@ class KnapsackModel:
         weights = ["weight"] if single else columns
         for column in [] if single else columns:
             if rows and not any(column in row for row in rows):  # no row has the column, so this call raises UsageError
-                taken("the frame", {}, [column], ("name", "value", *columns))
+                accepted_cells("the frame", {}, [column], ("name", "value", *columns))
         for at, row in enumerate(rows):
-            cells = taken(
+            cells = accepted_cells(
                 f"row {at} of the frame", row, ("name", "value", *(weights if single else ())), ("name", "value", *weights)
             )
             by_capacity = {dimension: cells.get(str(dimension), 0) for dimension in model._capacity}

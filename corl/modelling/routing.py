@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corl import arguments as check
 from corl.errors import UsageError, shown
-from corl.modelling.common import Names, compiled, loads, records, solved, taken
+from corl.modelling.common import Names, accepted_cells, compiled, loads, records, solved
 from corl.modelling.routes import Routes, Stop, VehicleRoute
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class RoutingModel:
             raise check.refusal("speed", speed, "a number above 0")
         self._depots, self._clients, self._vehicles = Names("depot"), Names("client"), Names("vehicle")
         self._dimensions = Names("kind of load")
-        self._nodes: dict[str, list[dict[str, Any]]] = {"depots": [], "clients": [], "vehicles": []}
+        self._objects: dict[str, list[dict[str, Any]]] = {"depots": [], "clients": [], "vehicles": []}
         self._loads: dict[tuple[str, int, str], dict[Hashable, float]] = {}
         self._needs: list[frozenset[Hashable]] = []
         self._skills: list[frozenset[Hashable]] = []
@@ -77,11 +77,11 @@ class RoutingModel:
             lon: The longitude in degrees.
             window: (begin, end) of the opening hours; None as begin or end: no limit.
         """
-        known = self._new(self._depots, self._clients, name)
-        of = f"depot {shown(known)}"
+        new_name = self._new(self._depots, self._clients, name)
+        of = f"depot {shown(new_name)}"
         node = self._place(of, x, y, lat, lon) | self._times(of, window=window)
-        self._depots.add(known)
-        self._nodes["depots"].append(node)
+        self._depots.add(new_name)
+        self._objects["depots"].append(node)
 
     def add_client(
         self,
@@ -119,8 +119,8 @@ class RoutingModel:
             release: The time from which the client's demand is available at the depot.
             needs: The skills that the client's vehicle must have.
         """
-        known = self._new(self._clients, self._depots, name)
-        of = f"client {shown(known)}"
+        new_name = self._new(self._clients, self._depots, name)
+        of = f"client {shown(new_name)}"
         node = self._place(of, x, y, lat, lon) | self._times(of, window=window, windows=windows)
         node["service"] = check.number(f"{of}: service", service)
         node |= {} if prize is None else {"prize": check.number(f"{of}: prize", prize)}
@@ -130,8 +130,8 @@ class RoutingModel:
         carried = {"demand": loads(f"{of}: demand", demand, self._dimensions, new=True)}
         if pickup is not None:
             carried["pickup"] = loads(f"{of}: pickup", pickup, self._dimensions, new=True)
-        at = self._clients.add(known)
-        self._nodes["clients"].append(node)
+        at = self._clients.add(new_name)
+        self._objects["clients"].append(node)
         self._needs.append(skills)
         for field, amounts in carried.items():
             self._loads["clients", at, field] = amounts
@@ -174,8 +174,8 @@ class RoutingModel:
             stays_out: Whether routes end at their last client instead of a depot.
             skills: The skills of the vehicle.
         """
-        known = self._vehicles.new(name)
-        of = f"vehicle {shown(known)}"
+        new_name = self._vehicles.new(name)
+        of = f"vehicle {shown(new_name)}"
         kind: dict[str, Any] = {"count": -1 if count is None else check.integer(f"{of}: count", count)}
         costs = {"fixed_cost": fixed_cost, "unit_cost": unit_cost, "duration_cost": duration_cost}
         kind |= {key: check.number(f"{of}: {key}", cost) for key, cost in costs.items() if cost is not None}
@@ -191,8 +191,8 @@ class RoutingModel:
             kind["breaks"] = all_breaks
         skill_set = frozenset(check.names(f"{of}: skills", skills))
         capacities = None if capacity is None else loads(f"{of}: capacity", capacity, self._dimensions, new=True, infinite=True)
-        at = self._vehicles.add(known)
-        self._nodes["vehicles"].append(kind)
+        at = self._vehicles.add(new_name)
+        self._objects["vehicles"].append(kind)
         self._skills.append(skill_set)
         if capacities is not None:
             self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in capacities.items() if amount < math.inf}
@@ -248,7 +248,7 @@ class RoutingModel:
         url, profile, unit = check.text("url", url), check.text("profile", profile), _UNITS[self.time]
         if not unit:
             raise UsageError('durations from a server need a unit of time: RoutingModel(time="min")')
-        places = [(node.get("lat"), node.get("lon")) for key in ("depots", "clients") for node in self._nodes[key]]
+        places = [(node.get("lat"), node.get("lon")) for key in ("depots", "clients") for node in self._objects[key]]
         if any(value is None for place in places for value in place):
             raise UsageError("a server needs lat and lon of every depot and client")
         metres, seconds = travel_matrices(url, places, profile)  # type: ignore[arg-type]
@@ -268,7 +268,7 @@ class RoutingModel:
         """
         model = cls(name, **options)
         for at, row in enumerate(records("clients", clients)):
-            cells = taken(f"row {at} of the clients", row, (), _COLUMNS)
+            cells = accepted_cells(f"row {at} of the clients", row, (), _COLUMNS)  # (): no column is required
             model.add_client(cells.pop("name", at), **cells)
         return model
 
@@ -287,26 +287,26 @@ class RoutingModel:
         """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance = self.instance()
         result = solved(instance, "vrp", options)
-        places = {key: [(node.get("lon", node.get("x")), node.get("lat", node.get("y"))) for node in self._nodes[key]]
+        places = {key: [(node.get("lon", node.get("x")), node.get("lat", node.get("y"))) for node in self._objects[key]]
                   for key in ("depots", "clients")}  # fmt: skip
         routes = () if result.solution is None else tuple(self._route(instance, route) for route in result.solution)
         names = (*self._depots.listed(), *self._clients.listed())
-        return Routes(result, routes, dict(zip(names, places["depots"] + places["clients"])), "lat" in self._nodes["depots"][0])
+        return Routes(result, routes, dict(zip(names, places["depots"] + places["clients"])), "lat" in self._objects["depots"][0])
 
     def _object(self) -> dict[str, Any]:
         """Return the model as the JSON object of an instance file, in which nodes are numbered, depots first."""
         first_client, dimensions = len(self._depots), self._dimensions.listed()
-        nodes = {key: [dict(node) for node in rows] for key, rows in self._nodes.items()}
+        objects = {key: [dict(each) for each in rows] for key, rows in self._objects.items()}
         for key, names in (("depots", self._depots), ("clients", self._clients), ("vehicles", self._vehicles)):
-            for node, name in zip(nodes[key], names.texts()):
-                node["name"] = name
-        for i, node in enumerate(nodes["depots"] + nodes["clients"]):
+            for each, name in zip(objects[key], names.texts()):
+                each["name"] = name
+        for i, node in enumerate(objects["depots"] + objects["clients"]):
             node["id"] = i
         for (key, at, field), amounts in self._loads.items():
             default = self._ample_capacity() if field == "capacity" else dict.fromkeys(dimensions, 0)
             listed = [amounts.get(dimension, default[dimension]) for dimension in dimensions]
-            nodes[key][at] |= {field: listed if len(listed) > 1 else listed[0]} if listed else {}
-        for vehicle, skills in zip(nodes["vehicles"], self._skills):
+            objects[key][at] |= {field: listed if len(listed) > 1 else listed[0]} if listed else {}
+        for vehicle, skills in zip(objects["vehicles"], self._skills):
             if any(self._needs):
                 vehicle["allowed"] = [first_client + i for i, needs in enumerate(self._needs) if needs <= skills]
             if len(dimensions) > 1 and "capacity" not in vehicle:
@@ -318,13 +318,13 @@ class RoutingModel:
             fields["shipments"] = [
                 each | {"from": first_client + each["from"], "to": first_client + each["to"]} for each in fields["shipments"]
             ]
-        on_globe = "matrix" not in fields and "lat" in nodes["depots"][0]
+        on_globe = "matrix" not in fields and "lat" in objects["depots"][0]
         units = {"time": self.time} | ({"distance": "km"} if on_globe else {})
         facts = {"problem": "vrp", "name": self.name, "units": units, "speed": self.speed}
         if "matrix" in fields:
-            for node in nodes["depots"] + nodes["clients"]:
+            for node in objects["depots"] + objects["clients"]:
                 node.pop("lat", None), node.pop("lon", None)
-        return facts | ({"coordinates": "latlon"} if on_globe else {}) | fields | nodes
+        return facts | ({"coordinates": "latlon"} if on_globe else {}) | fields | objects
 
     def _ample_capacity(self) -> dict[Hashable, float]:
         """Return kind of load -> 1 more than the sum over all clients: a capacity that never is a limit."""
@@ -333,10 +333,10 @@ class RoutingModel:
 
     def _new(self, names: Names, others: Names, name: Hashable) -> Hashable:
         """Return the name of a new node. Raises UsageError if a node has it already."""
-        known = names.new(name)
-        if known in others.known:
-            raise UsageError(f"a depot and a client are both {shown(known)}; accepted: another name")
-        return known
+        new_name = names.new(name)
+        if new_name in others.known:
+            raise UsageError(f"a depot and a client are both {shown(new_name)}; accepted: another name")
+        return new_name
 
     def _place(self, of: str, x: Any, y: Any, lat: Any, lon: Any) -> dict[str, float]:
         """Return the given coordinates: x and y, or lat and lon, or none. Raises UsageError."""

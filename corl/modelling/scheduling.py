@@ -141,19 +141,19 @@ class SchedulingModel:
             None if due is None else integer(f"{of}: due", due),
             integer(f"{of}: weight", weight, high=_LARGEST_WEIGHT),
         )
-        window = (
+        earliness_terms = (
             None if early is None else integer(f"{of}: early", early),
             integer(f"{of}: earliness", earliness, high=_LARGEST_WEIGHT),
         )
         cannot_wait, family_name = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
-        chains = [self._choices(f"{of}, operation {step}", each) for step, each in enumerate(listed)]
+        choices = [self._choices(f"{of}, operation {step}", each) for step, each in enumerate(listed)]
         self._jobs.add(job)
-        self._rows.append([[(self._number("", machine), duration) for machine, duration in chain] for chain in chains])
+        self._rows.append([[(self._number("", machine), duration) for machine, duration in pairs] for pairs in choices])
         self._dates.append(dates)
-        self._constraints.add_job(len(listed), *window, cannot_wait, family_name, earliest_starts)
+        self._constraints.add_job(len(listed), *earliness_terms, cannot_wait, family_name, earliest_starts)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
-        """Set the time that a machine needs after an operation of one family before one of another. Raises UsageError.
+        """Set the set-up time of a machine between operations of the families `before` and `after`. Raises UsageError.
 
         Set-ups between other families take no time.
 
@@ -278,9 +278,9 @@ class SchedulingModel:
     def _operations(self, schedule: Any) -> list[Operation]:
         """Return the operations of a schedule with the names of jobs and machines."""
         machines, found, at = self._machines.listed(), [], 0
-        for job, chains in zip(self._jobs.listed(), self._rows):
-            for step, chain in enumerate(chains):
+        for job, choices in zip(self._jobs.listed(), self._rows):
+            for step, pairs in enumerate(choices):
                 start, machine = int(schedule.start[at]), int(schedule.machine[at])
-                found.append(Operation(job, step, machines[machine], start, start + dict(chain)[machine]))
+                found.append(Operation(job, step, machines[machine], start, start + dict(pairs)[machine]))
                 at += 1
         return found

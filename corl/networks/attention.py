@@ -30,7 +30,7 @@ class AttentionPolicy(NetworkPolicy):
     """A ReZero transformer over Tokens, with attention biases from pairs of tokens, a logit for each slot, and a value."""
 
     architecture: ClassVar[str] = "attention"
-    options: ClassVar[tuple[str, ...]] = ("grid",)
+    options: ClassVar[tuple[str, ...]] = ("grid",)  # see NetworkPolicy
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class AttentionPolicy(NetworkPolicy):
             heads: The number of attention heads.
             feedforward: The width of the feed-forward networks.
             value: Whether there is a value head.
-            grid: The number of last tokens that a convolution processes (Stem); 0: none.
+            grid: If above 0, the last `grid` tokens, which follow each other in time, also pass through a convolution (Stem).
 
         Raises:
             UsageError: The sizes do not fit together.

@@ -20,6 +20,7 @@ __all__ += ["rectify"]
 
 _FLOOR = np.float32(-80.0)  # lower limit of a logit minus the largest logit, in the range of `exponential`
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+# For `exponential`: log2(e), the number whose addition and subtraction rounds to an integer, and the polynomial's coefficients.
 _LOG2E, _ROUND = np.float32(1.4426950408889634), np.float32(12582912.0)
 _P1, _P2, _P3 = np.float32(0.6931471805599453), np.float32(0.2402265069591007), np.float32(0.05550410866482158)
 _P4, _P5, _P6 = np.float32(0.009618129107628477), np.float32(0.0013333558146428443), np.float32(0.00015403530393381608)

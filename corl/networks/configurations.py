@@ -33,7 +33,7 @@ _PARTS_PER_TENSOR = 10  # a network of n tensors may have 10 (n + 10) modules an
 def check_config(kind: type[Any], config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
     """Raise an exception unless `kind(**config)` is a network for `weights`: finite tensors of the same names and shapes.
 
-    Every entry must have the type in the constructor's annotation. No integer, and no list's length, may exceed 1000 and the
+    Every entry must have the type in the constructor's annotation. No integer, and no list's length, may exceed both 1000 and the
     longest axis of all tensors. An entry "problem" must name a registered problem, which must have the "features" and the
     "environment" of a NetworkPolicy. The exception is a ValueError, or the one that the constructor raises.
     """

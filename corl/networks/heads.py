@@ -23,6 +23,7 @@ class HLGauss(nn.Module):
     """
 
     edges: Tensor
+    """float32 [bins + 1], the ends of the bins, ascending."""
 
     def __init__(self, low: float, high: float, bins: int = 51) -> None:
         super().__init__()
@@ -44,5 +45,5 @@ class HLGauss(nn.Module):
         edges = self.edges
         deviation = _SPREAD * (edges[1] - edges[0])
         mean = torch.minimum(torch.maximum(target.float(), edges[0]), edges[-1]).unsqueeze(-1)
-        below = torch.erf((edges - mean) / (deviation * math.sqrt(2.0)))
-        return below.diff(dim=-1) / (below[..., -1:] - below[..., :1])
+        cumulative = torch.erf((edges - mean) / (deviation * math.sqrt(2.0)))
+        return cumulative.diff(dim=-1) / (cumulative[..., -1:] - cumulative[..., :1])

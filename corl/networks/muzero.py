@@ -50,7 +50,7 @@ class MuZeroNetwork(NetworkPolicy):
     """
 
     architecture: ClassVar[str] = "muzero"
-    options: ClassVar[tuple[str, ...]] = ("grid",)
+    options: ClassVar[tuple[str, ...]] = ("grid",)  # see NetworkPolicy
 
     def __init__(
         self,
@@ -96,11 +96,12 @@ class MuZeroNetwork(NetworkPolicy):
             "environment": environment, "kinds": kinds,
         }  # fmt: skip
         self.kinds = kinds
-        self.kind = nn.Parameter(torch.randn(kinds, width) * width**-0.5) if kinds else None
+        self.kind = nn.Parameter(torch.randn(kinds, width) * width**-0.5) if kinds else None  # a vector for each action
         self.extra, self.heads, self.has_value = extra, heads, True
         self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
         self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
         self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
+        # `chosen` marks the token of the action taken; `told` maps this token's vector to what all tokens get.
         self.chosen, self.told = nn.Parameter(torch.randn(width) * width**-0.5), nn.Linear(width, width)
         self.dynamics_layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(dynamics_layers))
         self.score = _mlp(width, width, 1)
@@ -155,14 +156,14 @@ class MuZeroNetwork(NetworkPolicy):
         """Return the latent states after the actions in `slot`, int64 [R], and the logits [R, bins] of the rewards."""
         hidden, mask = latent[..., :-1], latent[..., -1] > 0.5
         at = torch.arange(len(slot), device=slot.device)
-        taken = hidden[at, slot]
+        taken_vector = hidden[at, slot]
         mark = functional.one_hot(slot, hidden.shape[1]).to(hidden.dtype)[..., None]
-        after = hidden + mark * self.chosen + self.told(taken)[:, None]
+        after = hidden + mark * self.chosen + self.told(taken_vector)[:, None]
         excluded = _excluded(mask)
         for layer in self.dynamics_layers:
             after = layer(after, excluded)
         successor = _latent(after, mask)
-        summary = torch.cat([taken, successor[at, slot, :-1], _pooled(successor)], dim=-1)
+        summary = torch.cat([taken_vector, successor[at, slot, :-1], _pooled(successor)], dim=-1)
         return successor, self.reward(summary)
 
     def prediction(self, latent: Tensor) -> tuple[Tensor, Tensor]:

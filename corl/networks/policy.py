@@ -44,7 +44,7 @@ class Shape(NamedTuple):
 
 @renamed_members({"look": "state_arrays", "see": "observe"})
 class NetworkPolicy(nn.Module, abc.ABC):
-    """A network that reads the states of one problem's environment; by default through one of its `Problem.features`.
+    """A network that reads the states of one problem's environment; by default through one of the `Problem.features`.
 
     A subclass calls `super().__init__(problem, features)` and sets `config` and `has_value`. A checkpoint is loaded by
     `cls(**config)`. Training and evaluation call a network in this order:
@@ -131,9 +131,9 @@ class NetworkPolicy(nn.Module, abc.ABC):
                 they are padded to the greatest number.
             which: int64 [R], for each row the index of its instance's context in `contexts`.
         """
-        whole, device = joined(observed, self.extra), next(self.parameters()).device
-        x, mask = (torch.from_numpy(whole[name]).to(device) for name in ("x", "mask"))
-        return TokenBatch(x, mask, torch.from_numpy(whole["pairs"]).to(device) if "pairs" in whole else None)
+        arrays, device = joined(observed, self.extra), next(self.parameters()).device
+        x, mask = (torch.from_numpy(arrays[name]).to(device) for name in ("x", "mask"))
+        return TokenBatch(x, mask, torch.from_numpy(arrays["pairs"]).to(device) if "pairs" in arrays else None)
 
     def infer(self, contexts: Sequence[Arrays], which: NDArray[np.int64], observed: Arrays) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return logits float32 [R, K] and values float64 [R], in the environment's units, of R states.

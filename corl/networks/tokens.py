@@ -44,11 +44,11 @@ def groups(batch: TokenBatch, extra: int, size: int) -> list[tuple[Tensor, Tenso
     extra_tokens = torch.arange(slots, slots + extra)
     found = []
     for rows in counts.argsort(stable=True).tensor_split(max(1, len(counts) // size)):
-        taken = order[rows, : max(1, int(counts[rows].max())) if slots else 0]
-        tokens = torch.cat([taken, extra_tokens.expand(len(rows), extra)], 1)
+        kept_slots = order[rows, : max(1, int(counts[rows].max())) if slots else 0]
+        tokens = torch.cat([kept_slots, extra_tokens.expand(len(rows), extra)], 1)
         at = rows[:, None]
         pairs = None if batch.pairs is None else batch.pairs[at[..., None], tokens[:, :, None], tokens[:, None]]
-        found.append((rows, taken, TokenBatch(batch.x[at, tokens], batch.mask[at, tokens], pairs)))
+        found.append((rows, kept_slots, TokenBatch(batch.x[at, tokens], batch.mask[at, tokens], pairs)))
     return found
 
 
@@ -73,7 +73,7 @@ def token_sizes(problem: Problem, features: str, environment: str, instance: Any
 
 
 def fitting_features(problem: Problem, features: str, observation: Mapping[str, NDArray[Any]]) -> tuple[str, Tokens]:
-    """Return the name of the features and their tokens for an observation; "" stands for the first that accept the observation.
+    """Return the name and the tokens of the features called `features`, or for "" of the first that accept the observation.
 
     Raises UsageError if the features do not accept the observation.
     """

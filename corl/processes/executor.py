@@ -1,7 +1,7 @@
 """Executors: they answer numbered payloads in parallel, by threads of this process (Threads) or on Ray (corl.processes.ray).
 
-Training (corl.processes.workers), benchmarks (corl.benchmark.running.supervisor) and solves by several workers
-(corl.processes.team) use executors to wait for their processes.
+In training (corl.processes.workers), benchmarks (corl.benchmark.running.supervisor) and solves by several workers
+(corl.processes.team), each thread of an executor passes payloads to a child process and waits for its answers.
 """
 
 from __future__ import annotations

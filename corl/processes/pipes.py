@@ -1,4 +1,4 @@
-"""Pipes: messages between the processes of corl. A message is a pickle after its length, an 8-byte integer."""
+"""Pipes: messages between the processes of corl. A message is a pickle, preceded by its length, an 8-byte integer."""
 
 from __future__ import annotations
 

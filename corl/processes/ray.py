@@ -37,7 +37,7 @@ class Cluster:
         Args:
             address: The address of a new connection, as for `ray.init`; "local" starts Ray on this machine, "auto" lets Ray find
                 a cluster.
-            option: The user's option for the address, which errors name.
+            option: The option by which a user sets the address; errors name this option.
             processors: The number of processors of a local cluster.
         """
         self.ray = imported()

@@ -29,9 +29,9 @@ _log = logging.getLogger(__name__)
 class Team:
     """Copies of a solver in `count` processes (workers) with different seeds; a context manager that ends all of them.
 
-    The workers divide `run.workers` processors among them and exchange nothing. With a limit of iterations, each worker runs to
-    its own limit. The result is then the best of all, and of equal ones that of the worker with the lower number, so that it
-    does not depend on their speeds. Otherwise all workers end when the run ends.
+    The workers divide `run.workers` processors among themselves and exchange nothing. With a limit of iterations, each worker
+    runs to its own limit. The result is then the best of all, and of equal ones that of the worker with the lower number, so
+    that it does not depend on the workers' speeds. Otherwise all workers end when the run ends.
 
     A worker that crashes or is killed causes a warning in the log. If no worker ends regularly, the result is the best reported
     solution; SolverError is raised if there is none or a worker crashed. A SolverError or UsageError of a worker ends the run.
@@ -52,7 +52,7 @@ class Team:
         self._alive: set[int] = set()
         self._failures: list[str] = []
         self._crashed = False
-        self._best: dict[int, tuple[float, Any]] = {}
+        self._best: dict[int, tuple[float, Any]] = {}  # worker -> the latest (objective value, solution) that it reported
         self._limit: Limit = "finished"
         task = {
             "problem": run.problem if registry.is_uninstalled(run.problem.name) else run.problem.name,
@@ -106,7 +106,7 @@ class Team:
         consequence = "what they had found is kept" if len(self._failures) == self._count else "the others continued"
         for failure in self._failures:
             _log.warning("%s; %s", failure, consequence)
-        if self._run.iterations is not None and self._best:  # whatever the order in which they were reported
+        if self._run.iterations is not None and self._best:  # in whatever order solutions were reported
             sign = 1 if self._run.problem.sense == "min" else -1
             k = min(self._best, key=lambda k: (sign * self._best[k][0], k))
             self._run.objective, self._run.solution = self._best[k]

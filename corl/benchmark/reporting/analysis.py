@@ -235,9 +235,9 @@ def _verdict(a: str, b: str, difference: Estimate, failed_a: int, failed_b: int,
     if not difference.excludes_zero:
         return "", "no difference shown"
     winner, loser = (a, b) if (difference.value or 0.0) < 0 else (b, a)
-    more, fewer = (failed_a, failed_b) if winner == a else (failed_b, failed_a)
-    if more > fewer:
-        return "", f"no verdict: {winner} is better where both solved, but it failed {more} times, {loser} {fewer}"
+    winner_fails, loser_fails = (failed_a, failed_b) if winner == a else (failed_b, failed_a)
+    if winner_fails > loser_fails:
+        return "", f"no verdict: {winner} is better where both solved, but it failed {winner_fails} times, {loser} {loser_fails}"
     return winner, f"{winner} better than {loser}"
 
 
@@ -281,13 +281,13 @@ def group_rows(grid: Grid, groups: Mapping[str, str]) -> list[GroupRow]:
     if len(members) < 2:
         return []
     gaps = grid.gaps()[-1]
-    failed = (grid.outcome[-1] != 1) & grid.slots  # with refusals: a mean over only a part of the group is not comparable
+    failed = (grid.outcome[-1] != 1) & grid.slots  # or refused: a mean over only a part of the group is not comparable
     rows = []
     for group, inside in members.items():
         estimates = Resampling(grid.slots[inside]).means(gaps[:, inside])
-        means, lost = [e.value for e in estimates], failed[:, inside].sum(axis=(1, 2)).tolist()
-        least = min((m for m, f in zip(means, lost) if m is not None and not f), default=None)
-        rows.append(GroupRow(group or "others", len(inside), tuple(estimates), _leaders(means, least, lost)))
+        means, failures = [e.value for e in estimates], failed[:, inside].sum(axis=(1, 2)).tolist()
+        least = min((m for m, f in zip(means, failures) if m is not None and not f), default=None)
+        rows.append(GroupRow(group or "others", len(inside), tuple(estimates), _leaders(means, least, failures)))
     return rows
 
 
@@ -306,8 +306,8 @@ def _integrals(grid: Grid) -> NDArray[np.float64]:
     for at, limit in enumerate(grid.limits):
         if limit.seconds is None:
             continue
-        whole = primal_integral(traces.time, gaps, traces.run, len(grid.records), limit.seconds)
-        share = np.append(whole / limit.seconds, np.nan)[grid.record[at]]
+        integrals = primal_integral(traces.time, gaps, traces.run, len(grid.records), limit.seconds)
+        share = np.append(integrals / limit.seconds, np.nan)[grid.record[at]]
         requested = grid.slots & grid.attempted[at][:, None, None] & ~grid.refused[at]
         found[at] = np.where(grid.outcome[at] == 1, share, np.where(requested, 1.0, np.nan))
     return found

@@ -42,8 +42,8 @@ class Axis:
     def place(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the positions of values on the scale: 0 at the low end, 1 at the high end."""
         if self.log:
-            inside = np.log(np.clip(values, self.low, self.high))
-            return np.asarray((inside - math.log(self.low)) / (math.log(self.high) - math.log(self.low)))
+            logs = np.log(np.clip(values, self.low, self.high))
+            return np.asarray((logs - math.log(self.low)) / (math.log(self.high) - math.log(self.low)))
         return np.asarray((np.clip(values, self.low, self.high) - self.low) / (self.high - self.low))
 
     def ticks(self) -> list[tuple[float, str]]:

@@ -52,7 +52,7 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
     begin = min(max(float(np.quantile(firsts, 0.05)), 1e-3), max(ends) / 10)
     times = np.geomspace(begin, max(ends), _CURVE_POINTS)
     ok, refused = (np.array([r.outcome == kind for r in grid.records] + [False]) for kind in ("ok", "refused"))
-    keyed = np.append(gaps, 1.0)
+    point_gaps = np.append(gaps, 1.0)  # the last item is for index -1
     found = []
     for s, solver in enumerate(grid.solvers):
         runs = longest[s]
@@ -60,7 +60,7 @@ def curves(grid: Grid, resampling: Resampling) -> list[Curve]:
         if not len(solver_times):
             continue
         place = _places(grid, runs, solver_times)
-        values = np.where((place >= 0) & ok[runs][..., None], keyed[place], 1.0)
+        values = np.where((place >= 0) & ok[runs][..., None], point_gaps[place], 1.0)
         values[~grid.slots | refused[runs]] = np.nan
         if np.isnan(values).all():
             continue
@@ -127,8 +127,8 @@ def size_curves(grid: Grid) -> list[Curve]:
     curve omits the bins in which the solver failed. [] if there are fewer than three sizes, or the largest is less than twice
     the smallest.
     """
-    known = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
-    sizes = np.array([known.get(name, 0.0) for name in grid.instances])
+    size_of = {r.instance: float(r.facts["size"]) for r in grid.records if isinstance(r.facts.get("size"), (int, float))}
+    sizes = np.array([size_of.get(name, 0.0) for name in grid.instances])
     if not len(sizes) or sizes.min() <= 0 or sizes.max() < 2 * sizes.min():
         return []
     distinct, bins = np.unique(sizes, return_inverse=True)

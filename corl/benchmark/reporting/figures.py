@@ -1,4 +1,4 @@
-"""The report's charts as image files, draw_style by matplotlib."""
+"""The report's charts as image files, drawn by matplotlib."""
 
 from __future__ import annotations
 

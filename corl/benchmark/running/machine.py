@@ -49,7 +49,7 @@ def measure_slowdown(first: int, second: int) -> float:
     """Return how much two processes on two processors slow each other: 0.1 if each does a tenth fewer steps; NaN if unknown.
 
     Two processes, pinned to the processors `first` and `second`, run a loop over memory: in turn and then together, a few
-    times. The medians of the two are compared.
+    times. The median speeds alone and together are compared.
     """
     children = [Child("corl.benchmark.running.contention", str(core)) for core in (first, second)]
     try:

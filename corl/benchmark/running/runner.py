@@ -1,4 +1,4 @@
-"""The runner: executes the missing runs of a suite, evaluates and stores each, also if it fails."""
+"""The runner: executes the missing runs of a suite, and evaluates and stores each run, also if the run fails."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _run_all(
 
 
 def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
-    """Return the pickled task for the process of a run: the arguments of `corl.solve`, the instance in them pickled itself."""
+    """Return the pickled task for the process of a run: the arguments of `corl.solve`, with the instance as pickled bytes."""
     arguments = {
         "instance": load(suite, plan.source).pickled,
         "problem": suite.problem.name,

@@ -74,7 +74,9 @@ class Suite:
     file: Path
     problem: Problem
     sources: tuple[SuiteInstance, ...]
+    """The instances, each loaded when it is needed."""
     lineups: tuple[Lineup, ...]
+    """The solvers with their options."""
     time_limits: tuple[float, ...]
     """Ascending; empty if `iterations` is given."""
     iterations: tuple[int, ...]

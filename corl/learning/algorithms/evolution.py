@@ -52,7 +52,8 @@ class Evolution(PolicyRecipe):
         from corl.learning.optimise import optimiser_step
         from corl.networks.threads import one_thread
 
-        loop = Loop(self, training, keep=True, decay=0.0, gate_rate=1.0)  # gates' gradients are as noisy as all others here
+        # Gates (corl.learning.optimise) have the rate of the other parameters, as their gradients are as noisy here.
+        loop = Loop(self, training, keep=True, decay=0.0, gate_rate=1.0)
         loop.manage()
 
         def estimated() -> tuple[NDArray[np.float64] | None, dict[str, float]]:

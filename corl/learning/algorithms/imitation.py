@@ -217,7 +217,7 @@ class _PendingLessons:
         return lessons
 
     def repeat(self, workers: Workers, number: int) -> None:
-        """Repeat, in a resumed run, the request that was pending when the run stopped; block `number` was its result."""
+        """Repeat, in a resumed run, the request that was pending when the run stopped: that for block `number`."""
         if number:
             self._request(workers, number, self.weights)
 

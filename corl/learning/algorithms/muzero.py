@@ -108,6 +108,7 @@ class MuZero(PolicyRecipe):
             if not replay.size:
                 return None, curves
             at = replay.sample(random, self.batch)
+            # network.extra: the number of tokens that belong to no action
             return unroll(replay, at, self.unroll, self.td_steps, network.extra, random, network.kinds), curves
 
         def unrolled(batch: Unroll) -> tuple[Tensor, dict[str, float]]:
@@ -119,7 +120,7 @@ class MuZero(PolicyRecipe):
     def _generation(
         self, training: Training, self_play: SelfPlay, network: MuZeroNetwork, replay: Replay, random: np.random.Generator
     ) -> list[Episodes]:
-        """Play a generation, search earlier moves of the replay again unless a teacher plays, and add the new episodes to it."""
+        """Play a generation and add its episodes to the replay; unless a teacher plays, search earlier moves again before."""
         from corl.learning.demonstrations import teacher_plays
 
         taught = teacher_plays(self, training)
@@ -244,7 +245,10 @@ def _prediction_terms(network: MuZeroNetwork, latent: Tensor, targets: Mapping[s
 
 
 def _observed_latents(network: MuZeroNetwork, targets: Mapping[str, Any]) -> Tensor:
-    """Return the representations [N, K, T, D + 1] of the observed states after the root, without gradients."""
+    """Return the representations of the K observed states after the root, float32 [N, K, T, D + 1], without gradients.
+
+    A state has T tokens, each with D hidden numbers, and 1 if the token is present, otherwise 0 (MuZeroNetwork).
+    """
     import torch
 
     rows, steps, tokens = targets["mask"][:, 1:].shape
@@ -259,10 +263,10 @@ def _consistency(network: MuZeroNetwork, latent: Tensor, observed: Tensor, count
 
     Args:
         network: The model, which projects the vectors before they are compared.
-        latent: float32 [N, T, D + 1], the unrolled latent states.
+        latent: float32 [N, T, D + 1], the unrolled latent states: for each of T tokens D hidden numbers, then 1 if it is present.
         observed: float32 [N, T, D + 1], the representations of the observed states.
         counterpart: int64 [N, T], for each token of `latent` the token of `observed` with the same meaning; -1 if there is none.
-        known: float32 [N], 0 for rows that do not count.
+        known: float32 [N], 1 for rows whose state the model can reach (Unroll.known), 0 for the others, which do not count.
     """
     present = (counterpart >= 0).float() * known[:, None]
     counterparts = observed.gather(1, counterpart.clamp_min(0)[..., None].expand(-1, -1, observed.shape[2]))

@@ -33,7 +33,7 @@ __all__ = ["GreedyRollout", "Moves", "PolicyGradient", "Starts", "advantages", "
 
 _PART = 4096  # moves in one forward pass
 _EMPTY_LOG = -100.0  # the log probability of an empty slot, finite so that its product with probability 0 is 0 and not NaN
-_SIGNIFICANCE = 0.05  # level of the test by which a better policy becomes the baseline (Kool et al., section 4)
+_SIGNIFICANCE = 0.05  # significance level of the test by which a better policy becomes the baseline (Kool et al., section 4)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def loss(network: NetworkPolicy, moves: Moves, *, entropy: float, proximity: flo
     import torch
 
     device = next(network.parameters()).device
-    slot, weights, played = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
+    slot, weights, played_policy = (torch.from_numpy(array).to(device) for array in (moves.slot, moves.advantage, moves.policy))
     log_policy = network(network.collate(*moves.inputs))[0].float().log_softmax(dim=1).clamp_min(_EMPTY_LOG)
     policy = log_policy.exp()
     log_taken = log_policy.gather(1, slot.long()[:, None]).squeeze(1)
@@ -166,7 +166,7 @@ def loss(network: NetworkPolicy, moves: Moves, *, entropy: float, proximity: flo
     if proximity == 0.0:
         plain: Tensor = -(weights * log_taken).sum() - entropy * entropies.sum()
         return plain
-    log_played = played.log().clamp_min(_EMPTY_LOG)
+    log_played = played_policy.log().clamp_min(_EMPTY_LOG)
     ratio = (log_taken - log_played.gather(1, slot.long()[:, None]).squeeze(1)).exp()
     divergence = (policy * (log_policy - log_played)).sum(dim=1)
     total: Tensor = -(weights * ratio).sum() + proximity * divergence.sum() - entropy * entropies.sum()

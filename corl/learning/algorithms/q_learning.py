@@ -33,7 +33,7 @@ __all__ = ["Maximise", "QLearning", "QLearningRecipe", "States", "Target", "expl
 _MAX_EPSILON, _POWER = 0.4, 7.0  # Horgan et al., section 4.1: epsilon = 0.4 ^ (1 + 7 u), u from 0 to 1
 
 Maximise: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.float32]]"
-"""Function from moves `at` [N], in any order, to values [N]: the frozen network's Q-values of the network's greedy actions."""
+"""Function from moves `at` [N], in any order, to the frozen network's Q-values [N] of the trained network's greedy actions."""
 Target: TypeAlias = "Callable[[Replay, NDArray[np.int64], Maximise], NDArray[np.float32]]"
 """Function that returns the targets [N] of the Q-values of the moves `at` [N], ascending."""
 
@@ -188,7 +188,7 @@ class QLearning:
         """Make the frozen copy of a network.
 
         Args:
-            network: A TrainableNetwork (imitation), or a network whose forward pass takes the results of `states`.
+            network: A TrainableNetwork (imitation.py), or a network whose forward pass takes what `states` returns.
             replay: The replay.
             target: The targets of the Q-values.
             optimiser: The optimiser of the network.
@@ -229,7 +229,7 @@ class QLearning:
         return functional.smooth_l1_loss(logits.gather(1, slot[:, None])[:, 0].float(), target)
 
     def begin(self, take: Callable[[Any], object]) -> None:
-        """Call `take` with the states of all moves before the first step, for example to normalise features."""
+        """Before the first step, call `take` with the states of all moves of the replay, for example to normalise features."""
         import numpy as np
 
         take(self.states(self.replay, np.arange(self.replay.added - self.replay.size, self.replay.added)))

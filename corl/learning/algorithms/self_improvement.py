@@ -138,7 +138,7 @@ def improve(source: Source, network: NetworkPolicy, first: int, count: int, samp
         first: The number of the first instance.
         count: The number of instances.
         sampling: A decoder that samples.
-        rows: The number of states that its environment can hold at once.
+        rows: The number of states that the environment of the sampling can hold at once.
     """
     import numpy as np
 

@@ -106,5 +106,5 @@ def test_what_does_not_fit_is_refused():
         replay.add(episodes_of(range(7), [7]))
     with pytest.raises(UsageError, match="moves with number; the replay holds number, policy"):
         replay.add(episodes_of(range(2), [2])._replace(moves={"number": np.arange(2)}))
-    with pytest.raises(UsageError, match="a replay of 6 moves was kept"):
+    with pytest.raises(UsageError, match="replay has a capacity of 6 moves"):
         Replay(5).load_state_dict(replay.state_dict())
