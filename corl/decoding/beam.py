@@ -34,7 +34,7 @@ class Beam(Options):
     )
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
-        """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
+        """Use `width` rows for each entry; as many entries are decoded at a time as the pool (the environment) has rows for."""
         discarded = False
         if self.nat and not evaluator.policy.has_value:
             raise UsageError("a beam with nat needs a policy with a value")

@@ -62,7 +62,7 @@ class Planning:
 
     @property
     def rows(self) -> int:
-        """The rows of the pool that each tree needs: the root's, one per simulation, and with rollouts `leaves` more."""
+        """The rows of the environment that each tree needs: the root's, one per simulation, and with rollouts `leaves` more."""
         return rows_needed(1, self.search.simulations) + (self.search.leaves if self.rollouts else 0)
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
@@ -71,7 +71,7 @@ class Planning:
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
-        """Return a chooser that searches from rows below `trees`; it overwrites the rows from there up to `trees` * `rows`."""
+        """Return a chooser that searches from rows below `trees`; it overwrites the rows from `trees` to `trees` * `rows` - 1."""
         model = SimulatorModel(evaluator.environment, evaluator, first=trees)
         if self.rollouts:
             model = _RolloutModel(evaluator, trees, self.search.simulations)

@@ -278,7 +278,7 @@ def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logi
 
 @kernel(borrow=True)
 def backup(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
-    """Add the return of a simulation that ended in `leaf`, where `value` is the return, to the means of the nodes above it."""
+    """Add the return of a simulation to the means of the nodes above its `leaf`; `value` is the return from the leaf on."""
     node, returned = leaf, value
     while node > 0:
         returned += trees.reward[t, node]

@@ -38,7 +38,7 @@ _SLACK = 0.5 * LIMIT  # half the judge's tolerance, so that the judge accepts al
 
 
 class State(NamedTuple):
-    """The pool of R partial solutions (rows) of I instances. Distances, times, prizes and costs are times the instance's `scale`.
+    """The pool of R partial solutions (rows) of I instances. Distances, times, prizes and costs are multiplied by `scale`.
 
     An instance has n nodes (N at most): node 0, the depot, and the clients 1..n-1.
     """
@@ -272,7 +272,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def _nearest(state: Any, row: Any, new_vehicle: Any, out: Any) -> Any:
-    """Write the nearest clients that the current vehicle, or a new one (`new_vehicle`), can serve to `out`; return their number.
+    """Write to `out` the nearest clients that the current vehicle, or a new one (`new_vehicle`), can serve; return their number.
 
     They come from the neighbour list or, if the list has too few, from a scan of all unvisited clients. Of clients at equal
     distances, the one with the lower number is first.

@@ -26,7 +26,7 @@ __all__ = ["Savings", "SavingsLookahead", "observe", "sorted_savings"]
 SHAPES = (0.8, 1.0, 1.2, 1.4)
 """Weights of the distance between two clients in the order of their savings (tuned on instances of 100 clients)."""
 _LESS = 1.0 - 1e-9  # a cost counts as lower if it is below this multiple of another cost; smaller differences are rounding
-_MAX_NEIGHBOURS = 100  # nearest nodes of a client with which its route may be merged
+_MAX_NEIGHBOURS = 100  # a client forms pairs with so many nearest nodes
 
 
 class Savings(NamedTuple):
@@ -60,7 +60,7 @@ class SavingsLookahead(NamedTuple):
     routes: NDArray[np.float64]
     """[R] the number of new vehicles in the state's plan minus the unvisited demand in units of the capacity."""
     near: NDArray[np.float64]
-    """[R, K, 2] the distances of the action's client to its two nearest unvisited clients, each at most that to the depot."""
+    """[R, K, 2] the distances of the action's client to its two nearest unvisited clients, at most that to the depot each."""
 
     @classmethod
     def empty(cls, rows: int, width: int) -> SavingsLookahead:
