@@ -1,4 +1,7 @@
-"""Beam search, which continues the best partial solutions of each depth; and the frontier that such searches share."""
+"""Beam search, which continues the best partial solutions of each depth; and the frontier that such searches share.
+
+An entry is an initial state from which solutions are decoded (`corl.decoding.decode`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Greedy decoding and sampling: episodes played in place, one row each."""
+"""Greedy decoding and sampling: episodes played in place, one row each.
+
+An entry is an initial state from which solutions are decoded (`corl.decoding.decode`).
+"""
 
 from __future__ import annotations
 

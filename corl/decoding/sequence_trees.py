@@ -16,7 +16,10 @@ __all__ = ["SequenceTrees"]
 
 
 class SequenceTrees:
-    """Trees of E entries. A node is a prefix of actions, with K slots for the next one. All trees share the numbers of nodes."""
+    """Trees of E entries, which are initial states. A node is a prefix of actions, with K slots for the next one.
+
+    The nodes of all trees are numbered together.
+    """
 
     def __init__(self, entries: int, width: int) -> None:
         self.roots = np.full(entries, -1, np.int64)

@@ -36,7 +36,7 @@ class Vehicles:
     count: NDArray[np.int64] = -1  # type: ignore[assignment]
     """The number of vehicles; -1: unlimited."""
     start: NDArray[np.int64] = 0  # type: ignore[assignment]
-    """The depot (0..D-1) where a route of this type begins."""
+    """The depot, numbered from 0, where a route of this type begins."""
     end: NDArray[np.int64] = None  # type: ignore[assignment]
     """The depot where the route ends; by default the depot where it began."""
     fixed_cost: _Floats = 0.0  # type: ignore[assignment]

@@ -98,7 +98,7 @@ class Position(NamedTuple):
 
 @kernel
 def _within(value: Any, limit: Any, size: Any) -> Any:
-    """Return whether `value` keeps `limit` except for rounding; `size` is that of corl.tolerance.keeps."""
+    """Return whether `value` keeps `limit` except for rounding; `size`: see corl.tolerance.keeps."""
     return value <= limit + _SLACK * max(abs(value), size)
 
 
@@ -157,7 +157,7 @@ def mark_servable(state: Any) -> None:
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make rows[i] the empty solution of instances[i], and bases[i] its base value, minus all prizes, in place."""
+    """Make rows[i] the empty solution of instances[i], and bases[i] its base value (before rewards): minus all prizes."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
         first, required_left, prizes = state.graphs.nodes_start[instance], 0, 0.0

@@ -151,7 +151,7 @@ class Policy(Solver):
         return width * session.entries if self.decoder == "without-replacement" else width
 
     def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
-        """Return the decoder of a round; that of sampling without replacement also does the rounds of the `further` widths."""
+        """Return the decoder of a round; for sampling without replacement, it also does the rounds of the `further` widths."""
         from corl.decoding import Beam, Greedy, Sampling, WithoutReplacement
 
         if self.decoder == "without-replacement":
