@@ -135,7 +135,7 @@ class Frontier:
             parent: Integers [N], indices of states, sorted by entry.
             action: Integers [N]; -1 for a finished parent, which remains as it is.
             gained: float64 [N], the log probabilities of the actions.
-            rows: int64 [N], the rows of the children. None: the first child of each parent overwrites the parent's row, its other
+            rows: int64 [N], the rows of the children. None: the first child of each parent overwrites the parent's row, the other
                 children take rows of states that are not parents, so that N rows suffice.
         """
         child_rows = self._places(environment, parent) if rows is None else rows

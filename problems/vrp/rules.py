@@ -37,7 +37,7 @@ class SideConstraints:
     demands: _Floats | None = None
     """float64 [n, Q]: the load delivered to each client, in every dimension; the first column is the instance's `demand`."""
     capacities: _Floats | None = None
-    """float64 [K, Q]: the first column is the vehicles' `capacity`. By default every column is."""
+    """float64 [K, Q]: the first column is the vehicles' `capacity`. By default every column equals it."""
     pickups: _Floats | None = None
     """float64 [n, Q]: the load collected from each client for the depot, after the client's delivery."""
     backhauls_last: bool = False

@@ -74,8 +74,9 @@ class VehicleTravel:
         self.stops[self.reloads] = True
         """bool [n]: the nodes where the vehicle may stop: clients that fit and are allowed, and depots to reload at."""
         self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
+        """False -> the matrix of distances, True -> that of travel times; None for distances between points."""
         self.cached: dict[tuple[bool, int, bool], _Floats] = {}
-        """(time, node, towards) -> the lengths of shortest paths that were computed before."""
+        """(time, node, towards), as in `row` -> the lengths of shortest paths that were computed before."""
 
     @cached_property
     def without_breaks(self) -> VehicleTravel:

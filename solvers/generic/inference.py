@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Session", "no_environment", "policy_for", "policy_name", "warm_up"]
 
 _WARM_UP_STATES = 400  # states to evaluate on a miniature: enough for a round of any decoder, or an episode by search
-_MAX_OPERATIONS = 2.5e9  # floating-point operations of a network call, 60 ms of a core: the clock is read between calls
+_MAX_OPERATIONS = 2.5e9  # floating-point operations of a network call (60 ms of a core), as the clock is read only between calls
 _MAX_BATCH = 32  # rows of a network call; larger batches are not faster on a CPU
 _POOL_ROWS = 64  # the greatest number of rows of the pool unless a decoder needs more
 _MAX_BYTES = 1e9  # memory of the rows of a pool
