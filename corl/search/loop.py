@@ -36,7 +36,7 @@ class SearchResult(NamedTuple):
 
 
 def tree_keys(seed: int, count: int) -> NDArray[np.uint64]:
-    """Return keys for `count` trees, uint64 [count], from a seed; the first ones do not depend on `count`."""
+    """Return keys for `count` trees, uint64 [count], from a seed; a larger `count` only appends keys."""
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 

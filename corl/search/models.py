@@ -61,7 +61,7 @@ class Model(abc.ABC):
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
         """Make the nodes in slots `children` [R] from those in slots `parents` [R] by `actions` [R], and evaluate them.
 
-        All children are new and different. The network evaluates those whose episode is not over in one batch.
+        All children are new and different. In one batch, the network evaluates those whose episode is not over.
         """
 
     def trees(self, count: int, nodes: int, width: int) -> Trees:
@@ -140,8 +140,8 @@ class LearnedModel(Model):
     """A network with learned dynamics of latent states: MuZero.
 
     Roots are a pair (observation, actions): the network's input for R rows, a dict of arrays, and the actions that the
-    environment lists, int32 [R, K], -1 after the last. Only these are legal at the root. Below it, all of the network's A
-    actions may be taken, and no episode ends.
+    environment lists, int32 [R, K], -1 after the last. Only the listed actions are legal at the root. Below the root, all of the
+    network's A actions may be taken, and no episode ends.
     """
 
     def __init__(self, network: LatentNetwork) -> None:

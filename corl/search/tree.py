@@ -210,8 +210,8 @@ def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) ->
 def select_leaf(rule: Any, trees: Trees, t: Any) -> Any:
     """Begin a simulation: follow the rule from the root of tree `t`; return the node that is added.
 
-    If the simulation reaches a node whose episode is over, it is finished; returns ENDED. If it reaches a node that waits for the
-    network, it is undone; returns WAITING.
+    A simulation that reaches a node whose episode is over is finished; returns ENDED. A simulation that reaches a node that waits
+    for the network is undone; returns WAITING.
     """
     trees.visits[t, 0] += 1
     node = 0

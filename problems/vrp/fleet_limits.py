@@ -1,4 +1,4 @@
-"""Proofs that the fleet cannot serve all clients: their total time, distance or load exceeds that of the vehicles."""
+"""Proofs that the fleet cannot serve all clients: they need more time, distance or load in total than the vehicles have."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Resource(NamedTuple):
 
     @property
     def greatest(self) -> float:
-        """The greatest amount that the judge accepts, and the same tolerance once more for rounding in this module."""
+        """The greatest amount that the judge accepts, plus the judge's tolerance once more, for rounding in this module."""
         return self.budget + 2.0 * LIMIT * self.size
 
 

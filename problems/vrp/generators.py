@@ -65,7 +65,7 @@ def x(
     Args:
         size: The number of clients.
         depot: random, centre or corner.
-        clients: random, clustered around 3 to 8 of them (density exp(-distance / 40)), or mixed (half of each).
+        clients: random, clustered around 3 to 8 clients (density exp(-distance / 40)), or mixed (half of each).
         demand: 1 unitary; 2 to 5 uniform in 1-10, 5-10, 1-100, 50-100; 6 by quadrant; 7 many small and few large.
         route_size: The number of clients of average demand that a vehicle can serve, from 1.
         seed: The seed.
@@ -103,7 +103,8 @@ def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float
     """Return an instance with time windows in the manner of Solomon (1987), with any number of vehicles.
 
     A separate vehicle could serve each client within its window; for kind C, windows lie around the times of a tour of each
-    cluster. The side of the square is 100 for up to 100 clients and grows with the square root of their number, as does the day.
+    cluster. The side of the square is 100 for up to 100 clients and grows with the square root of their number; so does the length
+    of the day.
 
     Args:
         size: The number of clients.
@@ -162,7 +163,7 @@ def _positions(random: np.random.Generator, size: int, clients_kind: str) -> lis
 
 
 def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wanted: int, seeds: NDArray | None) -> None:
-    """Add random places until there are `wanted`; with `seeds`, a place is accepted with probability sum exp(-distance / 40)."""
+    """Add random places until there are `wanted`; `seeds`: accept with probability sum exp(-distance to a seed / 40)."""
     while len(clients) < wanted:
         block = random.integers(0, 1001, (4096, 2))
         if seeds is not None:

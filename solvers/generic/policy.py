@@ -29,8 +29,8 @@ _MAX_PREFIXES = 500_000  # prefixes stored by sampling without replacement, abou
 class Policy(Solver):
     """Decoding of a learned policy: the greedy solution first, then rounds of a decoder until the budget ends.
 
-    The width of the last round is reduced to fit the remaining budget. If the remaining budget is too
-    small for a beam wider than the previous one, it is spent on samples.
+    The width of the last round is reduced to fit the remaining budget. If the remaining budget is too small for a beam wider than
+    the previous one, it is spent on samples.
 
     At an equal number of network calls, beams and greedy decoding from many starts are equally good, and better than the other
     decoders and tree search (see the results of tsp/decoders). The default is a beam, because not every problem has many starts.
