@@ -103,8 +103,8 @@ def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float
     """Return an instance with time windows in the manner of Solomon (1987), with any number of vehicles.
 
     A separate vehicle could serve each client within its window; for kind C, windows lie around the times of a tour of each
-    cluster. The side of the square is 100 for up to 100 clients and grows with the square root of their number; so does the length
-    of the day.
+    cluster. The side of the square is 100 for up to 100 clients and grows with the square root of their number; so does the
+    length of the day.
 
     Args:
         size: The number of clients.

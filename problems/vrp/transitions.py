@@ -48,7 +48,7 @@ class State(NamedTuple):
     limits: NDArray[np.float64]
     """[I, 6] the columns CAPACITY, greatest DISTANCE, greatest DURATION, ROUTE_COST, UNIT_COST of distance, and SCALE."""
     demand: NDArray[np.float64]
-    """[sum of n] one value per node, the nodes of one instance after those of another."""
+    """[sum of n] the demand of each node; the nodes of one instance follow those of another."""
     earliest: NDArray[np.float64]
     """[sum of n] the earliest begin of service."""
     latest: NDArray[np.float64]
@@ -56,7 +56,7 @@ class State(NamedTuple):
     service: NDArray[np.float64]
     """[sum of n] the duration of service."""
     prize: NDArray[np.float64]
-    """[sum of n] 0 for required clients."""
+    """[sum of n] the prize of an optional client; 0 for required clients."""
     required: NDArray[np.bool_]
     """[sum of n] whether the client must be visited."""
     servable: NDArray[np.bool_]

@@ -60,7 +60,7 @@ class SavingsLookahead(NamedTuple):
     routes: NDArray[np.float64]
     """[R] the number of new vehicles in the state's plan minus the unvisited demand in units of the capacity."""
     near: NDArray[np.float64]
-    """[R, K, 2] the distances of the action's client to its two nearest unvisited clients, at most that to the depot each."""
+    """[R, K, 2] the distances of the action's client to its two nearest unvisited clients or, if smaller, to the depot."""
 
     @classmethod
     def empty(cls, rows: int, width: int) -> SavingsLookahead:
