@@ -1,4 +1,7 @@
-"""Beam search, which continues the best partial solutions of each depth; and the frontier that such searches share."""
+"""Beam search, which continues the best partial solutions of each depth; and the frontier that such searches share.
+
+An entry is an initial state from which solutions are decoded (`corl.decoding.decode`).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Beam(Options):
     )
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
-        """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
+        """Use `width` rows for each entry; as many entries are decoded at a time as the pool (the environment) has rows for."""
         discarded = False
         if self.nat and not evaluator.policy.has_value:
             raise UsageError("a beam with nat needs a policy with a value")
@@ -132,7 +135,7 @@ class Frontier:
             parent: Integers [N], indices of states, sorted by entry.
             action: Integers [N]; -1 for a finished parent, which remains as it is.
             gained: float64 [N], the log probabilities of the actions.
-            rows: int64 [N], the rows of the children. None: the first child of each parent overwrites the parent's row, its other
+            rows: int64 [N], the rows of the children. None: the first child of each parent overwrites the parent's row, the other
                 children take rows of states that are not parents, so that N rows suffice.
         """
         child_rows = self._places(environment, parent) if rows is None else rows

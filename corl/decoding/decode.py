@@ -48,7 +48,7 @@ class Decoded:
     total: list[float] = field(default_factory=list)
     """[S] base value + rewards: the objective value, or its negative when minimising, so that higher is better."""
     log_probability: list[float] = field(default_factory=list)
-    """[S] the log probability of the actions at the decoder's temperature; NaN if the policy played the episode itself."""
+    """[S] the log probability of the actions at the decoder's temperature; NaN if a `corl.policy.Player` played the episode."""
     actions: list[NDArray[np.int32]] = field(default_factory=list)
     """[S] the episode's actions, int32 [T]."""
     solutions: list[Any] = field(default_factory=list)
@@ -115,7 +115,8 @@ def decode(
         The solutions. Every entry has one unless the evaluator's `ask` ended the decoding (`Decoded.complete`).
 
     Raises:
-        UsageError: The pool has too few rows for one entry. If it has more rows, several entries are decoded together.
+        UsageError: The evaluator's environment has too few rows (states held at once) for one entry. With more rows than one
+            entry needs, several entries are decoded together.
     """
     found = Decoded() if found is None else found
     instances = np.atleast_1d(np.asarray(which, np.int64))

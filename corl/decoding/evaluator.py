@@ -40,7 +40,7 @@ class CountedEvaluator:
         """Create an evaluator of `policy` on `environment`.
 
         Args:
-            environment: The pool.
+            environment: The environment, also called the pool: its rows hold the states.
             policy: The policy that evaluates states.
             most: The greatest number of rows in one network call.
             ask: Function that is called with the number of rows before each network call; if it returns False, the decoding ends

@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
 
 
 Chooser = Callable[[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint64]], Chosen]
-"""A function of rows [R], their listed actions [R, K] and keys [R], one for each tree, that returns the chosen actions."""
+"""A function that returns the chosen actions, given rows [R], their listed actions [R, K] and keys [R], one for each tree."""
 
 
 class _TreeSearch(Protocol):
@@ -62,16 +62,16 @@ class Planning:
 
     @property
     def rows(self) -> int:
-        """The rows of the pool that each tree needs: the root's, one per simulation, and with rollouts `leaves` more."""
+        """The rows of the environment that each tree needs: the root's, one per simulation, and with rollouts `leaves` more."""
         return rows_needed(1, self.search.simulations) + (self.search.leaves if self.rollouts else 0)
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
-        """Use `rows` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
+        """Use `rows` rows for each entry; as many entries are decoded at a time as the environment has rows for."""
         for part in chunks(evaluator, entries, self.rows, f"a search of {self.search.simulations} simulations"):
             _play(self.chooser(evaluator, len(part.number)), evaluator.environment, part, found)
 
     def chooser(self, evaluator: CountedEvaluator, trees: int) -> Chooser:
-        """Return a chooser that searches from rows below `trees`; it overwrites the rows from there up to `trees` * `rows`."""
+        """Return a chooser that searches from rows below `trees`; it overwrites the rows from `trees` to `trees` * `rows` - 1."""
         model = SimulatorModel(evaluator.environment, evaluator, first=trees)
         if self.rollouts:
             model = _RolloutModel(evaluator, trees, self.search.simulations)
@@ -85,7 +85,7 @@ class LearnedPlanning:
     search: _TreeSearch
     """`corl.search.gumbel.Gumbel` or `corl.search.puct.Puct`."""
     rows: ClassVar[int] = 1
-    """The rows of the pool that each tree needs: the root's."""
+    """The rows of the environment that each tree needs: the root's."""
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
         """Use one row for each entry."""

@@ -63,7 +63,7 @@ def play(
     """Play E episodes to their ends, side by side; only unfinished ones are passed to `choose`.
 
     Args:
-        environment: The pool.
+        environment: The environment, whose rows hold the states (the pool).
         rows: int64 [E], all different: the rows of the initial states.
         totals: float64 [E], initial totals, to which rewards are added, such as the base values.
         choose: Returns the actions to take in the R states of a step, [R].

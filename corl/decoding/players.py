@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["play_rows"]
 
-_MAX_ACTIONS = 4096  # actions of one call of the kernel if there is no `stop`
+_MAX_ACTIONS = 4096  # the greatest number of actions in one call of the kernel if there is no `stop`
 
 
 def play_rows(
@@ -27,7 +27,7 @@ def play_rows(
         advance: The kernel. Its arguments are a row, the temperature, the state of the random generator, uint64 [1], and an array
             int32 [n], into which it writes the actions that it takes. It returns their number (less than n only if the episode is
             over) and the sum of the rewards.
-        chunk: The n of a call if `stop` is given: about 10 ms of work.
+        chunk: The length n of that array if `stop` is given: so many actions that they take about 10 ms.
     """
     temperatures = np.broadcast_to(np.asarray(temperature, np.float64), rows.shape)
     random = np.zeros((len(rows), 1), np.uint64) if random is None else random

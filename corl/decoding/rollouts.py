@@ -1,4 +1,7 @@
-"""Greedy decoding and sampling: episodes played in place, one row each."""
+"""Greedy decoding and sampling: episodes played in place, one row each.
+
+An entry is an initial state from which solutions are decoded (`corl.decoding.decode`).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _GOLDEN = 0.6180339887498949  # golden ratio - 1: its first n multiples modulo 1
 
 @dataclass(frozen=True)
 class Greedy:
-    """Greedy decoding: the most probable action at every step, the first listed of equals.
+    """Greedy decoding: at every step the most probable action; of equally probable ones, the first in the list.
 
     A policy that can play whole episodes does so.
     """
@@ -52,7 +55,7 @@ class Sampling(Options):
     )
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
-        """Use one row for each sample; as many samples are drawn at a time as the pool has rows."""
+        """Use one row for each sample; as many samples are drawn at a time as the pool (the environment) has rows."""
         samples = len(entries.number) * self.samples
         for begin in range(0, samples, evaluator.environment.rows):
             number = np.arange(begin, min(samples, begin + evaluator.environment.rows))
@@ -143,11 +146,11 @@ def roll_out(
 
 @kernel
 def play_listed(state: Any, row: Any, out: Any, steps: Any) -> Any:
-    """Take the first listed action in a row, at most `steps` times; return whether the episode is over.
+    """Take the first listed action of a row's state, up to `steps` times; return whether the episode is over.
 
     Args:
         state: The pool.
-        row: The row, changed in place.
+        row: The row of the pool, changed in place.
         out: int32 [K], work array, overwritten.
         steps: The greatest number of actions.
     """

@@ -16,7 +16,10 @@ __all__ = ["SequenceTrees"]
 
 
 class SequenceTrees:
-    """Trees of E entries. A node is a prefix of actions, with K slots for the next one. All trees share the numbers of nodes."""
+    """Trees of E entries, which are initial states. A node is a prefix of actions, with K slots for the next one.
+
+    The nodes of all trees are numbered together.
+    """
 
     def __init__(self, entries: int, width: int) -> None:
         self.roots = np.full(entries, -1, np.int64)
@@ -24,7 +27,7 @@ class SequenceTrees:
         self.count = 0
         """The number of nodes of all trees."""
         self.log_remaining = np.empty((16, width))
-        """[nodes, K] the log of each child's remaining probability, from the root on; -inf if it is exhausted or not legal."""
+        """[nodes, K] the log of the remaining probability of all sequences through each child; -inf if exhausted or not legal."""
         self.log_probability = np.empty((16, width))
         """[nodes, K] the policy's log probability of the action, given the prefix."""
         self.child = np.empty((16, width), np.int32)
@@ -32,9 +35,9 @@ class SequenceTrees:
         self.parent = np.empty(16, np.int64)
         """[nodes] the parent node; -1 for a root."""
         self.slot = np.empty(16, np.int64)
-        """[nodes] the slot of the parent that leads to the node; the entry for a root."""
+        """[nodes] the slot of the parent that leads to the node; for a root, its entry."""
         self.depth = np.empty(16, np.int32)
-        """[nodes] the number of actions."""
+        """[nodes] the number of actions in the prefix."""
 
     def extend(
         self,

@@ -32,7 +32,7 @@ class WithoutReplacement(Options):
     temperature: float = option(1.0, "Logits are divided by the temperature.", above=0, scale="log")
 
     def run(self, evaluator: CountedEvaluator, entries: StartStates, found: Decoded) -> None:
-        """Use `width` rows for each entry; as many entries are decoded at a time as the pool has rows for."""
+        """Use `width` rows for each entry; as many entries are decoded at a time as the pool (the environment) has rows for."""
         exhausted = True
         for part in chunks(evaluator, entries, self.width, f"a beam of width {self.width}"):
             sampler = Sampler(evaluator, part, self.temperature)

@@ -1,4 +1,4 @@
-"""The nearest cities of every city, computed from coordinates without an n x n matrix."""
+"""The nearest cities of every city, from a matrix of distances or, without such a matrix, from coordinates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from corl.routing.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 
 __all__ = ["nearest_cities"]
 
-_ROWS = 100_000  # cities in a block of queries; with a matrix, a block takes about 1000 * _ROWS bytes
+_ROWS = 100_000  # cities in a block of queries of the tree; with a matrix, a block has as many rows as take 1000 * _ROWS bytes
 
 
 def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = None) -> NDArray[np.int32]:
@@ -39,6 +39,6 @@ def nearest_cities(metric: Metric, k: int, prices: NDArray[np.float64] | None = 
         block = np.arange(start, min(n, start + _ROWS))
         _, found = tree.query(metric.points[block], k + 1, p=norm)
         others = found != block[:, None]
-        others[others.all(axis=1), -1] = False  # a city may lack in its own result if many cities are at its place
+        others[others.all(axis=1), -1] = False  # a city with many others at its place may be missing from its own result
         out[block] = found[others].reshape(len(block), k)
     return out

@@ -60,7 +60,7 @@ def one_of(
 
 # -------------------------------------------------------------------- the sections
 def section(text: Text, sections: dict[str, Text], keyword: str, because: str) -> Text:
-    """Return a section's data. Raises InputError if it is missing; `because` names in the message what needs it."""
+    """Return a section's data. Raises InputError if it is missing; `because` says in the message what needs the section."""
     if keyword not in sections:
         raise text.error(f"missing; {because} needs it", line=text.last_line, field=keyword)
     return sections[keyword]

@@ -2,9 +2,9 @@
 
 At the root, the Gumbel-top-k trick draws actions without replacement, among which sequential halving chooses (section 3). Below
 the root, a deterministic choice makes visits follow the improved policy (section 5). q(a) is the reward of action a plus the
-value after it; for actions without visits, the mixed value replaces it, which together is the completed q (appendix D). q is
-scaled to [0, 1] by its extremes, as in the reference implementation, mctx. The mixed value always counts among these values, as
-in mctx if an action is masked.
+value after it; the completed q (appendix D) is q(a), or the mixed value for an action without visits. q is scaled to [0, 1] by
+its extremes, as in the reference implementation, mctx. The mixed value always counts for the extremes, as it does in mctx if an
+action is masked.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Gumbel(Options):
     )
     leaves: int = option(
         1,
-        "The most leaves of a tree evaluated in one call; more make larger batches. Visits count before they are evaluated.",
+        "The greatest number of leaves of a tree evaluated in one call; more make larger batches. A visit counts before its leaf "
+        "is evaluated.",
         low=1,
     )
 

@@ -36,7 +36,7 @@ class SearchResult(NamedTuple):
 
 
 def tree_keys(seed: int, count: int) -> NDArray[np.uint64]:
-    """Return keys for `count` trees, uint64 [count], from a seed; the first ones do not depend on `count`."""
+    """Return keys for `count` trees, uint64 [count], from a seed; a larger `count` only appends keys."""
     return np.random.SeedSequence(seed).generate_state(count, np.uint64).astype(np.uint64)
 
 
@@ -54,9 +54,9 @@ def run_search(
     root_answer = model.root(roots, nodes, keys_by_tree)
     expand_roots(rule, trees, root_answer, keys_by_tree)
     calls = (~root_answer.done).astype(np.int64)
-    paths = np.empty((3, count * leaves), np.int64)
-    while pending := select_leaves(rule, trees, simulations, leaves, paths):
-        parents, actions, children = paths[:, :pending]
+    leaf_edges = np.empty((3, count * leaves), np.int64)
+    while pending := select_leaves(rule, trees, simulations, leaves, leaf_edges):
+        parents, actions, children = leaf_edges[:, :pending]
         answer = model.expand(parents, actions.astype(np.int32), children)
         expand_leaves(trees, children, answer, calls)
     result = empty_result(root_answer.actions, calls)
@@ -88,7 +88,7 @@ def expand_roots(rule: Any, trees: Trees, found: Expansion, keys: Any) -> None:
 
 
 @kernel
-def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths: Any) -> Any:
+def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, leaf_edges: Any) -> Any:
     """Begin simulations until each tree has `leaves` waiting leaves or cannot continue; return the number of leaves.
 
     Simulations that end in a node whose episode is over need no network and are completed.
@@ -98,7 +98,7 @@ def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths:
         trees: Changed in place.
         simulations: The number of simulations of each tree.
         leaves: The greatest number of waiting leaves of a tree.
-        paths: int64 [3, trees * leaves], written: for each leaf the slot of its parent, the action, and the slot of the leaf
+        leaf_edges: int64 [3, trees * leaves], written: for each leaf the slot of its parent, the action, and the slot of the leaf
             (tree * nodes + node).
     """
     pending, nodes = 0, trees.parent.shape[1]
@@ -109,8 +109,8 @@ def select_leaves(rule: Any, trees: Trees, simulations: Any, leaves: Any, paths:
             if leaf == WAITING:
                 break
             if leaf != ENDED:
-                paths[0, pending] = t * nodes + trees.parent[t, leaf]
-                paths[1, pending], paths[2, pending] = trees.action[t, leaf], t * nodes + leaf
+                leaf_edges[0, pending] = t * nodes + trees.parent[t, leaf]
+                leaf_edges[1, pending], leaf_edges[2, pending] = trees.action[t, leaf], t * nodes + leaf
                 pending += 1
                 added += 1
     return pending

@@ -54,14 +54,14 @@ class Model(abc.ABC):
     def root(self, roots: Any, nodes: int, keys: NDArray[np.uint64]) -> Expansion:
         """Begin a search with one tree of up to `nodes` nodes for each of B `roots`, and evaluate the roots.
 
-        A tree draws the random events of its steps from its key in `keys`, uint64 [B], not from that of the true episode.
+        A tree draws the random events of its steps from its key in `keys`, uint64 [B], not from the key of the true episode.
         """
 
     @abc.abstractmethod
     def expand(self, parents: NDArray[np.int64], actions: NDArray[np.int32], children: NDArray[np.int64]) -> Expansion:
         """Make the nodes in slots `children` [R] from those in slots `parents` [R] by `actions` [R], and evaluate them.
 
-        All children are new and different. The network evaluates those whose episode is not over in one batch.
+        All children are new and different. In one batch, the network evaluates those whose episode is not over.
         """
 
     def trees(self, count: int, nodes: int, width: int) -> Trees:
@@ -140,13 +140,13 @@ class LearnedModel(Model):
     """A network with learned dynamics of latent states: MuZero.
 
     Roots are a pair (observation, actions): the network's input for R rows, a dict of arrays, and the actions that the
-    environment lists, int32 [R, K], -1 after the last. Only these are legal at the root. Below it, all of the network's A
-    actions may be taken, and no episode ends.
+    environment lists, int32 [R, K], -1 after the last. Only the listed actions are legal at the root. Below the root, all of the
+    network's A actions may be taken, and no episode ends.
     """
 
     def __init__(self, network: LatentNetwork) -> None:
         self.network, self.width = network, network.slots
-        self._latent: Any = None  # tensor [slots, ...], the latent state of each node
+        self._latent: Any = None  # tensor [trees * nodes of a tree, ...], the latent state of each node
 
     def root(self, roots: tuple[Mapping[str, Any], NDArray[np.int32]], nodes: int, keys: NDArray[np.uint64]) -> Expansion:
         """See Model.root; `roots` is (observation, actions). The keys are not used."""
@@ -185,12 +185,12 @@ class _Pool:
 
     def __init__(self, environment: Environment, first: int) -> None:
         self.environment, self.first = environment, first
-        self._rows = np.empty(0, np.int64)  # [slots] the row of each node
+        self._rows = np.empty(0, np.int64)  # [trees * nodes of a tree] the row of each node
         self._keys = np.empty(0, np.uint64)  # [trees] the keys of random events
         self._nodes = 1  # the number of nodes of a tree
 
     def checked(self, roots: ArrayLike, room: int) -> NDArray[np.int64]:
-        """Return `roots` as int64 [B]. Raises UsageError unless they are below `first` and `room` rows follow."""
+        """Return `roots` as int64 [B]. Raises UsageError unless they are below `first` and `room` rows begin there."""
         rows = np.atleast_1d(np.asarray(roots))
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or (len(rows) and not 0 <= rows.min() <= rows.max() < self.first):
             raise UsageError(f"roots are rows from 0 to {self.first - 1}, in one dimension")

@@ -86,8 +86,9 @@ def _largest(array: Any, begin: Any, end: Any) -> Any:
 def prior_weights(array: Any, count: Any) -> Any:
     """Replace finite logits array[:count] (float32) by exp(logit - largest logit), in place; return their sum, float64.
 
-    The exponential function is that of the Cephes library (Moshier): a polynomial of r = x - n log 2, multiplied by 2**n through
-    the bits of the exponent. The compiler vectorises it; its relative error is 2e-7. Weights below 2e-38 become 2e-38.
+    The exponential function is that of the Cephes library (Moshier): exp(x) is a polynomial of r = x - n log 2, where n is the
+    integer nearest to x / log 2, times 2**n, by adding n to the exponent's bits. The compiler vectorises it; the relative error
+    is 2e-7. Weights below 2e-38 become 2e-38.
     """
     top = _largest(array, 0, count)
     bits = array.view(np.int32)

@@ -45,8 +45,8 @@ class Puct(Options):
     width: int = option(0, "The number of actions kept per node, those with the largest prior; 0: all.", low=0)
     leaves: int = option(
         1,
-        "The most leaves of a tree evaluated in one call; more make larger batches. A visit that is not yet evaluated counts as "
-        "if it had returned the worst value among the node's children (virtual loss).",
+        "The greatest number of leaves of a tree evaluated in one call; more make larger batches. A visit that is not yet "
+        "evaluated counts as if it had returned the worst value among the node's children (virtual loss).",
         low=1,
     )
 

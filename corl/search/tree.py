@@ -210,8 +210,8 @@ def _list_root(trees: Trees, t: Any, actions: Any, logits: Any, weights: Any) ->
 def select_leaf(rule: Any, trees: Trees, t: Any) -> Any:
     """Begin a simulation: follow the rule from the root of tree `t`; return the node that is added.
 
-    If the simulation reaches a node whose episode is over, it is finished; returns ENDED. If it reaches a node that waits for the
-    network, it is undone; returns WAITING.
+    A simulation that reaches a node whose episode is over is finished; returns ENDED. A simulation that reaches a node that waits
+    for the network is undone; returns WAITING.
     """
     trees.visits[t, 0] += 1
     node = 0
@@ -278,7 +278,7 @@ def expand_leaf(trees: Trees, t: Any, leaf: Any, reward: Any, actions: Any, logi
 
 @kernel(borrow=True)
 def backup(trees: Trees, t: Any, leaf: Any, value: Any) -> None:
-    """Add the return of a simulation that ended in `leaf`, where `value` is the return, to the means of the nodes above it."""
+    """Add the return of a simulation to the means of the nodes above its `leaf`; `value` is the return from the leaf on."""
     node, returned = leaf, value
     while node > 0:
         returned += trees.reward[t, node]

@@ -46,12 +46,12 @@ def refusal(instance: VrpInstance) -> str:
 class VrpEnvironment(Environment):
     """A pool of partial solutions.
 
-    Action x in 1..n-1 serves client x next. Action n + x returns to the depot and serves x with a new vehicle. Action 0 returns
-    to the depot and skips the remaining clients; it is legal if none of them is required.
+    With n nodes, action x in 1..n-1 serves client x next. Action n + x returns to the depot and serves x with a new vehicle.
+    Action 0 returns to the depot and skips the remaining clients; it is legal if none of them is required.
 
     The nearest clients that can be served are listed, half of the `width` slots for the current vehicle and half for a new one.
     The reward is minus the cost of the step, plus the prize if the client is optional; the last step includes the return to the
-    depot. The base value is minus all prizes.
+    depot. The base value, to which rewards are added, is minus all prizes.
     """
 
     def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 64) -> None:

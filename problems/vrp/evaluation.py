@@ -243,6 +243,6 @@ def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
 
 
 def _within(value: float, limit: float, value_words: str, limit_words: str, scale: int, size: float = 0.0) -> None:
-    """Raise Infeasible unless `value` keeps `limit`; `size` is that of corl.tolerance.keeps."""
+    """Raise Infeasible unless `value` keeps `limit`; `size`: see corl.tolerance.keeps."""
     if not keeps(value, limit, size):
         raise Infeasible(f"{value_words} {value / scale:.10g}; {limit_words} {limit / scale:.10g}")

@@ -181,7 +181,7 @@ def leg_distances(rules: SideConstraints, kind: int, path: NDArray[np.int64], le
 
 
 def travel_times(instance: VrpInstance, route: Route, path: NDArray[np.int64], legs: _Floats) -> _Floats:
-    """Return the travel time of each leg, float64 [len(path) - 1]; `legs` are the distances, the default."""
+    """Return the travel time of each leg, float64 [len(path) - 1]; by default the distances, `legs`."""
     rules, kind = instance.rules, route.vehicle
     assert rules is not None
     if rules.durations is None:

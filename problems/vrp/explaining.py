@@ -17,7 +17,7 @@ __all__ = ["reasons", "unserved_reasons"]
 
 
 def unserved_reasons(instance: VrpInstance, solution: Any) -> dict[str, str]:
-    """Return the client's name in messages, such as "client 7", -> why it is unserved, for each unserved client."""
+    """Return a dict from each unserved client, named as in messages ("client 7"), to the reason why it is unserved."""
     return {f"client {instance.labels[node]}": why for node, why in reasons(instance, solution).items()}
 
 

@@ -39,7 +39,7 @@ PAIRS = 3
 class Observation(NamedTuple):
     """The observation of R rows. Each has K + 2 slots: K actions, the origin (where the current vehicle is) and the depot.
 
-    Values in empty slots are 0. Distances, times, costs and prizes are times the instance's `scale`.
+    Values in empty slots are 0. Distances, times, costs and prizes are multiplied by the instance's `scale`.
     """
 
     clients: NDArray[np.int32]

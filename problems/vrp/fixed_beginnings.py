@@ -60,7 +60,7 @@ def _group_served_twice(instance: VrpInstance, served: NDArray[np.int64]) -> str
 
 
 def _split_shipment(instance: VrpInstance, begun: list[NDArray[np.int64]]) -> str:
-    """Return which shipment is delivered before its pickup or by another vehicle, in words; "" if there is none.
+    """Return which shipment no vehicle can pick up and then deliver, given these beginnings, in words; "" if there is none.
 
     begun: The clients that each vehicle type must visit first.
     """

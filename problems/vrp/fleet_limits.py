@@ -1,4 +1,4 @@
-"""Proofs that the fleet cannot serve all clients: their total time, distance or load exceeds that of the vehicles."""
+"""Proofs that the fleet cannot serve all clients: they need more time, distance or load in total than the vehicles have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from corl.tolerance import LIMIT, keeps
 
 __all__ = ["Requests", "fleet_too_small"]
 
-_MAX_POINTS, _MAX_MATRIX = 300, 3000  # nodes, of points or of a matrix, up to which the least leg to each client is computed
+# The greatest numbers of nodes, of instances with points and with a matrix, for which the shortest leg to each node is computed.
+_MAX_POINTS, _MAX_MATRIX = 300, 3000
 _MAX_NAMED = 10  # clients named in a message
 _MAX_SETS = 64  # sets of vehicle types that are examined
 
@@ -30,11 +31,11 @@ class _Resource(NamedTuple):
     budget: float
     """The amount that a vehicle has for its clients."""
     size: float
-    """The value to which the judge's tolerance is relative: a route may exceed its limit by LIMIT * size."""
+    """The value to which the judge's tolerance is relative: a route may exceed its limit by a share LIMIT of `size`."""
 
     @property
     def greatest(self) -> float:
-        """The greatest amount that the judge accepts, and the same tolerance once more for rounding in this module."""
+        """The greatest amount that the judge accepts, plus the judge's tolerance once more, for rounding in this module."""
         return self.budget + 2.0 * LIMIT * self.size
 
 
@@ -51,7 +52,7 @@ class Requests(NamedTuple):
         return np.asarray(np.minimum.reduceat(values[self.nodes], self.begin)) if len(self.begin) else np.zeros(0)
 
     def servable(self, possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return bool [kinds, lists]: which vehicle type can serve any node of which list, given `possible`, bool [kinds, n]."""
+        """Return bool [kinds, lists]: which vehicle type can serve at least one node of which list. possible: bool [kinds, n]."""
         if not len(self.begin):
             return np.zeros((len(possible), 0), bool)
         return np.asarray(np.logical_or.reduceat(possible[:, self.nodes], self.begin, axis=1))
@@ -95,7 +96,7 @@ def fleet_too_small(instance: VrpInstance, kinds: list[VehicleTravel], possible:
 
 
 def _pickups_exceed_fleet(instance: VrpInstance, rules: SideConstraints, requests: Requests) -> str:
-    """Return why the pickups exceed the capacity of all trips that make a delivery before; "" if that is not proven.
+    """Return why the pickups exceed the capacity of all trips that may collect; "" if that is not proven.
 
     With backhauls last, a trip collects only after a delivery, so there are at most as many trips as clients with deliveries.
     """
@@ -106,8 +107,8 @@ def _pickups_exceed_fleet(instance: VrpInstance, rules: SideConstraints, request
     for d in range(q):
         load, capacity_of_trips = float(requests.least(pickups[:, d]).sum()), trips * float(capacity[:, d].max(initial=0.0))
         if not keeps(load, capacity_of_trips if trips else 0.0):
-            collected = f"{load:.10g} is to be collected"
-            return f"{collected}; {trips} clients have deliveries before, and that many trips hold {capacity_of_trips:.10g}"
+            collected = f"{load:.10g} is to be collected; a trip collects only after a delivery"
+            return f"{collected}, so there are at most {trips} trips, which hold at most {capacity_of_trips:.10g}"
     return ""
 
 
@@ -173,9 +174,10 @@ def _resources(instance: VrpInstance, travel: VehicleTravel) -> list[_Resource]:
 
 
 def _least_legs(instance: VrpInstance, travel: VehicleTravel, time: bool) -> tuple[_Floats, float]:
-    """Return lower bounds of the time or distance of legs: to each node, float64 [n], and of the legs that this does not include.
+    """Return lower bounds of time or distance: of the leg to each node, float64 [n], and of what a route takes beyond these.
 
-    The latter are the leg home and the excess of the first leg over the least leg to its node.
+    Beyond the bounds of its nodes, a route takes the leg home and the amount by which its first leg exceeds the bound of its
+    first node.
     """
     origins = np.append(np.flatnonzero(travel.stops), travel.start)
     least = np.zeros(instance.n)
@@ -188,6 +190,6 @@ def _least_legs(instance: VrpInstance, travel: VehicleTravel, time: bool) -> tup
     stops = travel.stops
     other_legs = 0.0 if travel.stays_out or not stops.any() else float(travel.row(time, travel.end, True)[stops].min())
     least = np.where(least < np.inf, least, 0.0)
-    if stops.any():  # the leg from the first depot may be longer than the least leg to any stop
+    if stops.any():  # every leg from the first depot may be longer than the bounds of all stops
         other_legs += max(0.0, float(travel.row(time, travel.start, False)[stops].min()) - float(least[stops].max()))
     return least, other_legs

@@ -37,7 +37,7 @@ def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: 
     _check(0.0 <= optional <= 1.0, "optional", optional, "0 to 1")
     _check(capacity == 0 or capacity >= 9, "capacity", capacity, "0, or from 9")
     random = np.random.default_rng(seed)
-    carried = capacity or _CAPACITIES[max((n for n in _CAPACITIES if n <= size), default=10)]
+    vehicle_capacity = capacity or _CAPACITIES[max((n for n in _CAPACITIES if n <= size), default=10)]
     points = random.random((size + 1, 2))
     demand = _with_depot(random.integers(1, 10, size))
     optional_clients = _with_depot(random.random(size) < optional).astype(bool)
@@ -47,7 +47,7 @@ def uniform(*, size: int = 100, capacity: int = 0, optional: float = 0.0, seed: 
         name=f"uniform-{size}",
         edge_weight_type="EXACT_2D",
         demand=demand,
-        vehicles=Vehicles(np.array([carried])),
+        vehicles=Vehicles(np.array([vehicle_capacity])),
         points=points,
         prize=prize,
         required=~optional_clients & (np.arange(size + 1) > 0),
@@ -65,9 +65,9 @@ def x(
     Args:
         size: The number of clients.
         depot: random, centre or corner.
-        clients: random, clustered around 3 to 8 of them (density exp(-distance / 40)), or mixed (half of each).
+        clients: random, clustered around 3 to 8 clients (density exp(-distance / 40)), or mixed (half of each).
         demand: 1 unitary; 2 to 5 uniform in 1-10, 5-10, 1-100, 50-100; 6 by quadrant; 7 many small and few large.
-        route_size: The number of average clients that a vehicle can serve, from 1.
+        route_size: The number of clients of average demand that a vehicle can serve, from 1.
         seed: The seed.
     """
     _check_size(size)
@@ -77,7 +77,7 @@ def x(
     _check(route_size == 0 or route_size >= 1, "route_size", route_size, "0, or from 1")
     random = np.random.default_rng(seed)
     drawn = (_DEPOTS[random.integers(3)], _CLIENTS[random.integers(3)], int(random.integers(1, 8)), random.triangular(3, 6, 25))
-    depot_place, clients_kind, distribution, carried = (
+    depot_place, clients_kind, distribution, clients_per_route = (
         depot or drawn[0],
         clients or drawn[1],
         demand or drawn[2],
@@ -86,7 +86,7 @@ def x(
     start = {"centre": [500, 500], "corner": [0, 0]}.get(depot_place, random.integers(0, 1001, 2).tolist())
     points = np.array([start, *_positions(random, size, clients_kind)], np.float64)
     demands = _demands(random, points[1:], distribution)
-    capacity = max(int(np.ceil(carried * demands.sum() / size)), int(demands.max()))
+    capacity = max(int(np.ceil(clients_per_route * demands.sum() / size)), int(demands.max()))
     options = {"depot": depot, "clients": clients, "demand": demand, "route_size": route_size}
     command_options = "".join(f" --option {key}={value}" for key, value in options.items() if value)
     return VrpInstance(
@@ -103,7 +103,8 @@ def solomon(*, size: int = 100, kind: str = "R", series: int = 1, windows: float
     """Return an instance with time windows in the manner of Solomon (1987), with any number of vehicles.
 
     A separate vehicle could serve each client within its window; for kind C, windows lie around the times of a tour of each
-    cluster. The side of the square is 100 for up to 100 clients and grows with the square root of their number, as does the day.
+    cluster. The side of the square is 100 for up to 100 clients and grows with the square root of their number; so does the
+    length of the day.
 
     Args:
         size: The number of clients.
@@ -162,7 +163,7 @@ def _positions(random: np.random.Generator, size: int, clients_kind: str) -> lis
 
 
 def _fill(random: np.random.Generator, clients: dict[tuple[int, int], None], wanted: int, seeds: NDArray | None) -> None:
-    """Add random places until there are `wanted`; with `seeds`, a place is accepted with probability sum exp(-distance / 40)."""
+    """Add random places until there are `wanted`; `seeds`: accept with probability sum exp(-distance to a seed / 40)."""
     while len(clients) < wanted:
         block = random.integers(0, 1001, (4096, 2))
         if seeds is not None:

@@ -54,7 +54,7 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
         "vehicles": Vehicles(np.array([_CAPACITY])),
     }
     rules: dict[str, Any] = {}
-    for word in sorted(set(wanted)):  # in this order skills, which double the vehicle type, follow all changes of vehicles
+    for word in sorted(set(wanted)):  # "skills", which doubles the vehicle type, follows "reloads", which replaces it
         rules |= _RULES[word](arguments, random)
     for name in _VEHICLE_FIELDS & rules.keys():
         rules[name] = np.repeat(rules[name], arguments["vehicles"].types, axis=0)
@@ -138,7 +138,7 @@ def _rests(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, 
 
 
 def _shipments(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-    """Return shipments between half of the clients; the demand of the client that ships becomes the amount."""
+    """Return shipments between half of the clients; the demand of the client with the pickup becomes the amount."""
     order = 1 + random.permutation(len(arguments["demand"]) - 1)
     pairs = order[: len(order) // 4 * 2].reshape(-1, 2)
     ends = np.zeros(len(arguments["demand"]), bool)

@@ -36,7 +36,7 @@ class Vehicles:
     count: NDArray[np.int64] = -1  # type: ignore[assignment]
     """The number of vehicles; -1: unlimited."""
     start: NDArray[np.int64] = 0  # type: ignore[assignment]
-    """The depot (0..D-1) where a route of this type begins."""
+    """The depot, numbered from 0, where a route of this type begins."""
     end: NDArray[np.int64] = None  # type: ignore[assignment]
     """The depot where the route ends; by default the depot where it began."""
     fixed_cost: _Floats = 0.0  # type: ignore[assignment]
@@ -46,7 +46,7 @@ class Vehicles:
     max_distance: _Floats = np.inf  # type: ignore[assignment]
     """The greatest length of a route; inf: unlimited."""
     max_duration: _Floats = np.inf  # type: ignore[assignment]
-    """The longest time from departure to return: travel, waiting and service. Each vehicle departs at the best time for it."""
+    """The longest time from departure to return: travel, waiting and service. Each vehicle departs when this time is least."""
 
     def __post_init__(self) -> None:
         types = len(np.atleast_1d(self.capacity))
@@ -214,7 +214,7 @@ class VrpInstance:
             object.__setattr__(self, "display", _read_only(display))
 
     def _floats(self, name: str, given: Any, depots_zero: bool = False, infinite: bool = False) -> None:
-        """Set field `name` to `given` as float64 [n]. Raises InputError unless all values are from 0 (or inf, if `infinite`)."""
+        """Set field `name` to `given` as float64 [n]. Raises InputError for values below 0 or (unless `infinite`) inf."""
         values = np.array(given, np.float64)
         if values.shape != (self.n,):
             raise InputError(f"accepted: {self.n} numbers, one for each node", field=name)

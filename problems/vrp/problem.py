@@ -106,7 +106,7 @@ class Vrp(Problem):
         write_solution(instance, solution, path)
 
     def to_json(self, instance: VrpInstance, solution: Any) -> list[Any]:
-        """Return for each route the list of its client ids; for each route a dict if vehicles or depots differ."""
+        """Return a list of client ids for each route, or a dict for each route if vehicles or depots differ."""
         from corl.problems.vrp.formats.solutions import to_json
 
         return to_json(instance, solution)

@@ -37,11 +37,11 @@ class SideConstraints:
     demands: _Floats | None = None
     """float64 [n, Q]: the load delivered to each client, in every dimension; the first column is the instance's `demand`."""
     capacities: _Floats | None = None
-    """float64 [K, Q]: the first column is the vehicles' `capacity`. By default every column is."""
+    """float64 [K, Q]: the first column is the vehicles' `capacity`. By default every column equals it."""
     pickups: _Floats | None = None
     """float64 [n, Q]: the load collected from each client for the depot, after the client's delivery."""
     backhauls_last: bool = False
-    """A trip with pickups makes all of its deliveries, at least one, before. No client has both a delivery and a pickup."""
+    """A trip with pickups makes all of its deliveries, at least one, before them. No client has both a delivery and a pickup."""
     shipments: _Integers | None = None
     """int64 [S, 2]: for each shipment the node where it is picked up, and the node where the same route delivers it later."""
     amounts: _Floats | None = None

@@ -41,7 +41,8 @@ LIMITS = {  # limits that may prevent all vehicles from serving a client -> thei
 NO_RULES = SideConstraints()
 
 _MAX_BREAK_CHECKS = 2000  # clients whose breaks are checked, at most; others count as servable
-_MAX_DISTANCES = 2.5e6, 2.5e7  # distances used for shortest paths from one node: computed from points, or read from a matrix
+# The largest number of distances that shortest paths from one node may use: if computed from points, if read from a matrix.
+_MAX_DISTANCE_COUNT = 2.5e6, 2.5e7
 _TRIANGLE_INEQUALITY = ("EXACT_2D", "EXACT_3D")  # edge weight types in which no path is shorter than the direct leg
 
 _Floats = NDArray[np.float64]
@@ -73,8 +74,9 @@ class VehicleTravel:
         self.stops[self.reloads] = True
         """bool [n]: the nodes where the vehicle may stop: clients that fit and are allowed, and depots to reload at."""
         self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
+        """False -> the matrix of distances, True -> that of travel times; None for distances between points."""
         self.cached: dict[tuple[bool, int, bool], _Floats] = {}
-        """(time, node, towards) -> the lengths of shortest paths that were computed before."""
+        """(time, node, towards), as in `row` -> the lengths of shortest paths that were computed before."""
 
     @cached_property
     def without_breaks(self) -> VehicleTravel:
@@ -86,7 +88,7 @@ class VehicleTravel:
         unbroken.cached = {}
         return unbroken
 
-    def to(self, node: int, direct: bool, time: bool) -> _Floats:
+    def from_node(self, node: int, direct: bool, time: bool) -> _Floats:
         """Return the travel times (`time`) or distances from `node` to all nodes, float64 [n].
 
         Each is that of the direct leg (`direct`), or of a shortest path over nodes where the vehicle may stop.
@@ -94,7 +96,7 @@ class VehicleTravel:
         return self.row(time, node, False) if direct else self._shortest(time, node, False)
 
     def back(self, direct: bool, time: bool) -> _Floats:
-        """Return the travel times or distances from all nodes to the last depot, float64 [n]; see `to`."""
+        """Return the travel times or distances from all nodes to the depot where the route ends, float64 [n]; see `from_node`."""
         if self.stays_out:
             return np.zeros(self.instance.n)
         return self.row(time, self.end, True) if direct else self._shortest(time, self.end, True)
@@ -123,7 +125,7 @@ class VehicleTravel:
 
         length, unsettled = row(node), self.stops.copy()
         unsettled[node] = False
-        max_steps = _MAX_DISTANCES[self._matrices[time] is not None] / (self.instance.n * self.instance.vehicles.types)
+        max_steps = _MAX_DISTANCE_COUNT[self._matrices[time] is not None] / (self.instance.n * self.instance.vehicles.types)
         for steps, nearest in enumerate(dijkstra(row, length, unsettled)):
             if steps + 1 > max_steps:
                 length = np.minimum(length, length[nearest])
@@ -140,7 +142,7 @@ def servable_nodes(travel: VehicleTravel, direct: bool, limits: set[str], asked:
     Args:
         travel: The distances and travel times of the vehicle type.
         direct: Whether the route visits only this client. Otherwise it may follow shortest paths, take breaks anywhere on them,
-            and loads nothing at the other clients, which is a necessary condition of every solution.
+            and loads nothing at the other clients: a relaxation, so that no solution serves a node that fails.
         limits: The keys of `LIMITS` that are considered.
         asked: bool [n], the nodes in question.
     """
@@ -153,7 +155,7 @@ def servable_nodes(travel: VehicleTravel, direct: bool, limits: set[str], asked:
         return np.asarray(servable)
     if "distance" in limits:
         servable &= keeps(
-            travel.to(travel.start, direct, False) + travel.back(direct, False), instance.vehicles.max_distance[kind]
+            travel.from_node(travel.start, direct, False) + travel.back(direct, False), instance.vehicles.max_distance[kind]
         )
     servable &= _in_time(travel, direct, limits)
     if travel.has_breaks:
@@ -164,7 +166,7 @@ def servable_nodes(travel: VehicleTravel, direct: bool, limits: set[str], asked:
 def _in_time(travel: VehicleTravel, direct: bool, limits: set[str]) -> NDArray[np.bool_]:
     """Return bool [n]: whether windows, hours, release times and durations allow serving each node, without breaks."""
     instance, kind = travel.instance, travel.kind
-    to, back = travel.to(travel.start, direct, True), travel.back(direct, True)
+    to, back = travel.from_node(travel.start, direct, True), travel.back(direct, True)
     service, closes = _service(instance), _closes(instance, limits)
     first_departure, last_departure, return_from, return_by = operating_hours(travel, limits)
     begin = np.full(instance.n, np.inf)
@@ -189,21 +191,21 @@ def _departures(
     """
     instance, rules = travel.instance, travel.rules
     release = np.zeros(instance.n) if rules.release is None or "release" not in limits else rules.release
-    to = travel.to(travel.start, direct, True)
+    to = travel.from_node(travel.start, direct, True)
     departure = np.maximum(first_departure, release)
     departures = [(np.where(keeps(departure, last_departure), departure, np.inf), to)]
     if not direct and keeps(first_departure, last_departure):
         for depot in travel.reloads:
             opens, closes = _opens(instance, limits)[depot], _closes(instance, limits)[depot]
             departure = np.maximum(max(opens, first_departure + to[depot]), release)
-            departures.append((np.where(keeps(departure, closes), departure, np.inf), travel.to(int(depot), False, True)))
+            departures.append((np.where(keeps(departure, closes), departure, np.inf), travel.from_node(int(depot), False, True)))
     return departures
 
 
 def _check_breaks(travel: VehicleTravel, direct: bool, limits: set[str], servable: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return bool [n]: which of the nodes that are `servable` without breaks remain so with breaks and rests."""
     instance, servable = travel.instance, servable.copy()
-    to, back = travel.to(travel.start, direct, True), travel.back(direct, True)
+    to, back = travel.from_node(travel.start, direct, True), travel.back(direct, True)
     first_departure, last_departure, return_from, return_by = operating_hours(travel, limits)
     departures = _departures(travel, direct, limits, first_departure, last_departure)
     closes = _closes(instance, limits)
@@ -274,7 +276,7 @@ def after_driving(
 
 
 def _after_rests(travel: VehicleTravel, arrival: float, breaks_left: int, breaks_taken: int, driven: float) -> list[_Label]:
-    """Return the labels on arrival after `breaks_taken` more breaks and the least number of rests, or one more.
+    """Return the labels on arrival after `breaks_taken` more breaks, with the least number of rests and with one rest more.
 
     One rest more makes the arrival later, but leaves more driving time after it.
     """
@@ -316,7 +318,7 @@ def is_back_in_time(travel: VehicleTravel, label: _Label, return_from: float, re
 
 # -------------------------------------------------------------------- the instance with some of its limits
 def operating_hours(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> tuple[float, float, float, float]:
-    """Return the first and the last departure, and the first and the last return, of a vehicle."""
+    """Return the earliest and the latest departure, and the earliest and the latest return, of a vehicle."""
     if "hours" not in limits:
         return 0.0, np.inf, 0.0, np.inf
     instance, shift = travel.instance, (0.0, np.inf) if travel.rules.shift is None else travel.rules.shift[travel.kind]
@@ -328,8 +330,8 @@ def operating_hours(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> tu
 def latest_return(travel: VehicleTravel, limits: Iterable[str] = LIMITS) -> float:
     """Return an upper bound of the time at which a vehicle that keeps its hours and its maximum duration is back.
 
-    After all nodes have opened, a vehicle never waits, so it is back within its maximum duration. The bound serves for the
-    tolerance of durations, which for the judge is a share of the time of return.
+    After all nodes have opened, a vehicle never waits, so it is back within its maximum duration. The bound is used for
+    the tolerance of durations, because the judge tolerates an excess that is a share of the time of return.
     """
     instance, rules = travel.instance, travel.rules
     openings = [_opens(instance, LIMITS), np.zeros(0) if rules.release is None else rules.release]
@@ -376,7 +378,7 @@ def _service(instance: VrpInstance) -> _Floats:
 
 
 def _reload_depots(instance: VrpInstance, rules: SideConstraints, kind: int) -> NDArray[np.int64]:
-    """Return the depots where a vehicle type may reload, by default its first depot."""
+    """Return the depots where a vehicle type may reload, by default the depot where its route begins; none if it never may."""
     if rules.reloads is None or not rules.reloads[kind]:
         return np.zeros(0, np.int64)
     at_first_depot = np.arange(instance.depots) == instance.vehicles.start[kind]

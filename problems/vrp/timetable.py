@@ -117,7 +117,7 @@ def _assign_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], s
     pauses = np.zeros((len(travel) + 1, 3))
 
     def pauses_from(time: float, used: int, driven: float) -> list[tuple[float, float, int, float]]:
-        """Return (time after it, duration, breaks used, driving time since a rest) of every possible pause; no pause first."""
+        """Return (time after it, duration, breaks used, driving time since a rest) of every possible pause; the first is none."""
         options = [(time, 0.0, used, driven)]
         for time_now, paused, count, driven_now in options:
             if count < len(breaks) and time_now <= breaks[count, 1] * (1 + _TOLERANCE):
@@ -129,7 +129,7 @@ def _assign_breaks(rules: SideConstraints, kind: int, begins: Sequence[float], s
         return options
 
     def follow(stop: int, time: float, used: int, driven: float) -> bool:
-        """Assign breaks from the end of service at a stop on; return whether the times of the remaining route are explained."""
+        """Assign breaks from the end of service at `stop` onwards; return whether they explain the rest of the times."""
         for departure, pause_after, count, driven_now in pauses_from(time, used, driven) if stop else [(time, 0.0, used, driven)]:
             travel_time = float(travel[stop])
             if driven_now + travel_time > max_driving * (1 + _TOLERANCE):

@@ -38,7 +38,7 @@ _SLACK = 0.5 * LIMIT  # half the judge's tolerance, so that the judge accepts al
 
 
 class State(NamedTuple):
-    """The pool of R partial solutions (rows) of I instances. Distances, times, prizes and costs are times the instance's `scale`.
+    """The pool of R partial solutions (rows) of I instances. Distances, times, prizes and costs are multiplied by `scale`.
 
     An instance has n nodes (N at most): node 0, the depot, and the clients 1..n-1.
     """
@@ -48,7 +48,7 @@ class State(NamedTuple):
     limits: NDArray[np.float64]
     """[I, 6] the columns CAPACITY, greatest DISTANCE, greatest DURATION, ROUTE_COST, UNIT_COST of distance, and SCALE."""
     demand: NDArray[np.float64]
-    """[sum of n] one value per node, the nodes of one instance after those of another."""
+    """[sum of n] the demand of each node; the nodes of one instance follow those of another."""
     earliest: NDArray[np.float64]
     """[sum of n] the earliest begin of service."""
     latest: NDArray[np.float64]
@@ -56,7 +56,7 @@ class State(NamedTuple):
     service: NDArray[np.float64]
     """[sum of n] the duration of service."""
     prize: NDArray[np.float64]
-    """[sum of n] 0 for required clients."""
+    """[sum of n] the prize of an optional client; 0 for required clients."""
     required: NDArray[np.bool_]
     """[sum of n] whether the client must be visited."""
     servable: NDArray[np.bool_]
@@ -98,7 +98,7 @@ class Position(NamedTuple):
 
 @kernel
 def _within(value: Any, limit: Any, size: Any) -> Any:
-    """Return whether `value` keeps `limit` except for rounding; `size` is that of corl.tolerance.keeps."""
+    """Return whether `value` keeps `limit` except for rounding; `size`: see corl.tolerance.keeps."""
     return value <= limit + _SLACK * max(abs(value), size)
 
 
@@ -157,7 +157,7 @@ def mark_servable(state: Any) -> None:
 
 @kernel
 def reset_rows(state: Any, rows: Any, instances: Any, bases: Any) -> None:
-    """Make rows[i] the empty solution of instances[i], and bases[i] its base value, minus all prizes, in place."""
+    """Make rows[i] the empty solution of instances[i], and bases[i] its base value (before rewards): minus all prizes."""
     for i in range(len(rows)):
         row, instance = rows[i], instances[i]
         first, required_left, prizes = state.graphs.nodes_start[instance], 0, 0.0
@@ -272,7 +272,7 @@ def _actions(state: Any, row: Any, out: Any) -> Any:
 
 @kernel
 def _nearest(state: Any, row: Any, new_vehicle: Any, out: Any) -> Any:
-    """Write the nearest clients that the current vehicle, or a new one (`new_vehicle`), can serve to `out`; return their number.
+    """Write to `out` the nearest clients that the current vehicle, or a new one (`new_vehicle`), can serve; return their number.
 
     They come from the neighbour list or, if the list has too few, from a scan of all unvisited clients. Of clients at equal
     distances, the one with the lower number is first.

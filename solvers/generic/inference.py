@@ -1,6 +1,7 @@
 """Shared parts of the generic solvers: loading a policy, and decoding an instance repeatedly within the budget of a run.
 
 An entry is an episode to decode: a symmetric copy of the instance and a start (of a tour: a first city).
+The pool is the environment in which entries are decoded; each of its rows holds one state.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["Session", "no_environment", "policy_for", "policy_name", "warm_up"]
 
 _WARM_UP_STATES = 400  # states to evaluate on a miniature: enough for a round of any decoder, or an episode by search
-_MAX_OPERATIONS = 2.5e9  # floating-point operations of a network call, 60 ms of a core: the clock is read between calls
+_MAX_OPERATIONS = 2.5e9  # floating-point operations of a network call (60 ms of a core), as the clock is read only between calls
 _MAX_BATCH = 32  # rows of a network call; larger batches are not faster on a CPU
-_POOL_ROWS = 64  # rows of the pool unless a decoder needs more
+_POOL_ROWS = 64  # the greatest number of rows of the pool unless a decoder needs more
 _MAX_BYTES = 1e9  # memory of the rows of a pool
-_STEPS_PER_CLOCK = 500  # steps by first listed actions between two readings of the clock
+_STEPS_PER_CLOCK = 500  # steps between two readings of the clock while every step takes the first listed action
 _GRACE = 0.1  # seconds after the time limit in which the first solution may still be completed
 _PLANNED_SHARE = 0.9  # share of the remaining time that a round is planned to take
 
@@ -163,8 +164,8 @@ class Session:
     def first(self) -> bool:
         """Report the greedy solution; return whether there are other solutions and budget is left.
 
-        With a time limit, the solution of the first listed actions is reported before. If a budget of iterations ends within the
-        greedy episode, the first listed actions complete the episode.
+        Without a budget of iterations, the solution of always taking the first listed action is reported before it. If a budget
+        of iterations ends within the greedy episode, the first listed actions complete the episode.
         """
         from corl.decoding import Greedy
 
@@ -206,7 +207,7 @@ class Session:
         grace_ends = math.inf
 
         def is_too_late() -> bool:
-            """Return whether the run ended more than _GRACE seconds before."""
+            """Return whether the run ended more than _GRACE seconds ago."""
             nonlocal grace_ends
             if self.run.iterations is not None or not self.run.should_stop:
                 return False
@@ -231,7 +232,7 @@ class Session:
             decoder: The decoder.
             rows: The rows of the pool that each entry needs.
             number: The number of the round, which determines its noise.
-            together: The rows of the pool in all; it has at least enough for one entry.
+            together: The greatest number of rows of the pool; if one entry needs more, the pool has as many as that.
         """
         import numpy as np
 
@@ -302,7 +303,7 @@ class Session:
             self.run.report(solution)
 
     def _batch(self, slots: int) -> int:
-        """Return the greatest number of rows of a network call, which must not depend on the machine for reproducible results."""
+        """Return the greatest number of rows of a network call; for reproducible results, it does not depend on the machine."""
         parameters = getattr(self.policy, "parameters", None)
         if parameters is None:
             return _MAX_BATCH

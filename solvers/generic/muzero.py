@@ -48,7 +48,7 @@ class MuZero(Solver):
     multi_start: int = option(1, "Starts (of a tour: first cities), side by side; 0: all.", low=0)
     rounds: int = option(0, "Rounds after which the solver ends; 0: when the budget is spent.", low=0)
 
-    preparation_size: ClassVar[int] = 16
+    preparation_size: ClassVar[int] = 16  # instances that differ only in numbers from 16 on need the same preparation
     title: ClassVar[str] = "tree search in a learned model (MuZero)"
     iteration: ClassVar[str] = "one state, observed or imagined, shown to the network"
 

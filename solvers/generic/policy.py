@@ -29,8 +29,8 @@ _MAX_PREFIXES = 500_000  # prefixes stored by sampling without replacement, abou
 class Policy(Solver):
     """Decoding of a learned policy: the greedy solution first, then rounds of a decoder until the budget ends.
 
-    The width of the last round is reduced to fit the remaining budget. If that is too small for a beam wider than the previous
-    one, it is spent on samples.
+    The width of the last round is reduced to fit the remaining budget. If the remaining budget is too small for a beam wider than
+    the previous one, it is spent on samples.
 
     At an equal number of network calls, beams and greedy decoding from many starts are equally good, and better than the other
     decoders and tree search (see the results of tsp/decoders). The default is a beam, because not every problem has many starts.
@@ -55,8 +55,8 @@ class Policy(Solver):
     )
     nat: float = option(
         0.0,
-        "Beams, for policies with a value: states are ranked by an estimate, return so far + value, plus this share of the "
-        "estimate at the start times log(probability of the last action); 0: by probability alone.",
+        "Beams, for policies with a value: states are ranked by E + nat * |E at the start| * log(probability of the last "
+        "action), where E is the rewards so far + the value; 0: by probability alone.",
         low=0,
     )
     temperature: float = option(1.0, "Sampling: the divisor of the logits.", above=0, scale="log")
@@ -75,7 +75,7 @@ class Policy(Solver):
         0, "Rounds after which the solver ends; 0: when the budget is spent or every solution has been considered.", low=0
     )
 
-    preparation_size: ClassVar[int] = 16
+    preparation_size: ClassVar[int] = 16  # instances that differ only in numbers from 16 on need the same preparation
     title: ClassVar[str] = "a learned policy: greedy, then samples or beams of it"
     iteration: ClassVar[str] = "one state shown to the network"
 
@@ -151,7 +151,7 @@ class Policy(Solver):
         return width * session.entries if self.decoder == "without-replacement" else width
 
     def _decoder(self, width: int, further: Iterator[int]) -> Decoder:
-        """Return the decoder of a round; that of sampling without replacement also does the rounds of the `further` widths."""
+        """Return the decoder of a round; for sampling without replacement, it also does the rounds of the `further` widths."""
         from corl.decoding import Beam, Greedy, Sampling, WithoutReplacement
 
         if self.decoder == "without-replacement":

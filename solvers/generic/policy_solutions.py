@@ -1,7 +1,7 @@
 """The generic solvers on problems whose solutions are policies (`Problem.solutions_are_policies`).
 
 For other problems, the generic solvers report the best of many episodes. If events are random, the best episode is only the one
-with the most favourable events. So the solvers report the policy itself as the solution, and the judge simulates it in all
+with the most favourable events. So, if solutions are policies, they report the policy itself, and the judge simulates it in all
 episodes of the instance.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["VALUE_SCALE", "applies", "prepare", "report"]
 VALUE_SCALE = 0.02
 """The default weight of values in a Gumbel search: small, as each value is estimated from one random future. With 0.1, the
 default of deterministic problems, a search of 8 simulations earned up to 18 % less than its network alone; with 0.02, no less."""
-_SIMULATIONS = 16  # of a search, by default
+_SIMULATIONS = 16  # simulations of a search, by default
 _SEARCH_SHARE = 0.8  # share of the time limit in which the judge must have simulated a policy that searches
 _ACCEPTED_OPTIONS = ("policy", "method", "simulations", "value_scale")
 _ACCEPTED_POLICY = "the name or the file of a checkpoint, not a policy itself: the judge of {} loads it again"
@@ -69,7 +69,7 @@ def report(solver: Any, instance: Any, run: Run, searches: bool = False, archite
         instance: The instance.
         run: The run.
         searches: Whether the policy chooses actions by a tree search. If the judge needs more than 80 % of the time limit to
-            simulate that, the policy without a search is reported.
+            simulate such a policy, the policy without a search is reported.
         architecture: The required architecture of the network; "" accepts every policy.
     """
     from corl.networks.checkpoints import load_cached

@@ -157,7 +157,7 @@ def _distances(
 
 
 def _on_the_globe(instance_record: Record, nodes: list[Record], unit: str) -> tuple[str, _Array, None, _Array]:
-    """Return points on the sphere of the Earth; distances through it are 0.001 % too short at 100 km, 0.1 % at 1000 km."""
+    """Return points on the globe; straight lines through the Earth are 0.001 % too short at 100 km, 0.1 % at 1000 km."""
     if unit not in _EARTH_RADIUS:
         units = instance_record.get("units", {}).record()
         raise units["distance"].error('accepted with latlon coordinates: "km", "m" or "mi"')
@@ -169,7 +169,7 @@ def _on_the_globe(instance_record: Record, nodes: list[Record], unit: str) -> tu
 
 
 def _coordinates(nodes: list[Record], axes: str) -> _Array:
-    """Return float64 [n, axes]."""
+    """Return the coordinates of the nodes, float64 [n, number of axes]."""
     return np.array([[node[axis].number() for axis in axes] for node in nodes])
 
 

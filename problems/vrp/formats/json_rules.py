@@ -129,7 +129,7 @@ def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[floa
             windows = [clock.ends(window) for window in each["windows"].entries()]
             for (_, end), (begin, _) in pairwise(windows):
                 if begin < end:
-                    raise each["windows"].error("accepted: windows by time, none before the one before it ends")
+                    raise each["windows"].error("accepted: windows in order of time that do not overlap")
                 intervals.append((float(node), end, begin))
     return intervals
 
@@ -137,7 +137,7 @@ def _closed(clients: list[Record], depots: int, clock: Clock) -> list[tuple[floa
 def _vehicle_rules(
     instance_record: Record, vehicles: list[Record], node_of: dict[int, int], depots: int, n: int, clock: Clock
 ) -> dict[str, Any]:
-    """Return field of SideConstraints -> value, for the fields of vehicle types. Raises InputError."""
+    """Return a dict of the fields of SideConstraints that concern vehicle types. Raises InputError."""
     rules: dict[str, Any] = {}
 
     def times(key: str) -> _Floats:
@@ -195,7 +195,7 @@ def _numbers(records: list[Record], key: str, default: float) -> _Floats:
 
 
 def _profiles(instance_record: Record, vehicles: list[Record], n: int, clock: Clock) -> dict[str, Any]:
-    """Return the matrices of profiles, and the profile of each vehicle type, by field of SideConstraints."""
+    """Return a dict of the fields of SideConstraints for the matrices of profiles and the profile of each vehicle type."""
     rules: dict[str, Any] = {}
     profiles = [each.record() for each in instance_record.get("profiles", []).entries()]
     for key in ("distances", "durations"):

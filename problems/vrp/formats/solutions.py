@@ -22,7 +22,7 @@ _ROUTE = re.compile(r"route\s*#?\s*\d+\s*:(.*)", re.IGNORECASE)
 def read_solution(instance: VrpInstance, path: str | Path) -> list[Route]:
     """Return the routes in a VRPLIB solution file.
 
-    Clients are numbered 1..n-D in the order of the instance's file; 0 is a reload. Lines other than "Route #k: ..." are ignored.
+    Clients are numbered from 1 in the order of the instance's file; 0 is a reload. Lines other than "Route #k: ..." are ignored.
     Raises InputError, OSError, Infeasible for an unknown client, and UsageError for instances with several vehicle types or
     depots, which such a file cannot distinguish.
     """

@@ -99,7 +99,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
 
     if "release" in nodes and scale > 1:
         nodes["release"] = np.floor(nodes["release"] * scale)
-    types |= {"count": vehicles.capacity}
+    types |= {"count": vehicles.capacity}  # any array of length K, from which `rules_of` reads the number of types
     rules, grouped = vrplib_rules.rules_of(header, sections, order, ids, depots, types, columns, nodes)
     required = (prize[order] == 0) & ~grouped
     required[:depots] = False
@@ -142,7 +142,7 @@ def rounded(kind: str, rounding: str, timed: bool, name: str) -> tuple[str, int]
 
 
 def node_values(part: Text, keyword: str, ids: NDArray[np.int64], columns: int = 1) -> NDArray[np.float64]:
-    """Return float64 [n, columns], in the order of `ids`: a section with a line "id value ..." per node. Raises InputError."""
+    """Return float64 [n, columns], in the order of `ids`: the values of a section of lines "id value ...". Raises InputError."""
     table = part.table(keyword, 1 + columns)
     place = np.minimum(np.searchsorted(ids, table[:, 0], sorter=(order := np.argsort(ids, kind="stable"))), len(ids) - 1)
     rows = order[place]
@@ -296,6 +296,6 @@ _SECTION_OF = {  # field of VrpInstance -> the section that it comes from
 
 
 def _section_line(error: InputError, header: dict[str, Entry], sections: dict[str, Text]) -> int | None:
-    """Return the number of the first line of the section that an error of VrpInstance refers to; None if it is unknown."""
+    """Return the number of the first line of the section at fault in an error of VrpInstance; None if it is unknown."""
     part = sections.get(_SECTION_OF.get(error.field or "", ""))
     return part.first_line if part else None

@@ -126,7 +126,7 @@ def rules_of(
         order: int64 [n], positions in the file of the instance's nodes, the depots first.
         ids: int64 [n], the ids in the file's order.
         depots: The number of depots.
-        types: `columns.values` with one value per vehicle type.
+        types: `columns.values` with one value per vehicle type; at least one array.
         columns: See `vehicle_columns`.
         nodes: Arrays in the file's order: pickup, release, shipments, amounts.
     """

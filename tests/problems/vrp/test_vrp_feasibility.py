@@ -95,7 +95,7 @@ TIGHT = {
     ),
     "too little to bring first": (
         lambda room: instance_of([{"pickup": 3}, {"pickup": 3}, {"demand": 1}], [{"capacity": room}], backhauls_last=True),
-        5, 6, "6 is to be collected; 1 clients have deliveries before",
+        5, 6, "6 is to be collected; a trip collects only after a delivery",
     ),
     "under way and allowed": (
         lambda own: instance_of([{}, {}], [{"count": 1, "begun": [1], "allowed": [own]}, {}]),

@@ -21,7 +21,7 @@ class SavingsEnvironment(VrpEnvironment):
     """A pool of partial solutions of symmetric instances whose only limits are capacities.
 
     Clients of a new vehicle are listed by their distance from the depot. The observation includes, for each action, the cost of
-    completing the solution after it by the savings heuristic. Raises UsageError for other instances.
+    completing the solution by the savings heuristic after this action. Raises UsageError for other instances.
     """
 
     def __init__(self, instances: Sequence[VrpInstance], rows: int, width: int = 24) -> None:

@@ -3,7 +3,7 @@
 G. Clarke and J. Wright, Scheduling of vehicles from a central depot to a number of delivery points, Operations Research 12, 1964:
 each client begins with a separate route, and routes are merged in the order of their savings while the capacity suffices. P.
 Yellow (Operational Research Quarterly 21, 1970) multiplies the distance between the clients by a shape parameter in the
-savings. A plan is the cheapest completion of all shapes.
+savings. A plan is the cheapest of the completions with the different shape parameters.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from corl.routing.neighbours import nearest_cities
 __all__ = ["Savings", "SavingsLookahead", "observe", "sorted_savings"]
 
 SHAPES = (0.8, 1.0, 1.2, 1.4)
-"""Weights of the distance between two clients in the order of their savings (tuned on instances of 100 clients)."""
+"""The shape parameters of the savings by which pairs of clients are sorted (tuned on instances of 100 clients)."""
 _LESS = 1.0 - 1e-9  # a cost counts as lower if it is below this multiple of another cost; smaller differences are rounding
-_MAX_NEIGHBOURS = 100  # nearest nodes of a client with which its route may be merged
+_MAX_NEIGHBOURS = 100  # a client forms pairs with so many nearest nodes
 
 
 class Savings(NamedTuple):
-    """P pairs of clients of I instances, for each of S shapes; the pairs of an instance and shape by decreasing saving."""
+    """P pairs of clients, of I instances and S shapes in all; the pairs of an instance and shape by decreasing saving."""
 
     start: NDArray[np.int64]
     """[S, I + 1] the index of the first pair of each shape and instance; its pairs end where those of the next instance begin."""
@@ -60,7 +60,7 @@ class SavingsLookahead(NamedTuple):
     routes: NDArray[np.float64]
     """[R] the number of new vehicles in the state's plan minus the unvisited demand in units of the capacity."""
     near: NDArray[np.float64]
-    """[R, K, 2] the distances of the action's client to its two nearest unvisited clients, each at most that to the depot."""
+    """[R, K, 2] the distances of the action's client to its two nearest unvisited clients or, if smaller, to the depot."""
 
     @classmethod
     def empty(cls, rows: int, width: int) -> SavingsLookahead:
@@ -136,7 +136,7 @@ def _plan_routes(work: Any, m: Any, shape: Any, start: Any, load: Any, capacity:
         work: _Work, overwritten.
         m: The number of unvisited clients.
         shape: The index of the shape.
-        start: The position of the current vehicle, a client or m; -1 if there is no current vehicle.
+        start: The position of the current vehicle, a client or m (the origin); -1 if there is no current vehicle.
         load: The load of the current vehicle.
         capacity: The capacity of a vehicle.
     """
