@@ -145,7 +145,8 @@ def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: 
     al., NeurIPS 2020.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
-    # columns of `stay`: (not called, state 0), (called, 0), (not called, 1), (called, 1); in half of the arms the middle two swap
+    # probabilities of adherence tomorrow if today (not called, state 0), (called, 0), (not called, 1), (called, 1): increasing,
+    # but in half of the arms the middle two are swapped
     stay = np.sort(random.uniform(0.05, 0.95, (arms, 4)), axis=1)
     swap = random.random(arms) < 0.5
     stay[swap] = stay[swap][:, [0, 2, 1, 3]]

@@ -1,7 +1,7 @@
 """Whittle's index of each state of an arm (Whittle, J. Appl. Prob. 25A, 1988).
 
-It is the subsidy for not pulling at which pulling and not pulling are equally good in that state. An arm is indexable if, as the
-subsidy rises, no state in which the arm is not pulled is pulled again.
+The index is the subsidy for not pulling at which pulling and not pulling are equally good in that state. An arm is indexable if,
+as the subsidy rises, pulling never becomes better again in a state in which it was no longer better.
 
 The adaptive greedy algorithm begins with a policy that pulls in every state. It raises the subsidy to the next value at which
 some state becomes indifferent, and stops pulling in that state. This is a rank-one change of the matrix I - beta P, whose inverse

@@ -1,7 +1,8 @@
 """Algorithm 1 of Xu, Wilder, Khalil & Tambe (ICLR 2025): pretraining on one-step rewards, then deep Q-learning.
 
 Rewards are normalised: their mean is subtracted, which does not change the best action, and they are divided by their standard
-deviation. If a table of level values is given, the network learns the difference between the Q-value and the table's values.
+deviation. If a table of level values is given (what each arm contributes at each level, in each state, at each time), the network
+learns the difference between the Q-value and the sum of the table's values.
 """
 
 from __future__ import annotations

@@ -32,9 +32,9 @@ class Sequoia(Solver):
 
     The network is trained for one instance, for `episodes` or 60 % of the time limit. The candidates are a policy without
     learning (the myopic one; with base="fluid" the fluid one), the network after pretraining, and the network after every
-    renewal of the target network. The candidate with the largest reward in 20 episodes is reported. Their random numbers differ
-    from those of the instance's episodes, on which the reported policy is evaluated. Without time for the comparison, the
-    policy without learning is reported. After Xu et al., ICLR 2025.
+    renewal of the target network. The candidate with the largest reward in 20 episodes is reported. The random numbers of these
+    differ from those of the instance's episodes, on which the reported policy is evaluated. Without time for the comparison,
+    the policy without learning is reported. After Xu et al., ICLR 2025.
     """
 
     mode: str = option(
