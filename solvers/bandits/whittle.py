@@ -27,9 +27,9 @@ class Whittle(Solver):
         0.99, "Discount of the indices; an instance's own discount replaces it if that is below 1.", above=0, below=1
     )
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # sizes from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "Whittle's index and an exact oracle"
 
     def accepts(self, instance: BanditInstance) -> str:

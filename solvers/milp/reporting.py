@@ -101,8 +101,8 @@ class Question:
     def done(self) -> bool:
         """Return whether the solve is complete, after the engine has called its last answer optimal.
 
-        It is not if the judge refused that answer, or if the engine's proof is unreliable because of large sides. Then `program`
-        has been shifted to the answer (or to the incumbent), and the engine must solve it again.
+        It is not complete if the judge refused that answer, or if the engine's proof is unreliable because of large sides. Then
+        `program` has been shifted to the answer (or to the incumbent), and the engine must solve it again.
         """
         run, point = self.run, self._refused
         if point is None and not self._doubt:

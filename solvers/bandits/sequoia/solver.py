@@ -59,7 +59,7 @@ class Sequoia(Solver):
     epochs: int = option(60, "Epochs of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # sizes from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "SEQUOIA: deep Q-learning with exact combinatorial actions"
 
     def prepare(self, instance: BanditInstance) -> None:

@@ -33,9 +33,9 @@ class Scip(Solver):
         "Whether cuts are added only at the root and restarts are off, as in Gasse et al. (2019) and later papers.",
     )
 
-    rule: ClassVar[str] = ""
+    rule: ClassVar[str] = ""  # the branching rule of SCIP that gets priority; "": none
     iteration: ClassVar[str] = "a node of SCIP's tree"
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     title: ClassVar[str] = "SCIP with its defaults"
 
     def prepare(self, instance: MilpInstance) -> None:
