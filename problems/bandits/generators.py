@@ -70,7 +70,8 @@ def interventions(
     """Return the paper's problem of multiple interventions: up to `pulls` of `count` interventions may be chosen in a step.
 
     Groups of three interventions touch the same three arms, with weight 3 each. An arm moves up with probability
-    0.01 + 0.98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))), where w is the sum of the weights of the chosen interventions.
+    0.01 + 0.98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))), where w is the sum of the weights of the chosen interventions
+    that touch the arm.
     A good arm has a in 0.7..1, b in 1.4..1.9, and x0 = 9 or 10, so that it hardly responds unless all three interventions are
     chosen. A bad arm has a in 0.2..0.5, b = 1, and x0 = 1 or 2.
     """

@@ -70,7 +70,7 @@ class Scaled(NamedTuple):
     program: MilpInstance
     """The scaled program; the instance itself if all units are 1 and the limits of integer variables are integers."""
     origin: _Floats
-    """[n] the scaled point that becomes 0 in `program`: integers, 0 for continuous variables."""
+    """[n] the point of the scaled program that is 0 in `program`: integers for integer variables, 0 for continuous ones."""
     column: _Floats
     """[n] the units of the variables, powers of two."""
     cost: float

@@ -79,7 +79,7 @@ def _arm(
     for pulled_states in range(states, -1, -1):
         lowest, next_state = np.inf, -1
         for s in range(states):
-            gain, fall = rewards[1, s] - rewards[0, s], 1.0
+            gain, fall = rewards[1, s] - rewards[0, s], 1.0  # pulling is better than not pulling by gain - subsidy * fall
             for k in range(states):
                 step = beta * (chances[1, s, k] - chances[0, s, k])
                 gain += step * value[k]

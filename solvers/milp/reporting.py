@@ -25,7 +25,7 @@ _MAX_SHIFTS = 3  # of a program to another origin
 
 
 class Question:
-    """A scaled program (problems/milp/scaling.py) for an engine, shifted to another origin if the judge refuses its solution.
+    """A scaled program (problems/milp/scaling.py) for an engine, shifted to another origin if the judge refuses an answer.
 
     Engines' tolerances are relative to a row's side: for an engine, x + y = 1e9 + 5 satisfies x + y <= 1e9. With the origin
     shifted to that point, the row is x' + y' <= -5, and the tolerance is negligible.
