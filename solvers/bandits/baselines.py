@@ -104,7 +104,7 @@ class IterativeMyopic(_Baseline):
 
 @dataclass(frozen=True)
 class TwoStep(_Baseline):
-    """Take the feasible action with the highest reward in this step plus that of each arm's best level in the next step."""
+    """Take the feasible action with the highest reward in this step and the next, in which each arm will get its best level."""
 
     title: ClassVar[str] = "Two steps ahead, arm by arm"
 

@@ -19,8 +19,8 @@ __all__ = ["Whittle"]
 class Whittle(Solver):
     """Pull the feasible arms with the largest sum of Whittle indices (Whittle 1988, for a budget; here for every constraint).
 
-    The index of a state is the price of a pull at which pulling and not pulling have the same value over an infinite horizon. It
-    ignores costs and the end of the horizon: for unequal costs or short horizons, `fluid` is the better choice.
+    The index of a state is the price of a pull at which pulling and not pulling have the same value over an infinite horizon. The
+    index ignores costs and the end of the horizon: for unequal costs or short horizons, `fluid` is the better choice.
     """
 
     discount: float = option(

@@ -86,7 +86,8 @@ class Learner:
     def _units(self, level_values: NDArray[np.float64] | None) -> tuple[float, float]:
         """Return what is subtracted from rewards, and their divisor.
 
-        These are the mean and the standard deviation of the rewards of random states and actions. With a table, nothing is subtracted, and the deviation is weighted as in the objective.
+        These are the mean and the standard deviation of the rewards of random states and actions. With a table, nothing is
+        subtracted, and the deviation is weighted as in the objective.
         """
         states, levels = self._diverse(512)
         earned = self.instance.rewards[np.arange(self.instance.arms), levels, states].sum(axis=1)

@@ -71,7 +71,7 @@ class Scip(Solver):
     def _ask(self, question: Question, program: MilpInstance | None = None) -> str:
         """Solve the question's program and return SCIP's status.
 
-        `program` replaces the question's program by one with the same rows and no objective.
+        If `program` is given, which has the same rows and no objective, it is solved instead of the question's program.
         """
         from corl.solvers.milp.scip.model import Engine
 
