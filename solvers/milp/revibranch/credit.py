@@ -113,9 +113,9 @@ def along_paths(ahead: int) -> Target:
 class Redistribution:
     """Learns how to distribute the return of a path over its moves.
 
-    A network learns positive contributions of the moves; their sum over a path is minus the path's return (return decomposition, as
-    in Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021). The weight of a move is its fraction of the
-    sum. The inputs are the features of the chosen candidate and their means over the candidates.
+    A network learns positive contributions of the moves; their sum over a path is minus the path's return (return decomposition,
+    as in Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021). The weight of a move is the fraction of
+    this sum that the move contributes. The inputs are the features of the chosen candidate and their means over the candidates.
     """
 
     def __init__(self, inputs: int, width: int = 32, rate: float = 1e-3) -> None:
