@@ -1,8 +1,8 @@
 """RolloutPolicy: compares a few good actions in every step by rollouts.
 
 A rollout takes the action, and then in each step the action with the largest sum of level values in a table. All actions of a
-comparison face the same random numbers (common random numbers). These numbers are not those of the episode that is
-played, whose future a policy must not know.
+comparison face the same random numbers (common random numbers). These numbers are not those of the episode that is played,
+whose future a policy must not know.
 """
 
 from __future__ import annotations
