@@ -38,7 +38,7 @@ def episode_of(instance: BanditInstance, key: int) -> BanditInstance:
 
 
 class BanditEnvironment(Environment):
-    """A pool of episodes.
+    """A pool of episodes, one in each row.
 
     Actions 0 to N - 1 pick an entry of the step's action; action N, commit, ends the step. A pick is legal if the picked entries
     remain feasible together. Commit is always legal, because every subset of a feasible set of entries is feasible.

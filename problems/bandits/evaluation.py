@@ -1,6 +1,6 @@
 """The judge: simulates a policy in the instance's episodes and returns its mean reward.
 
-The episodes' random numbers are the same for every policy. Of a policy, the simulation calls only an `Act`.
+The episodes' random numbers are the same for every policy. The simulation calls only the policy's method `actions`, an `Act`.
 """
 
 from __future__ import annotations

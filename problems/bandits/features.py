@@ -1,4 +1,4 @@
-"""Features of a step of which some entries are picked: mainly the gains of picks, divided by the largest gain."""
+"""Features of a step, some entries of whose action are picked so far: mainly the gains of picks, divided by the largest gain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def picks(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     arms over the remaining steps if they are passive, plus what they earn more if they are active (absolute values).
 
     Pick: its gains over 1, 2, 4, 8 and all remaining steps, passive and active, divided by the largest gain; its gains over
-    all steps in the unit of values; its position in the list; the share of the remaining rooms that the pick leaves.
+    all steps in the unit of values; its position in the list; of the rooms that hold the picks so far, the share that also
+    holds this pick.
     Commit: an indicator.
     Whole: an indicator; the logarithms of the remaining steps and of the picks so far; the passive reward and the largest gain in
     the unit of values; the share of all rooms that hold the picks so far.

@@ -70,7 +70,8 @@ def interventions(
     """Return the paper's problem of multiple interventions: up to `pulls` of `count` interventions may be chosen in a step.
 
     Groups of three interventions touch the same three arms, with weight 3 each. An arm moves up with probability
-    0.01 + 0.98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))), where w is the sum of the weights of the chosen interventions.
+    0.01 + 0.98 (a / (1 + exp(x0 - b w)) - a / (1 + exp(x0))), where w is the sum of the weights of the chosen interventions
+    that touch the arm.
     A good arm has a in 0.7..1, b in 1.4..1.9, and x0 = 9 or 10, so that it hardly responds unless all three interventions are
     chosen. A bad arm has a in 0.2..0.5, b = 1, and x0 = 1 or 2.
     """
@@ -145,7 +146,8 @@ def adherence(*, arms: int = 100, pulls: int = 10, horizon: int = 30, episodes: 
     al., NeurIPS 2020.
     """
     random = _checked(arms, pulls, horizon, episodes, seed)
-    # columns of `stay`: (not called, state 0), (called, 0), (not called, 1), (called, 1); in half of the arms the middle two swap
+    # probabilities of adherence tomorrow if today (not called, state 0), (called, 0), (not called, 1), (called, 1): increasing,
+    # but in half of the arms the middle two are swapped
     stay = np.sort(random.uniform(0.05, 0.95, (arms, 4)), axis=1)
     swap = random.random(arms) < 0.5
     stay[swap] = stay[swap][:, [0, 2, 1, 3]]

@@ -26,8 +26,8 @@ class Precomputed(NamedTuple):
     thresholds: NDArray[np.float64]
     """[J, A, S, S] cumulative transition probabilities, see `transitions.thresholds`."""
     lookahead: NDArray[np.float64]
-    """[H, 2, J, A, S] lookahead[h - 1, k, j, a, s] is the expected discounted reward of arm j over h steps from state s. It gets
-    level a in the first step; in the later ones level 0 if k = 0, its best level if k = 1. H is the horizon, at most 64."""
+    """[H, 2, J, A, S] lookahead[h - 1, k, j, a, s] is the expected discounted reward of arm j over h steps from state s. The arm
+    gets level a in the first step; in later steps, level 0 if k = 0, its best level if k = 1. H is the horizon, at most 64."""
     rooms: Rooms
     """The rooms of the instance's constraint."""
     reach: NDArray[np.int64]

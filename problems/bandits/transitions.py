@@ -1,7 +1,8 @@
 """Transitions of the arms, for the judge's simulation and for the environment.
 
-`advance` moves all arms of many episodes by one step. `State` is the environment's pool of episodes; `corl.search` calls its
-kernels through `corl.hooks`. A random draw depends only on the episode's key, the time and the arm.
+`advance` moves all arms of many episodes by one step. `State` is the environment's pool: many episodes, one in each row;
+`corl.search` calls the kernels attached to `State` through `corl.hooks`. A random draw depends only on the episode's key, the
+time and the arm.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ class Offsets(NamedTuple):
 
 
 class State(NamedTuple):
-    """The pool: I instances (with at most J arms, N entries of an action, T steps, M resources) and R rows.
+    """The pool: I instances (with at most J arms, N entries of an action, T steps, M resources) and R rows, each an episode.
 
+    To pick an entry is to set it to 1 in the step's action. An action gives each arm a level; level 0 leaves the arm alone.
     Tables are flat; `start` has the index of each instance's first entry. Within an instance, the entry of (arm, level, state) is
     number (arm * A + level) * S + state.
     """
@@ -55,7 +57,7 @@ class State(NamedTuple):
     needs: NDArray[np.int64]
     """[I] M, the number of resources (Constraint.rooms)."""
     rooms: NDArray[np.int64]
-    """[I] V, the number of rooms."""
+    """[I] V, the number of rooms (vectors of available resources, see `size`)."""
     depth: NDArray[np.int64]
     """[I] H, the largest number of steps in `lookahead`."""
     start: Offsets
@@ -88,7 +90,7 @@ class State(NamedTuple):
     level: NDArray[np.int32]
     """[R, J] the level that each arm gets from the picks of the current step so far."""
     used: NDArray[np.int64]
-    """[R, M] the amount of each resource that these picks use."""
+    """[R, M] the amount of each resource that the picks of the current step use so far."""
     chosen: NDArray[np.int8]
     """[R, T, N] the actions of the steps up to the current one: 1 where an entry is picked."""
 

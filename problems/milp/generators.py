@@ -95,8 +95,8 @@ def auctions(
 class _Market:
     """Draws the bids of an auction's bidders.
 
-    values: float64 [items], the common values; affinity: float64 [items, items], rows sum to 1; `add` and `additivity` as in
-    `auctions`.
+    values: float64 [items], the common values; affinity: float64 [items, items], rows sum to 1; add and additivity: the
+    options `add_item` and `additivity` of `auctions`.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ def multiple_knapsack(
 
     Weights are 10 to 1000. Profits depend on `correlation`. uncorrelated: 1 to 1000; weak: the weight plus -99 to 99, at least 1;
     strong: the weight plus 10; subset-sum: the weight. The capacities sum to half of the total weight. Each but the last is 0.4
-        to 0.6 times the total weight divided by the number of knapsacks.
+    to 0.6 times the total weight divided by the number of knapsacks.
     """
     _need("items", items >= 1 and knapsacks >= 1 and items * knapsacks <= _MAX_ENTRIES, "from 1")
     random = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ __all__ = ["Scaled", "column_units", "cost_unit", "unreliable", "integer_limits"
 
 _MIN_UNIT = 1e-9  # of a row in `shifted_to`: smaller distances to a side may be rounding errors of the data
 _MAX_SPREAD_INTEGER = 1e9  # largest / smallest coefficient of a row of integers: engines treat 1e-9 as zero
-_MAX_SPREAD_MIXED = 1e6  # ... of a row with continuous variables: above it, engines that substituted one lost solutions
+_MAX_SPREAD_MIXED = 1e6  # ... of a row with continuous variables: above it, engines that substituted these lost solutions
 _MAX_SIDE = 1e8  # side / smallest coefficient of a row: engines treat sides that differ by a relative 1e-9 as equal
 _Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class Scaled(NamedTuple):
     program: MilpInstance
     """The scaled program; the instance itself if all units are 1 and the limits of integer variables are integers."""
     origin: _Floats
-    """[n] the scaled point that becomes 0 in `program`: integers, 0 for continuous variables."""
+    """[n] the point of the scaled program that is 0 in `program`: integers for integer variables, 0 for continuous ones."""
     column: _Floats
     """[n] the units of the variables, powers of two."""
     cost: float
@@ -93,8 +93,8 @@ class Scaled(NamedTuple):
     def shifted_to(self, x: _Floats) -> Scaled:
         """Return the program shifted so that the integer variables are 0 at the point `x`, [n], of `program`, after rounding.
 
-        Each row is divided by the distance between its activity at that point and its nearer side, if that is below 1. Engines'
-        tolerances are relative to the sides, so that they become as small as these distances.
+        Each row is divided by the distance between its activity at that point and its nearer side, if this distance is below 1.
+        Engines' tolerances are relative to the sides, so that the tolerances become as small as these distances.
         """
         program = self.program
         origin = np.where(program.integer, np.round(x), 0.0)

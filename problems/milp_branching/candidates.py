@@ -11,7 +11,8 @@ class Feature(IntEnum):
     """The features of a candidate and their columns in arrays. Checkpoints depend on the order.
 
     Most features are from Khalil, Le Bodic, Song, Nemhauser and Dilkina (Learning to branch in mixed integer programming, AAAI
-    2016); the last ones compare a candidate with the other candidates of its node. They are those of the minimised program.
+    2016); the last ones compare a candidate with the other candidates of its node. A maximised program is described as a
+    minimised one.
 
     A row is tight if its activity equals one of its sides. Rivals are the fractional columns in a tight row. Duals are multiplied
     by the norm of the row and divided by the norm of the objective, so that scaling a row or the objective changes no feature.

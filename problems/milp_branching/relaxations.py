@@ -53,13 +53,13 @@ class Relaxations:
             np.flatnonzero(~equal & np.isfinite(program.row_lower)),
         )
         matrix = csr_array(program.matrix)
-        equations, above, below = self._parts
-        inequalities = vstack([matrix[above], -matrix[below]], format="csr") if len(above) + len(below) else None
+        equations, uppers, lowers = self._parts
+        inequalities = vstack([matrix[uppers], -matrix[lowers]], format="csr") if len(uppers) + len(lowers) else None
         self._rows = {
             "A_eq": matrix[equations] if len(equations) else None,
             "b_eq": program.row_lower[equations] if len(equations) else None,
             "A_ub": inequalities,
-            "b_ub": np.concatenate([program.row_upper[above], -program.row_lower[below]]) if inequalities is not None else None,
+            "b_ub": np.concatenate([program.row_upper[uppers], -program.row_lower[lowers]]) if inequalities is not None else None,
         }
         self._remembered: OrderedDict[bytes, Relaxation] = OrderedDict()
 
@@ -101,11 +101,11 @@ class Relaxations:
     def _duals(self, found: object) -> NDArray[np.float64]:
         """Return the duals in the order of the program's rows, from SciPy's result."""
         duals = np.zeros(self.program.m)
-        equations, above, below = self._parts
+        equations, uppers, lowers = self._parts
         if len(equations):
             duals[equations] = found.eqlin.marginals  # type: ignore[attr-defined]
-        if len(above) + len(below):
+        if len(uppers) + len(lowers):
             marginals = found.ineqlin.marginals  # type: ignore[attr-defined]
-            duals[above] += marginals[: len(above)]
-            duals[below] -= marginals[len(above) :]
+            duals[uppers] += marginals[: len(uppers)]
+            duals[lowers] -= marginals[len(uppers) :]
         return duals

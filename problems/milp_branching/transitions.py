@@ -35,7 +35,7 @@ class Pseudocosts(NamedTuple):
 
 
 class _OpenNode(NamedTuple):
-    """A node, before its relaxation is solved or its children are made."""
+    """A node that waits to be solved, or that is solved and waits to be branched on."""
 
     lower: NDArray[np.float64]
     """[n] the lower limits of the variables."""

@@ -18,9 +18,9 @@ __all__ = ["IterativeMyopic", "Myopic", "Null", "Random", "Sampling", "TwoStep"]
 class _Baseline(Solver):
     """A solver whose policy is computed from the instance without a search."""
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # sizes from 2 on need the same preparation (Solver.preparation_size)
 
     def prepare(self, instance: BanditInstance) -> None:
         from corl.solvers.bandits.warm_up import warm_up
@@ -104,7 +104,7 @@ class IterativeMyopic(_Baseline):
 
 @dataclass(frozen=True)
 class TwoStep(_Baseline):
-    """Take the feasible action with the highest reward in this step plus that of each arm's best level in the next step."""
+    """Take the feasible action with the highest reward in this step and the next, in which each arm will get its best level."""
 
     title: ClassVar[str] = "Two steps ahead, arm by arm"
 

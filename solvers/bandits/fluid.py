@@ -31,9 +31,9 @@ class Fluid(Solver):
         special=0,
     )
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # sizes from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "Fluid prices: a linear program's worths of levels at every time, maximised exactly"
 
     def prepare(self, instance: BanditInstance) -> None:

@@ -26,8 +26,8 @@ class Rollout(Solver):
     samples: int = option(8, "Number of rollouts after each action.", low=2, high=1000, scale="log")
     depth: int = option(4, "Steps of a rollout; the fluid relaxation estimates the reward of later steps.", low=1, high=1000)
 
-    limit_free: ClassVar[bool] = True
-    preparation_size: ClassVar[int] = 2
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    preparation_size: ClassVar[int] = 2  # sizes from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "Tree search over likely actions, with rollouts of the fluid policy"
 
     def prepare(self, instance: BanditInstance) -> None:

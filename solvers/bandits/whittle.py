@@ -19,17 +19,17 @@ __all__ = ["Whittle"]
 class Whittle(Solver):
     """Pull the feasible arms with the largest sum of Whittle indices (Whittle 1988, for a budget; here for every constraint).
 
-    The index of a state is the price of a pull at which pulling and not pulling have the same value over an infinite horizon. It
-    ignores costs and the end of the horizon: for unequal costs or short horizons, `fluid` is the better choice.
+    The index of a state is the price of a pull at which pulling and not pulling have the same value over an infinite horizon. The
+    index ignores costs and the end of the horizon: for unequal costs or short horizons, `fluid` is the better choice.
     """
 
     discount: float = option(
         0.99, "Discount of the indices; an instance's own discount replaces it if that is below 1.", above=0, below=1
     )
 
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     iteration: ClassVar[str] = "the policy, played in all episodes; all of it at the first"
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # sizes from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "Whittle's index and an exact oracle"
 
     def accepts(self, instance: BanditInstance) -> str:

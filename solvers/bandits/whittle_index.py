@@ -1,7 +1,7 @@
 """Whittle's index of each state of an arm (Whittle, J. Appl. Prob. 25A, 1988).
 
-It is the subsidy for not pulling at which pulling and not pulling are equally good in that state. An arm is indexable if, as the
-subsidy rises, no state in which the arm is not pulled is pulled again.
+The index is the subsidy for not pulling at which pulling and not pulling are equally good in that state. An arm is indexable if,
+as the subsidy rises, pulling never becomes better again in a state in which it was no longer better.
 
 The adaptive greedy algorithm begins with a policy that pulls in every state. It raises the subsidy to the next value at which
 some state becomes indifferent, and stops pulling in that state. This is a rank-one change of the matrix I - beta P, whose inverse
@@ -79,7 +79,7 @@ def _arm(
     for pulled_states in range(states, -1, -1):
         lowest, next_state = np.inf, -1
         for s in range(states):
-            gain, fall = rewards[1, s] - rewards[0, s], 1.0
+            gain, fall = rewards[1, s] - rewards[0, s], 1.0  # pulling is better than not pulling by gain - subsidy * fall
             for k in range(states):
                 step = beta * (chances[1, s, k] - chances[0, s, k])
                 gain += step * value[k]

@@ -41,8 +41,8 @@ class CpSat(Solver):
     search_workers: int = option(0, "The number of CP-SAT's threads; 0: as many as `workers`.", low=1, special=0, scale="log")
     interleave: bool = option(False, "Whether the threads take turns in a fixed order instead of running side by side.")
 
-    limit_free: ClassVar[bool] = True
-    own_workers: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    own_workers: ClassVar[bool] = True  # `solve` itself uses all workers
     title: ClassVar[str] = "CP-SAT (OR-Tools): integers with limits, fractions as coefficients"
 
     def accepts(self, instance: MilpInstance) -> str:

@@ -149,7 +149,7 @@ def _answer(instance: MilpInstance, seconds: float | None) -> dict[str, Any]:
     if status in (
         _EITHER,
         _UNBOUNDED,
-    ):  # true for the relaxation; the program is unbounded only if it has a solution: solve it without its objective
+    ):  # the relaxation's status; the program is unbounded only if it has a solution: solve it without its objective
         result, bound = milp(0.0 * instance.c, options=limits(), **keywords), None
         status = int(result.status) if result.x is None else _UNBOUNDED
     return {

@@ -25,7 +25,7 @@ _MAX_SHIFTS = 3  # of a program to another origin
 
 
 class Question:
-    """A scaled program (problems/milp/scaling.py) for an engine, shifted to another origin if the judge refuses its solution.
+    """A scaled program (problems/milp/scaling.py) for an engine, shifted to another origin if the judge refuses an answer.
 
     Engines' tolerances are relative to a row's side: for an engine, x + y = 1e9 + 5 satisfies x + y <= 1e9. With the origin
     shifted to that point, the row is x' + y' <= -5, and the tolerance is negligible.
@@ -101,8 +101,8 @@ class Question:
     def done(self) -> bool:
         """Return whether the solve is complete, after the engine has called its last answer optimal.
 
-        It is not if the judge refused that answer, or if the engine's proof is unreliable because of large sides. Then `program`
-        has been shifted to the answer (or to the incumbent), and the engine must solve it again.
+        It is not complete if the judge refused that answer, or if the engine's proof is unreliable because of large sides. Then
+        `program` has been shifted to the answer (or to the incumbent), and the engine must solve it again.
         """
         run, point = self.run, self._refused
         if point is None and not self._doubt:

@@ -69,8 +69,8 @@ class Budget(PullConstraint):
         from scipy.sparse import csr_array
 
         eye = csr_array(np.eye(self.arms))
-        above = csr_array(np.vstack([np.eye(self.arms), self.costs.astype(np.float64)]))
-        return Relaxation(eye, above, np.append(np.ones(self.arms), float(self.budget)))
+        inequalities = csr_array(np.vstack([np.eye(self.arms), self.costs.astype(np.float64)]))
+        return Relaxation(eye, inequalities, np.append(np.ones(self.arms), float(self.budget)))
 
     def rooms(self) -> Rooms:
         """Return one room with one resource, the budget. See Constraint.rooms."""

@@ -127,12 +127,12 @@ class Capacity(PullConstraint):
         arms, count = self.arms, len(packings)
         members = csr_array((self.costs == distinct_costs[:, None]).astype(np.float64))
         room, one_packing = csr_array(-packings.T.astype(np.float64)), csr_array(np.ones((1, count)))
-        above = block_array([[eye_array(arms), None], [members, room], [None, one_packing]], format="csr")
+        inequalities = block_array([[eye_array(arms), None], [members, room], [None, one_packing]], format="csr")
         limit = np.concatenate([np.ones(arms), np.zeros(len(distinct_costs)), np.ones(1)])
-        return Relaxation(csr_array(eye_array(arms, arms + count)), csr_array(above), limit)
+        return Relaxation(csr_array(eye_array(arms, arms + count)), csr_array(inequalities), limit)
 
     def rooms(self) -> Rooms:
-        """Return one room per maximal packing; a pull takes one arm of its cost. See Constraint.rooms."""
+        """Return one room per maximal packing; a pull uses up one of its arms of that cost. See Constraint.rooms."""
         distinct_costs, packings = self._packed
         if packings is None:
             raise UsageError(f"the workers' capacities allow more than {_MAX_PACKINGS:,} packings of arms: too many to list")
@@ -161,8 +161,8 @@ def _fits(costs: list[int], capacities: list[int], failed: set[tuple[int, ...]])
         return False
     for k, capacity in enumerate(capacities):
         if capacity >= costs[0] and (k == 0 or capacity != capacities[k - 1]):  # equal capacities: only the first is tried
-            left = sorted([*capacities[:k], capacity - costs[0], *capacities[k + 1 :]])
-            if _fits(costs[1:], left, failed):
+            reduced = sorted([*capacities[:k], capacity - costs[0], *capacities[k + 1 :]])
+            if _fits(costs[1:], reduced, failed):
                 return True
     failed.add(remaining)
     return False
@@ -216,9 +216,9 @@ def _fills(distinct_costs: NDArray[np.int64], available: NDArray[np.int64], capa
     fills = [(np.zeros(len(distinct_costs), np.int64), capacity)]
     for k, cost in enumerate(distinct_costs):
         fills = [
-            (fill + n * (np.arange(len(distinct_costs)) == k), left - n * int(cost))
-            for fill, left in fills
-            for n in range(min(int(available[k]), left // int(cost)) + 1)
+            (fill + n * (np.arange(len(distinct_costs)) == k), unused - n * int(cost))
+            for fill, unused in fills
+            for n in range(min(int(available[k]), unused // int(cost)) + 1)
         ]
-    full = [fill for fill, left in fills if not ((distinct_costs <= left) & (fill < available)).any()]
+    full = [fill for fill, unused in fills if not ((distinct_costs <= unused) & (fill < available)).any()]
     return np.array(full, np.int64)

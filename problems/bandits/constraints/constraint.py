@@ -1,6 +1,7 @@
 """Constraint: the interface of constraints on the actions that may be given to the arms in one step.
 
 An action is an int8 array of `action_size` zeros and ones. Its entries are pulls of arms or, for `Interventions`, interventions.
+An action gives each arm a level (see BanditInstance): 0 leaves the arm alone; of an arm with two levels, 1 is a pull.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ Fields = Mapping[str, Field] | Record
 
 
 class Relaxation(NamedTuple):
-    """A polyhedron that contains the expectation of every random feasible action: z >= 0 with `above` z <= `limit`."""
+    """A polyhedron that contains the expectation of every random feasible action: z >= 0 with `inequalities` @ z <= `limit`."""
 
     chance: csr_array
     """float64 [J * (A - 1), Z]. Row j * (A - 1) + a - 1 times z is the probability that arm j is given level a > 0."""
-    above: csr_array
+    inequalities: csr_array
     """float64 [M, Z], the coefficients of the M inequalities."""
     limit: NDArray[np.float64]
-    """[M] their right-hand sides."""
+    """[M] the right-hand sides of the inequalities."""
     whole: NDArray[np.bool_] | None = None
-    """[Z] z represents a feasible action if and only if these entries of z are integers; None: all entries."""
+    """[Z] z represents a feasible action if and only if all entries of z marked here are integers; None: all are marked."""
 
 
 class Rooms(NamedTuple):
@@ -59,7 +60,7 @@ class Rooms(NamedTuple):
 
 
 class Oracle(Protocol):
-    """A function that finds the best feasible action for given values of levels."""
+    """A function that finds the best feasible action, given the value of each level of each arm."""
 
     def __call__(self, level_values: NDArray[np.float64]) -> NDArray[np.int8]:
         """Return for each of R tables of values the feasible action with the largest sum, int8 [R, action_size].

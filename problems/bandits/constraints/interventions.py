@@ -24,7 +24,7 @@ _MAX_ACTIONS = 200_000  # feasible actions in the oracle's list
 
 @dataclass(frozen=True, eq=False)
 class Interventions(Constraint):
-    """At most `budget` of N interventions are chosen. The level of an arm encodes which of those that touch it are chosen."""
+    """At most `budget` of N interventions are chosen. An arm's level encodes which of those touching the arm are chosen."""
 
     count: int
     """N, the number of interventions."""
@@ -115,11 +115,11 @@ class Interventions(Constraint):
         size = int(first[-1]) + self.count
         width = max(1 << len(each) for each in touching) - 1
         chance = np.zeros((len(touching) * width, size))
-        above, limit = [], []
+        inequalities, limit = [], []
         for arm, each in enumerate(touching):
             one_level = np.zeros(size)
             one_level[first[arm] : first[arm + 1]] = 1.0
-            above.append(one_level)  # the probabilities of an arm's levels sum to at most 1
+            inequalities.append(one_level)  # the probabilities of an arm's levels sum to at most 1
             limit.append(1.0)
             for level in range(1, 1 << len(each)):
                 chance[arm * width + level - 1, first[arm] + level - 1] = 1.0
@@ -129,14 +129,14 @@ class Interventions(Constraint):
                     if level >> bit & 1:
                         difference[first[arm] + level - 1] = 1.0
                 difference[first[-1] + intervention] = -1.0
-                above += [difference, -difference]
+                inequalities += [difference, -difference]
                 limit += [0.0, 0.0]
         for i in range(self.count):
-            above.append(np.eye(1, size, int(first[-1]) + i)[0])
+            inequalities.append(np.eye(1, size, int(first[-1]) + i)[0])
             limit.append(1.0)
-        above.append(np.concatenate([np.zeros(int(first[-1])), np.ones(self.count)]))
+        inequalities.append(np.concatenate([np.zeros(int(first[-1])), np.ones(self.count)]))
         limit.append(float(self.budget))
-        return Relaxation(csr_array(chance), csr_array(np.array(above)), np.array(limit), np.arange(size) >= first[-1])
+        return Relaxation(csr_array(chance), csr_array(np.array(inequalities)), np.array(limit), np.arange(size) >= first[-1])
 
     def rooms(self) -> Rooms:
         """Return one room with one resource, the budget. See Constraint.rooms."""

@@ -19,7 +19,7 @@ __all__ = ["program_oracle"]
 
 def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
     """Return an exact oracle for a constraint whose feasible actions are the integer points of `program`."""
-    rows = LinearConstraint(program.above, ub=program.limit)
+    rows = LinearConstraint(program.inequalities, ub=program.limit)
     size = program.chance.shape[1]
 
     def best(level_values: NDArray[np.float64]) -> NDArray[np.int8]:
@@ -29,7 +29,9 @@ def program_oracle(constraint: PullConstraint, program: Relaxation) -> Oracle:
                 continue
             cost = -(program.chance.T @ gains)
             bounds, all_integer = Bounds(0, np.inf), np.ones(size)
-            result = program_solved(program.above.nnz, milp, cost, constraints=rows, integrality=all_integer, bounds=bounds)
+            result = program_solved(
+                program.inequalities.nnz, milp, cost, constraints=rows, integrality=all_integer, bounds=bounds
+            )
             if result.x is None:
                 raise SolverError(f"HiGHS found no action: {result.message}")
             actions[r] = (program.chance @ np.round(result.x)) > 0.5

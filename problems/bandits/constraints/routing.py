@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Routing"]
 
 _MAX_STATES = 2_000_000  # explored states of walks (walks.py); with more, each action is found by an integer program
-_MAX_COLUMNS = 5_000  # sets of visits with a column of their own in the relaxation; with more, it is a flow model
+_MAX_COLUMNS = 5_000  # sets of visited places, each a column of the relaxation; with more, the relaxation is a flow model
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +122,9 @@ class Routing(PullConstraint):
         return best
 
     def relaxation(self) -> Relaxation:
-        """Return the relaxation: z[j] is the probability that arm j is pulled, z[J + v] that the walk makes the set of visits v.
+        """Return the relaxation: z[j] is the probability that arm j is pulled, z[J + v] that the walk visits set v of `visits`.
 
-        If there are too many sets, the relaxation of `_program`.
+        If there are too many sets, return that of `_program`.
         """
         if self.visits is None or len(self.visits) > _MAX_COLUMNS:
             return self._program()
@@ -135,14 +135,16 @@ class Routing(PullConstraint):
         visited = np.hstack([np.eye(arms), -self.visits.T.astype(np.float64)])
         one_set = np.concatenate([np.zeros(arms), np.ones(count)])[None, :]
         pulls = np.concatenate([np.ones(arms), np.zeros(count)])[None, :]
-        above = csr_array(np.vstack([chance, visited, one_set, pulls]))
-        return Relaxation(csr_array(chance), above, np.concatenate([np.ones(arms), np.zeros(arms), [1.0, float(self.budget)]]))
+        inequalities = csr_array(np.vstack([chance, visited, one_set, pulls]))
+        return Relaxation(
+            csr_array(chance), inequalities, np.concatenate([np.ones(arms), np.zeros(arms), [1.0, float(self.budget)]])
+        )
 
     def _program(self) -> Relaxation:
         """Return an integer program of walks.
 
         z holds the pulls, the number of times that the walk uses each arc, and a flow on the arcs used, which brings one unit
-        from the source to every pull, so that all of them are on one connected walk.
+        from the source to every pull, so that all pulls are on one connected walk.
         """
         from scipy.sparse import csr_array
 
@@ -161,10 +163,10 @@ class Routing(PullConstraint):
         limits = np.zeros((2, size))
         limits[0, walk], limits[1, :arms] = 1.0, 1.0
         chance = np.eye(arms, size)
-        above = np.vstack([chance, balance, -balance, supply[others], -supply[others], carried, limits])
+        inequalities = np.vstack([chance, balance, -balance, supply[others], -supply[others], carried, limits])
         zeros = np.zeros(2 * arms + 2 * int(others.sum()) + count)
         limit = np.concatenate([np.ones(arms), zeros, [float(self.length), float(self.budget)]])
-        return Relaxation(csr_array(chance), csr_array(above), limit)
+        return Relaxation(csr_array(chance), csr_array(inequalities), limit)
 
     def rooms(self) -> Rooms:
         """Return one room per maximal set of visits: one unit for each place visited, and the budget. See Constraint.rooms."""

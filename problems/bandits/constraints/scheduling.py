@@ -128,10 +128,10 @@ class Scheduling(PullConstraint):
         served[:, :arms] += _NEEDED * np.eye(arms)
         pulls = np.zeros((1, size))
         pulls[0, :arms] = 1.0
-        above = csr_array(np.vstack([chance, served, in_slot, pulls]))
+        inequalities = csr_array(np.vstack([chance, served, in_slot, pulls]))
         limit = np.concatenate([np.ones(arms), np.zeros(arms), self.workers_in.astype(np.float64), [float(self.budget)]])
         return Relaxation(
-            csr_array(chance), above, limit, np.arange(size) < arms
+            csr_array(chance), inequalities, limit, np.arange(size) < arms
         )  # if pulls are integers, there is an integral flow
 
     def rooms(self) -> Rooms:

@@ -1,7 +1,7 @@
 """The sets of places that closed walks of limited length can visit in a graph.
 
-The search visits states: a place, and the set of places on a walk to it. A set is a row of uint64 words; place p is bit p % 64 of
-word p // 64.
+The search is over states. A state is a place, and the set of places on a walk from the source to this place. A set is a row of
+uint64 words; place p is bit p % 64 of word p // 64.
 """
 
 from __future__ import annotations

@@ -25,12 +25,12 @@ class Builder:
         self.text = text
         self.sense: Literal["min", "max"] = "min"
         self.offset = 0.0
-        self.names: dict[str, int] = {}
+        self.names: dict[str, int] = {}  # variable -> its column
         self.cost: list[float] = []
         self.lower: list[float] = []
         self.upper: list[float] = []
         self.integer: list[bool] = []
-        self.row_names: dict[str, int] = {}
+        self.row_names: dict[str, int] = {}  # name of a row -> its number
         self.row_lower: list[float] = []
         self.row_upper: list[float] = []
         self._entries: tuple[list[int], list[int], list[float], list[int]] = ([], [], [], [])  # row, column, value, line

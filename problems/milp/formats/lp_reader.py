@@ -1,8 +1,9 @@
 """Reader of LP files (CPLEX's text format); lp_writer.py writes them.
 
-Accepted are linear objectives and rows, rows with two sides (`-3 <= x + y <= 5`), bounds, `free`, general and binary variables.
-Expressions may contain constants. Quadratic terms, semi-continuous variables, special ordered sets and indicators are refused;
-empty sections for them are skipped, because HiGHS writes one at the end of its files.
+Accepted are linear objectives and rows, bounds, `free`, general and binary variables. A side of a row is a relation and a number;
+a row has a side after its terms, before them, or both (`-3 <= x + y <= 5`). Expressions may contain constants. Quadratic terms,
+semi-continuous variables, special ordered sets and indicators are refused; empty sections for them are skipped, because HiGHS
+writes one at the end of its files.
 
 SCIP's own reader is not used: it accepts neither brackets in names nor rows with two sides, and its errors name no field.
 """
@@ -149,8 +150,8 @@ class _Reader:
     def _expression(self, field: str, closed: bool = True) -> tuple[_Terms, float]:
         """Return the terms of an expression, one for each variable, and its constant.
 
-        A `closed` expression ends at a relation or at the end of the section. In a row with its side on the left there need not
-        be another relation; then the expression also ends before a term without a sign, which begins the next row.
+        A `closed` expression ends at a relation or at the end of the section. The expression of a row that has a side on its left
+        need not be followed by a relation: it also ends before a term without a sign, with which the next row begins.
         """
         terms = _Terms([], [], [])
         constant = 0.0

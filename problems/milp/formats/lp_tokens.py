@@ -85,9 +85,9 @@ def term_parts(run: str) -> tuple[list[float], list[str]]:
     """Return the coefficients and the names of the terms of a run. Coefficients too large for a float64 are infinite.
 
     Most files separate either all parts of every term by blanks (`+ 3 x`), or sign and number from the name (`+3 x`). In these
-    cases splitting at blanks is enough. It is checked by converting what stands before the names to numbers, and by searching
-    the names for signs. Otherwise a regular expression finds the terms. (A name that `float` accepts, such as nan, is followed by
-    a sign in a run and cannot be mistaken for the number before a name.)
+    cases splitting at blanks is enough. Whether a run is such a case is checked by converting what stands before the names to
+    numbers, and by searching the names for signs. In other cases a regular expression finds the terms. (A name that `float`
+    accepts, such as nan, is followed by a sign in a run and cannot be mistaken for the number before a name.)
     """
     words = run.split()
     count = 2 if len(words[0]) > 1 else 3

@@ -36,7 +36,7 @@ _Fields = list[str]
 
 
 def recognises_mps(head: str) -> bool:
-    """Return whether `head` is the beginning of an MPS file: comments, then ROWS, or NAME or OBJSENSE and soon ROWS."""
+    """Return whether `head` begins an MPS file: after comments, ROWS; or NAME or OBJSENSE, and ROWS a few lines later."""
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
     if not lines:
         return head.startswith("*") and len(head) >= 4096  # nothing but comments so far

@@ -76,10 +76,10 @@ def _program(
     relaxation = instance.constraint.relaxation()
     zero, added = given
     arms, width = instance.rewards.shape[:2]
-    above_zero = [j * width + a for j in range(arms) for a in range(1, width)]  # the pair j A + a of each row of `chance`
+    above_zero = [j * width + a for j in range(arms) for a in range(1, width)]  # row of `chance` -> number j A + a of its pair
     low, high = _first_bounds(instance, zero, added)
-    program = _Builder(relaxation.above.shape[1], relaxation.whole)
-    program.at_most(relaxation.above, relaxation.limit)
+    program = _Builder(relaxation.inequalities.shape[1], relaxation.whole)
+    program.at_most(relaxation.inequalities, relaxation.limit)
     hidden = program.relu(csr_array((relaxation.chance.T @ added[above_zero]).T), zero, low, high)
     second_low, second_high = _second_bounds(instance, network, given, low, high)
     selected = coo_array(
@@ -104,7 +104,8 @@ def _second_bounds(
 ) -> tuple[NDArray, NDArray]:
     """Return lower and upper bounds on the inputs of the second layer, [32] each.
 
-    They follow from the bounds `low` and `high` on the inputs of the first layer: the tighter of linear relaxation and intervals.
+    They follow from the bounds `low` and `high` on the inputs of the first layer: the tighter of linear relaxation and interval
+    arithmetic.
     """
     zero, added = given
     crossing = (low < 0.0) & (high > 0.0)
@@ -156,7 +157,7 @@ class _Builder:
     def relu(self, rows: csr_array, shift: NDArray, low: NDArray, high: NDArray) -> NDArray[np.int64]:
         """Add columns y = max(0, rows @ x + shift), where low <= rows @ x + shift <= high is known; return their indices.
 
-        Each gets a binary column `on`, which is 1 if y > 0.
+        Each column y gets a binary column `on`, which is 1 if y > 0.
         """
         count = len(shift)
         y = self.size + np.arange(count)

@@ -1,6 +1,7 @@
 """The fluid relaxation of a bandit: a linear program over the probabilities of the arms' states and levels (HiGHS).
 
-At every time, the constraint holds only in expectation. The program's value therefore bounds the expected reward of every policy.
+The level of an arm is what it gets at a time: 0 leaves it alone, 1 of two levels is a pull (see BanditInstance). At every time,
+the constraint holds only in expectation. The program's value therefore bounds the expected reward of every policy.
 Its dual values are the prices of the levels: the price of a level of an arm at a time is what the other arms lose by it
 (Brown & Smith, Management Science 66, 2020; for a budget, Whittle 1988 and Weber & Weiss 1990).
 """
@@ -27,9 +28,9 @@ class FluidSolution(NamedTuple):
     bound: float
     """The value of the relaxation: no policy's expected mean reward per step is higher."""
     level_values: NDArray[np.float64]
-    """[T, J, A, S] the value of giving an arm in a state a level at a time: its reward plus the arm's value at the next time."""
+    """[T, J, A, S] the value if arm j, in state s, gets level a at time t: its weighted reward plus its `value` at t + 1."""
     value: NDArray[np.float64]
-    """[T + 1, J, S] the expected reward of an arm from a time on, minus the prices of its levels; at T, the argument `after`."""
+    """[T + 1, J, S] the expected reward of an arm from a time on, minus the prices of its levels; at T, solve_fluid's `after`."""
 
 
 class _Layout(NamedTuple):
@@ -40,7 +41,7 @@ class _Layout(NamedTuple):
     """
 
     first: NDArray[np.int64]
-    """[J, A, S] the column of mu[0, j, a, s], -1 in the padding."""
+    """[J, A, S] the column of mu[0, j, a, s]; -1 if arm j has no such level or state."""
     chances: int
     """The number of columns of mu at one time."""
     shares: int
@@ -80,11 +81,11 @@ def solve_fluid(
     exists = instance.exists
     first = np.full(exists.shape, -1, np.int64)
     first[exists] = np.arange(exists.sum())
-    layout = _Layout(first, int(exists.sum()), relaxation.above.shape[1], len(weights))
+    layout = _Layout(first, int(exists.sum()), relaxation.inequalities.shape[1], len(weights))
     begin = initial_chances(instance) if begin is None else begin
     flow, flow_right = _flow(instance, layout, begin)
     link, where = _links(instance, layout, relaxation.chance)
-    above = _repeated(relaxation.above, layout)
+    inequalities = _repeated(relaxation.inequalities, layout)
     cost = np.zeros(layout.times * (layout.chances + layout.shares))
     for time, weight in enumerate(weights):
         cost[layout.mu(time) : layout.mu(time) + layout.chances] = -weight * instance.rewards[exists]
@@ -93,7 +94,7 @@ def solve_fluid(
     equal_right = np.concatenate([flow_right, np.zeros(link.shape[0])])
     limit = np.tile(relaxation.limit, layout.times)
     result = program_solved(
-        above.nnz + equal.nnz, linprog, cost, above, limit, equal, equal_right, bounds=(0, None), method="highs"
+        inequalities.nnz + equal.nnz, linprog, cost, inequalities, limit, equal, equal_right, bounds=(0, None), method="highs"
     )
     if result.x is None:
         raise SolverError(f"HiGHS could not solve the fluid relaxation: {result.message}")
@@ -144,14 +145,14 @@ def _links(instance: BanditInstance, layout: _Layout, chance: csr_array) -> tupl
     place[pairs[:, 0], pairs[:, 1] + 1] = np.arange(len(pairs))
     arm, level, state = np.nonzero(instance.exists)
     acts = level > 0
-    taken = coo_array(
+    by_mu = coo_array(
         (np.ones(acts.sum()), (place[arm[acts], level[acts]], layout.first[arm[acts], level[acts], state[acts]])),
         shape=(len(pairs), layout.chances),
     )
-    given = -chance[pairs[:, 0] * (levels - 1) + pairs[:, 1]].tocoo()
+    by_z = -chance[pairs[:, 0] * (levels - 1) + pairs[:, 1]].tocoo()
     data, i, j = [], [], []
     for time in range(layout.times):
-        for part, begin in ((taken, layout.mu(time)), (given, layout.z(time))):
+        for part, begin in ((by_mu, layout.mu(time)), (by_z, layout.z(time))):
             data.append(part.data)
             i.append(part.coords[0] + time * len(pairs))
             j.append(part.coords[1] + begin)
@@ -161,12 +162,12 @@ def _links(instance: BanditInstance, layout: _Layout, chance: csr_array) -> tupl
     return matrix, (times, np.tile(pairs[:, 0], layout.times), np.tile(pairs[:, 1] + 1, layout.times))
 
 
-def _repeated(above: csr_array, layout: _Layout) -> csr_array:
+def _repeated(inequalities: csr_array, layout: _Layout) -> csr_array:
     """Return the inequalities of the constraint's relaxation for every time."""
-    part = above.tocoo()
-    i = np.concatenate([part.coords[0] + t * above.shape[0] for t in range(layout.times)])
+    part = inequalities.tocoo()
+    i = np.concatenate([part.coords[0] + t * inequalities.shape[0] for t in range(layout.times)])
     j = np.concatenate([part.coords[1] + layout.z(t) for t in range(layout.times)])
-    shape = (layout.times * above.shape[0], layout.times * (layout.chances + layout.shares))
+    shape = (layout.times * inequalities.shape[0], layout.times * (layout.chances + layout.shares))
     return csr_array((np.tile(part.data, layout.times), (i, j)), shape=shape)
 
 
@@ -179,7 +180,7 @@ def _stacked(upper: csr_array, lower: csr_array) -> csr_array:
 def _level_values(
     instance: BanditInstance, prices: NDArray[np.float64], weights: NDArray[np.float64], after: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return `level_values` and `value` of FluidSolution, by backward induction for each arm alone, which pays for its levels.
+    """Return `level_values` and `value` of FluidSolution, by backward induction for each arm alone, at the prices of its levels.
 
     prices: float64 [T, J, A].
     """

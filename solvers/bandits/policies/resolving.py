@@ -21,7 +21,7 @@ __all__ = ["ResolvingPolicy", "check_value"]
 class ResolvingPolicy(BanditPolicy):
     """Solve in every step the fluid relaxation of the next `steps` steps, and take the best action for its level values.
 
-    The value of the arms after these steps is taken from a table, that of the relaxation over the whole horizon.
+    The value of the arms after these steps is taken from the table `value`, which the relaxation over the whole horizon gave.
     """
 
     instance: BanditInstance

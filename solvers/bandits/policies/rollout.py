@@ -1,7 +1,8 @@
 """RolloutPolicy: compares a few good actions in every step by rollouts.
 
-A rollout takes the action and then follows the policy of a table of level values. All actions of a comparison face the same
-random numbers (common random numbers). They are not those of the episode that is played, whose future a policy must not know.
+A rollout takes the action, and then in each step the action with the largest sum of level values in a table. All actions of a
+comparison face the same random numbers (common random numbers). These numbers are not those of the episode that is played,
+whose future a policy must not know.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class RolloutPolicy(BanditPolicy):
 
     instance: BanditInstance
     level_values: NDArray[np.float64]
-    """[T, J, A, S] the value of giving an arm in a state a level at a time; "worth" in JSON. Rollouts follow its policy."""
+    """[T, J, A, S] the value if arm j, in state s, gets level a at time t; "worth" in JSON. Rollouts take its best actions."""
     value: NDArray[np.float64]
     """[T + 1, J, S] the value of an arm in a state from a time on; it replaces the rewards after the end of a rollout."""
     breadth: int = 4

@@ -1,6 +1,7 @@
 """Policies that maximise a table of level values, and random policies.
 
-A level value is the value of giving an arm in a state a level, at a time; the value of an action is the sum over its arms.
+A level value is the value that some arm contributes if it is in some state and gets some level at some time. The value of an
+action is the sum over the arms.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["IterativePolicy", "RandomPolicy", "SamplingPolicy", "TablePolicy", "
 def _values_of_rows(
     level_values: NDArray[np.float64], states: NDArray[np.int32], time: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the level values [U, J, A] in the U different rows of `states` [R, J] at a time, and each row's index, int64 [R]."""
+    """Return the level values [U, J, A] at a time of the U different rows of `states` [R, J], and each row's index in U, [R]."""
     distinct, inverse = np.unique(states, axis=0, return_inverse=True)
     table = level_values[min(time, len(level_values) - 1)]
     return table[np.arange(states.shape[1])[None, :], :, distinct], inverse.reshape(-1)

@@ -1,7 +1,8 @@
 """Algorithm 1 of Xu, Wilder, Khalil & Tambe (ICLR 2025): pretraining on one-step rewards, then deep Q-learning.
 
 Rewards are normalised: their mean is subtracted, which does not change the best action, and they are divided by their standard
-deviation. If a table of level values is given, the network learns the difference between the Q-value and the table's values.
+deviation. If a table of level values is given (what each arm contributes at each level, in each state, at each time), the network
+learns the difference between the Q-value and the sum of the table's values.
 """
 
 from __future__ import annotations
@@ -78,14 +79,15 @@ class Learner:
         self.level_values = None if level_values is None else level_values / self.scale
         self.policy = NetworkPolicy(instance, network, self.level_values, choice)  # shares the network that is trained in place
         self.target = self._copied(network)
-        self.bounds = thresholds(instance)
+        self.thresholds = thresholds(instance)
         self.known: dict[bytes, float] = {}
         """Bytes of a time and a state -> the target network's best value there; emptied when the target network is replaced."""
 
     def _units(self, level_values: NDArray[np.float64] | None) -> tuple[float, float]:
-        """Return what is subtracted from rewards and what they are divided by: mean and deviation over random states and actions.
+        """Return what is subtracted from rewards, and their divisor.
 
-        With a table, nothing is subtracted, and the deviation is weighted as in the objective.
+        These are the mean and the standard deviation of the rewards of random states and actions. With a table, nothing is
+        subtracted, and the deviation is weighted as in the objective.
         """
         states, levels = self._diverse(512)
         earned = self.instance.rewards[np.arange(self.instance.arms), levels, states].sum(axis=1)
@@ -154,7 +156,7 @@ class Learner:
             else:
                 action = self.policy.best(state, time)[1]
             levels, following = instance.constraint.levels_of(action[None]), state[None].copy()
-            advance(self.bounds, instance.rewards, following, levels, key, time, earned)
+            advance(self.thresholds, instance.rewards, following, levels, key, time, earned)
             self.replay.add(state, levels[0], following[0], time)
             state = following[0]
             for _ in range(self.settings.updates):
@@ -209,6 +211,6 @@ class Learner:
         keys, total, earned = random.integers(0, 2**63, _TRIALS).astype(np.uint64), np.zeros(_TRIALS), np.empty(_TRIALS)
         for time, weight in enumerate(instance.weights):
             levels = instance.constraint.levels_of(policy.actions(states, time, keys))
-            advance(self.bounds, instance.rewards, states, levels, keys, time, earned)
+            advance(self.thresholds, instance.rewards, states, levels, keys, time, earned)
             total += weight * earned
         return total

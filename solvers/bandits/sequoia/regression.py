@@ -95,7 +95,7 @@ def _gradient(network: Any, rows: Any, targets: Any, weights: Any, gradient: Any
 def _adam(weights: Any, gradient: Any, mean: Any, square: Any, rate: Any, mean_correction: Any, square_correction: Any) -> None:
     """Update the weights by AdamW (Loshchilov & Hutter, ICLR 2019), in place, and set the gradient to 0.
 
-    `first` and `second` are the bias corrections of the moments `mean` and `square`.
+    `mean_correction` and `square_correction` are the bias corrections of the moments `mean` and `square`.
     """
     for i in range(len(weights)):
         slope = gradient[i]

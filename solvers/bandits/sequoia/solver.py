@@ -32,9 +32,9 @@ class Sequoia(Solver):
 
     The network is trained for one instance, for `episodes` or 60 % of the time limit. The candidates are a policy without
     learning (the myopic one; with base="fluid" the fluid one), the network after pretraining, and the network after every
-    renewal of the target network. The candidate with the largest reward in 20 episodes is reported. Their random numbers differ
-    from those of the instance's episodes, on which the reported policy is evaluated. Without time for the comparison, the
-    policy without learning is reported. After Xu et al., ICLR 2025.
+    renewal of the target network. The candidate with the largest reward in 20 episodes is reported. The random numbers of these
+    differ from those of the instance's episodes, on which the reported policy is evaluated. Without time for the comparison,
+    the policy without learning is reported. After Xu et al., ICLR 2025.
     """
 
     mode: str = option(
@@ -59,7 +59,7 @@ class Sequoia(Solver):
     epochs: int = option(60, "Epochs of pretraining on one-step rewards.", low=1, scale="log")
 
     iteration: ClassVar[str] = "an episode of learning"
-    preparation_size: ClassVar[int] = 2
+    preparation_size: ClassVar[int] = 2  # sizes from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "SEQUOIA: deep Q-learning with exact combinatorial actions"
 
     def prepare(self, instance: BanditInstance) -> None:

@@ -26,11 +26,12 @@ NAMES = (
 """The numbers of a signature.
 
 - log_...: the decimal logarithms of the numbers of columns and rows, and of the mean numbers of coefficients per row and column.
-- binary, integer, continuous: the fractions of such columns. at_most, at_least, equal: the fractions of rows with an upper side
-  only, a lower side only, or both.
-- ones: the fraction of rows whose coefficients are all 1; packing, covering: of such rows with the upper (lower) side 1.
+- binary, integer, continuous: the fractions of binary, other integer, and continuous columns. at_most, at_least, equal: the
+  fractions of rows with an upper side only, a lower side only, or both.
+- ones: the fraction of rows whose coefficients are all 1; packing, covering: the fraction of rows that also have only an upper
+  (lower) side, which is 1.
 - negative_costs, zero_costs: the fractions of such objective coefficients when minimising; cost_spread: the standard deviation of
-  their absolute values divided by the mean.
+  the objective coefficients' absolute values, divided by the mean of these values.
 """
 _FRACTIONS = slice(4, 15)  # the numbers that are fractions
 _SLACK = np.array([np.log10(4.0)] * 4 + [0.05] * 11 + [0.3])  # by how much the range of each number is widened

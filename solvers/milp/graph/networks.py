@@ -133,7 +133,7 @@ class GcnnNetwork(nn.Module):
 class _HalfConvolution(MessagePassing):  # type: ignore[misc]
     """x_i <- f(x_i, sum over neighbours j of g(x_i, x_j, e_ij)), where f and g are perceptrons with two and one hidden layers.
 
-    The sum is divided by its standard deviation in the first training batch, which replaces the paper's prenorm layers.
+    The sum is divided by its standard deviation in the first training batch; this replaces the paper's prenorm layers.
     """
 
     scale: Tensor

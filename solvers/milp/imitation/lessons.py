@@ -26,7 +26,7 @@ _TIE = 1e-5  # probabilities of a target with at most this relative difference c
 
 
 class Lessons:
-    """Labelled nodes in two replays, for training and for validation, and the signatures of their programs.
+    """Labelled nodes in two replays, `train` for training and `others` for validation, and the signatures of their programs.
 
     Of each `held_out` programs, one is for validation: its nodes are held out from training.
     """
@@ -82,7 +82,7 @@ class Lessons:
 
 
 def choices(network: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Return, float32 [N] each, the target's largest probability at N nodes and its probability of the network's choices."""
+    """Return each target's largest probability, and the target's probability of the network's choice, float32 [N] each."""
     with torch.no_grad():
         logits, _ = network(batch.states)
     taken = batch.target.gather(1, logits.argmax(1, keepdim=True))[:, 0]

@@ -2,8 +2,8 @@
 
 As in Gasse, Chételat, Ferroni, Charlin and Lodi (NeurIPS 2019, section 4.1), strong branching labels a node, and chooses its
 branching variable, with a small probability, and at the root. A cheaper rule branches at the other nodes, so that the labelled
-nodes are typical of its trees. If that rule is a learned policy, this is DAgger (Ross, Gordon and Bagnell, AISTATS 2011). Strong
-branching is called without side effects on SCIP's statistics and bounds, because a policy cannot have them.
+nodes are typical of the cheaper rule's trees. If that rule is a learned policy, this is DAgger (Ross, Gordon and Bagnell, AISTATS
+2011). Strong branching is called without side effects on SCIP's statistics and bounds, because a policy has no such effects.
 """
 
 from __future__ import annotations

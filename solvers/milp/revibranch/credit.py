@@ -1,10 +1,10 @@
 """Credit assignment: the targets of the Q-values of a tree's nodes, each minus the logarithm of a number of nodes.
 
-- `tree`: the nodes branched in both subtrees (the tree MDP of Scavuzzo et al., NeurIPS 2022; the logarithm as in TreeDQN,
-  Sorokin et al.).
+- `tree`: the branched nodes of the node's subtree, the node included, counted below both children (the tree MDP of Scavuzzo et
+  al., NeurIPS 2022; the logarithm as in TreeDQN, Sorokin et al.).
 - `weights`: the tree is divided into paths as in retro branching (Parsonson, Laterre and Barrett, AAAI 2023), each from a node
-  down to its deepest descendant. The return of a path, by the size of its first node's subtree, is distributed over its nodes by
-  learned weights (ReviBranch, arXiv 2508.17452).
+  down to its deepest descendant. The return of a path, minus the logarithm of its first node's subtree size, is distributed over
+  the nodes of the path by learned weights (ReviBranch, arXiv 2508.17452).
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ def paths_of(children: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 class Tree:
-    """The Target (algorithms.q_learning) of `tree`: the nodes of the first `ahead` levels, plus the values of the next level.
+    """The Target (algorithms.q_learning) of `tree`, from the number of nodes in a subtree.
 
-    If a limit ended the solve before a subtree was complete ("open" is 1), it counts as `limit` nodes more.
+    The nodes of the first `ahead` levels are counted; for the subtrees of the next level, the network's values give the numbers.
+    If a limit ended the solve before a subtree was complete ("open" is 1), that subtree counts `limit` nodes more.
     """
 
     def __init__(self, ahead: int, limit: int) -> None:
@@ -112,9 +113,9 @@ def along_paths(ahead: int) -> Target:
 class Redistribution:
     """Learns how to distribute the return of a path over its moves.
 
-    A network learns positive contributions of the moves whose sum over a path is its return (return decomposition, as in
-    Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021). The weight of a move is its fraction of the
-    sum. The inputs are the features of the chosen candidate and their means over the candidates.
+    A network learns positive contributions of the moves; their sum over a path is minus the path's return (return decomposition,
+    as in Arjona-Medina et al., NeurIPS 2019, and Efroni, Merlis and Mannor, AAAI 2021). The weight of a move is the fraction of
+    this sum that the move contributes. The inputs are the features of the chosen candidate and their means over the candidates.
     """
 
     def __init__(self, inputs: int, width: int = 32, rate: float = 1e-3) -> None:
@@ -158,7 +159,7 @@ def share(tree: Episodes, limit: int, redistribution: Redistribution, inputs: ND
 
     Args:
         tree: A tree of M moves.
-        limit: The number of nodes that an incomplete subtree counts more.
+        limit: The number of nodes that are added to the size of an incomplete subtree.
         redistribution: Distributes the return of a path; it first learns from this tree.
         inputs: float32 [M, 2 F], the inputs of the redistribution.
     """

@@ -37,7 +37,7 @@ class ReviBranch(Recipe):
     family: str = option("auctions", "The generator of the programs.", choices=GENERATORS)
     sizes: str = option("", "Options of the family's generator, such as items=60,bids=300; empty: its defaults.")
     instances: str = instances_option()
-    ancestors: int = option(8, "Ancestors of a node whose decisions the network uses, at most; 0: none.", low=0, high=64)
+    ancestors: int = option(8, "Most ancestors of a node whose decisions the network uses; 0: none.", low=0, high=64)
     credit: str = option("weights", "The targets of the Q-values (revibranch.credit).", choices=("tree", "weights"))
     ahead: int = option(3, "Levels of the tree, or moves of a path, before a target uses the network's value.", low=1)
     nodes: int = option(1_000, "The largest number of nodes of a tree; an incomplete subtree counts this many more.", low=10)
@@ -48,7 +48,7 @@ class ReviBranch(Recipe):
     sync: int = option(200, "Optimiser steps between two copies to the frozen network of the targets.", low=1, scale="log")
     rate: float = option(1e-3, "Learning rate at the beginning; it falls to 0 as a cosine.", above=0, scale="log")
     width: int = option(32, "The size of the network's hidden vectors.", low=1, scale="log")
-    watch: int = option(8, "Validation programs, which choose the weights that are kept; 0: the last weights.", low=0)
+    watch: int = option(8, "Validation programs, by which the weights to keep are chosen; 0: the last weights are kept.", low=0)
     every: int = option(100, "Trees between two validations.", low=1, scale="log")
 
     usual_time: ClassVar[float | None] = 1200.0

@@ -1,7 +1,7 @@
 """The branching candidates of a node and their 40 features (`Feature`), read from SCIP's library by kernels.
 
-Candidates are the variables with a fractional LP value among which SCIP branches. A row is tight if its slack is 0. The rivals of
-a candidate in a row are the other fractional columns there.
+Candidates are the variables with a fractional LP value among which SCIP branches. A row is tight if its slack is 0. The rivals
+in a tight row are the fractional columns there, the candidate itself included.
 """
 
 from __future__ import annotations

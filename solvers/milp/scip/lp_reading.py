@@ -1,7 +1,8 @@
 """SCIP's current LP as arrays, a bipartite graph of columns and rows, read by kernels from SCIP's library.
 
 PySCIPOpt's `Model.getBipartiteGraphRepresentation` returns the same values, but is slower. `LpReader(model).read()` compares the
-first graph of a process with it. If they differ, or if SCIP's functions were not found, all graphs come from PySCIPOpt's method.
+first graph of a process with that of PySCIPOpt. If the two differ, or if SCIP's functions were not found, all graphs come from
+PySCIPOpt's method.
 """
 
 from __future__ import annotations

@@ -43,10 +43,10 @@ class NodeObserver(Protocol):
 class Recorder:
     """Records the episode of one tree. A move is a recorded node; the M moves are in the order in which SCIP branched the nodes.
 
-    The observations are the network's arrays, padded with 0 to the most candidates K of any node, and "mask", bool [M, K], True
-    in slots with a candidate, and "scale", which is 1 because values are numbers of nodes. The moves have the arrays of all
-    episodes: an action is the index of a variable in SCIP's program; a reward is minus the number of nodes solved until the next
-    move. Further arrays of the moves describe the tree:
+    The observations are the network's arrays, padded with 0 to the largest number K of candidates of a node; "mask", bool [M, K],
+    True in slots with a candidate; and "scale", which is 1 because values are numbers of nodes. The moves have the arrays that
+    the moves of every episode have: an action is the index of a variable in SCIP's program; a reward is minus the number of nodes
+    solved until the next move. Further arrays of the moves describe the tree:
 
     - "children", int64 [M, 2]: how many moves later the down child and the up child were branched; 0 if they were not;
     - "parent", int64 [M]: how many moves earlier the nearest recorded ancestor was branched; 0 at the root;

@@ -75,7 +75,7 @@ class Observation:
 Choose: TypeAlias = Callable[[Observation], int]
 """A function that returns the slot of the candidate to branch on; -1 leaves the node to SCIP's next rule.
 
-The function may also branch itself and call `Observation.done`. A kernel does so to read the node only once.
+The function may also do the branching itself and call `Observation.done`; kernels do, so that the node is read only once.
 """
 
 

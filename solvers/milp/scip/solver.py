@@ -33,9 +33,9 @@ class Scip(Solver):
         "Whether cuts are added only at the root and restarts are off, as in Gasse et al. (2019) and later papers.",
     )
 
-    rule: ClassVar[str] = ""
+    rule: ClassVar[str] = ""  # the branching rule of SCIP that gets priority; "": none
     iteration: ClassVar[str] = "a node of SCIP's tree"
-    limit_free: ClassVar[bool] = True
+    limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     title: ClassVar[str] = "SCIP with its defaults"
 
     def prepare(self, instance: MilpInstance) -> None:
@@ -71,7 +71,7 @@ class Scip(Solver):
     def _ask(self, question: Question, program: MilpInstance | None = None) -> str:
         """Solve the question's program and return SCIP's status.
 
-        `program` replaces the question's program by one with the same rows and no objective.
+        If `program` is given, which has the same rows and no objective, it is solved instead of the question's program.
         """
         from corl.solvers.milp.scip.model import Engine
 

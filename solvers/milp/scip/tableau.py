@@ -1,13 +1,12 @@
 """Features of branching candidates from the simplex tableau: how far, and at which cost, nonbasic variables must move.
 
-A candidate is a basic variable of the LP. Its row of the tableau says how its value changes with each nonbasic column and row,
-and their reduced costs and duals say what these changes cost. To move the candidate down (or up) to the next integer, nonbasic
-columns and rows must move. `Tableau` has three measures of such a move for each direction:
+A candidate is a basic variable of the LP. Its row of the tableau says how its value changes with each nonbasic column and row;
+the reduced costs of these columns and the duals of these rows say what the changes cost. To move the candidate down (or up) to
+the next integer, nonbasic columns and rows must move. `Tableau` has three measures of such a move for each direction:
 
 - The penalty (Driebeck, Management Science 1966; Tomlin, Operations Research 1971) is the cost of the cheapest move in which
-every
-  column and row stays within its limits, as in the bound flipping ratio test of the dual simplex method. It is a lower bound on
-  the gain of the child, a weak one if many moves are nearly free.
+  every column and row stays within its limits, as in the bound flipping ratio test of the dual simplex method. The penalty is a
+  lower bound on the gain of the child, a weak one if many moves are nearly free.
 - The length and the cost of the shortest move in the Euclidean norm, as in steepest edge pricing of the dual simplex method.
 """
 

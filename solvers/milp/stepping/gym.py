@@ -1,7 +1,8 @@
 """Branching in SCIP as a Gymnasium environment.
 
-It is no `corl.gymnasium.Gym`: a tree in SCIP cannot be copied like a row of an Environment, and only after solving the root is it
-known whether there is a choice to make. `corl.gymnasium.make("milp-branching", ...)` has a simpler tree that can be copied.
+It is no `corl.gymnasium.Gym`: unlike the states of a corl Environment, a tree in SCIP cannot be copied, and only after solving
+the root is it known whether there is a choice to make. `corl.gymnasium.make("milp-branching", ...)` has a simpler tree that
+can be copied.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class BranchingGym(gymnasium.Env[_Arrays, np.int64]):
     The program is drawn at random, or chosen by options["instance"] of `reset`; programs that SCIP solves without branching are
     skipped. An observation has "x", float32 [width, 40], the features of the candidates with the best pseudocost scores, best
     first, and "mask", int8 [width], 1 in rows of "x" with a candidate. An action is a row of "x"; the number of an empty row is
-    taken modulo the number of candidates. info has the numbers of nodes and LP iterations, and SCIP's status.
+    taken modulo the number of candidates. info has the numbers of nodes and LP iterations, and SCIP's status; that
+    of `reset` also has "base", the reward of the solve before the first choice.
     """
 
     def __init__(self, instances: Sequence[Any], *, width: int = 64, **options: Any) -> None:

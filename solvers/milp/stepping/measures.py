@@ -51,7 +51,7 @@ def gap_to(reference: float, value: float) -> float:
 
 
 class Integrals(pyscipopt.Eventhdlr):
-    """Integrates the gaps of the incumbent and of the bound to a reference over time, from event to event in SCIP."""
+    """Integrates two gaps over time, from event to event in SCIP: of the incumbent to a reference, and of the bound to it."""
 
     def __init__(self, model: Any, callbacks: Callbacks, reference: float | None) -> None:
         self.callbacks: Callbacks | None = callbacks

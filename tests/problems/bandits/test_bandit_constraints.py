@@ -106,8 +106,8 @@ def test_relaxation_holds_every_action(kind, seed):
         levels = constraint.levels_of(action[None])[0]
         width = relaxation.chance.shape[0] // len(levels)
         chances = (levels[:, None] == np.arange(1, width + 1)).astype(float).ravel()
-        size = relaxation.above.shape[1]
-        point = linprog(np.zeros(size), relaxation.above, relaxation.limit, relaxation.chance, chances, bounds=(0, None))
+        size = relaxation.inequalities.shape[1]
+        point = linprog(np.zeros(size), relaxation.inequalities, relaxation.limit, relaxation.chance, chances, bounds=(0, None))
         assert point.status == 0, point.message
 
 
@@ -177,7 +177,7 @@ def test_capacity_relaxes_to_whole_arms():
     """One worker of capacity 5 and arms of cost 3: one arm in expectation, where shares of the worker would allow 5/3."""
     relaxation = Capacity(np.array([3, 3]), np.array([5])).relaxation()
     most = -relaxation.chance.toarray().sum(axis=0)
-    found = linprog(most, relaxation.above, relaxation.limit, bounds=(0, None))
+    found = linprog(most, relaxation.inequalities, relaxation.limit, bounds=(0, None))
     assert found.fun == pytest.approx(-1.0)
 
 
