@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from statistics import NormalDist
-
 import numpy as np
 from scipy.stats import rankdata
 
@@ -64,12 +61,11 @@ def _group(found: dict[str, str]) -> str:
     return found.get("group") or ("generated" if found["program"].startswith("mixed-") else "traced")
 
 
-def _signed(values: list[float], normal: bool = False) -> str:
-    """Return the mean with half its interval; `normal`: by the normal quantile, with which some figures of the page were made."""
+def _signed(values: list[float]) -> str:
+    """Return the mean with half of Student's 95 % interval."""
     found = sample_mean(values)
     assert found.value is not None
-    half = NormalDist().inv_cdf(0.975) * float(np.std(values, ddof=1)) / math.sqrt(len(values)) if normal else found.half
-    return f"{number(found.value, 2, sign=True)} ± {number(half, 2)}"
+    return f"{number(found.value, 2, sign=True)} ± {number(found.half, 2)}"
 
 
 def learned_priority() -> str:
@@ -88,7 +84,7 @@ def learned_priority() -> str:
     ]
     lines = []
     for method, label in labels.items():
-        cells = [f"{_signed(_slower('mapping-priority', method, _TUNED, group), normal=True)} %" for group in _GROUPS]
+        cells = [f"{_signed(_slower('mapping-priority', method, _TUNED, group))} %" for group in _GROUPS]
         best = method == "learned, in the time of tuned"
         lines.append([label.format(*spent), *(bold(cell, best) for cell in cells)])
     return table(["", "generated, 30 programs of 80 operations", "traced, 18 programs x 1, 2, 4, 8 MiB"], lines)
