@@ -80,7 +80,7 @@ def test_what_was_assumed_is_said(tmp_path: Path, caplog: Any):
 def test_the_fault_of_the_one_that_came_furthest(tmp_path: Path):
     """Where a text looks like two and is neither, the fault in the later line is shown, and as what it was read."""
     path = written(tmp_path, "a.txt", "3 4 1.33\n2 2 1 3 2 4 1 3 2\n3 1 2 6 2 1 1 4 5 1 2 2\n1 2 3 7 1 x\n")
-    with pytest.raises(InputError, match=r"'x' is not accepted.*read as jobshop; --problem vrp") as error:
+    with pytest.raises(InputError, match=r"'x' is not accepted.*read as jobshop; with --problem vrp") as error:
         corl.read(path)
     assert error.value.line == 4
 
