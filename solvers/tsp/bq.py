@@ -31,7 +31,7 @@ class Bq(Imitation):
     rate: float = with_default(Imitation, "rate", 2e-3)
     batch: int = with_default(Imitation, "batch", 2)
     states: int = with_default(Imitation, "states", 64)
-    lesson: int = with_default(Imitation, "lesson", 16)
+    lesson: int = with_default(Imitation, "lesson", 16)  # instances of a lesson, which are played and solved together
     teacher: str = with_default(Imitation, "teacher", "eax")
     teacher_iterations: int = with_default(Imitation, "teacher_iterations", 1000)
     completing: bool = with_default(Imitation, "completing", True)
@@ -53,7 +53,7 @@ class AtspBq(Imitation):
     rate: float = with_default(Imitation, "rate", 2e-3)
     batch: int = with_default(Imitation, "batch", 2)
     states: int = with_default(Imitation, "states", 64)
-    lesson: int = with_default(Imitation, "lesson", 16)
+    lesson: int = with_default(Imitation, "lesson", 16)  # instances of a lesson, which are played and solved together
     teacher: str = with_default(Imitation, "teacher", "ils")
     teacher_iterations: int = with_default(Imitation, "teacher_iterations", 300)
     completing: bool = with_default(Imitation, "completing", True)
