@@ -4,7 +4,7 @@
     while training.budget():
         if not rounds.parts_left:
             rounds.begin(lessons)                  # a list of Episodes, the latest block
-        moves = rounds.next()                      # about `size` moves, by their numbers in rounds.replay
+        moves = rounds.next()                      # the indices of about `size` moves in rounds.replay
 
 The store holds the latest `uses` blocks. A round passes over all their states once, in random order; the next round begins with
 a new block in place of the oldest. So each state is used `uses` times, once in each round during which the store holds it.
@@ -58,7 +58,7 @@ class Rounds:
         self._shuffle()
 
     def next(self) -> NDArray[np.int64]:
-        """Return the next part of the round: the numbers that its moves have in `replay`, int64, ascending. Parts are about equally long."""
+        """Return the next part of the round: the indices of its moves in `replay`, int64, ascending. All have about one length."""
         self.taken += 1
         return self._parts[self.taken - 1]
 

@@ -3,7 +3,8 @@
 A policy's checkpoint contains the range of each number over its training programs. A program matches if each number is within
 that range, widened by 0.05 for fractions, by a factor of 4 for sizes (so that larger programs of the family match as well), and
 by 0.3 for the spread of costs. A fraction that was always 0, or always 1, in training must be exactly that. For example,
-all rows of the family `auctions` are packing rows; so a program with 200 packing rows and six knapsack rows does not match it.
+all rows of the family `auctions` are packing rows; so a program with 200 packing rows and six knapsack rows does not match the
+policy for auctions.
 """
 
 from __future__ import annotations
