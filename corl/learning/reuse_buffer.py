@@ -58,7 +58,7 @@ class Rounds:
         self._shuffle()
 
     def next(self) -> NDArray[np.int64]:
-        """Return the next part of the round: the indices of its moves in `replay`, int64, ascending. All have about one length."""
+        """Return the next part of the round: the indices of its moves in `replay`, int64, ascending. Parts have similar lengths."""
         self.taken += 1
         return self._parts[self.taken - 1]
 
