@@ -58,7 +58,7 @@ class Rounds:
         self._shuffle()
 
     def next(self) -> NDArray[np.int64]:
-        """Return the next part of the round: the indices of its moves in `replay`, int64, ascending. Parts have similar lengths."""
+        """Return the next part of the round: the indices of its moves in `replay`, int64, ascending. Parts are similarly long."""
         self.taken += 1
         return self._parts[self.taken - 1]
 

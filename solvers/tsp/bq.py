@@ -21,7 +21,8 @@ __all__ = ["AtspBq", "Bq"]
 class Bq(Imitation):
     """Recipe `imitation` of the solver `eax`, on uniform instances of 50 to 200 cities.
 
-    The teacher also completes the policy's own partial tours, and the network also learns the value of a state.
+    The policy observes the nearest unvisited cities. The teacher also completes the policy's own partial tours, and the network also
+    learns the value of a state.
     """
 
     generator: str = with_default(Imitation, "generator", "uniform")
@@ -44,7 +45,8 @@ class Bq(Imitation):
 class AtspBq(Imitation):
     """Recipe `imitation` of the solver `ils` for the ATSP, on instances of the generator `asymmetric`.
 
-    The teacher also completes the policy's own partial tours, and the network also learns the value of a state.
+    The policy observes features of the assignment problem over the unvisited cities. The teacher also completes the policy's own
+    partial tours, and the network also learns the value of a state.
     """
 
     generator: str = with_default(Imitation, "generator", "asymmetric")
