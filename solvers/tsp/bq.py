@@ -21,8 +21,8 @@ __all__ = ["AtspBq", "Bq"]
 class Bq(Imitation):
     """Recipe `imitation` of the solver `eax`, on uniform instances of 50 to 200 cities.
 
-    The policy observes the nearest unvisited cities. The teacher also completes the policy's own partial tours, and the network also
-    learns the value of a state.
+    The policy chooses among the nearest unvisited cities. The teacher also completes the policy's own partial tours, and the
+    network also learns the value of a state.
     """
 
     generator: str = with_default(Imitation, "generator", "uniform")
