@@ -57,7 +57,7 @@ class View:
         return self._derived[key]
 
     def part(self, chosen: slice) -> View:
-        """Return a view of some of the states. Its observation is cut out of this view's, for which all are observed at once."""
+        """Return a view of some of the states. Its observation is a slice of this view's, so all states are observed at once."""
         return _Part(self, chosen)
 
 

@@ -39,9 +39,8 @@ class Solver(Options, abc.ABC):
     """Whether `solve` always uses `run.workers` cores by itself (override `uses_workers` if it depends on the run)."""
     preparation_size: ClassVar[int] = 0
     """If not 0, the effect of `prepare` depends only on `kind(instance)` and on the types, sizes, booleans, integers and strings
-    of the instance's fields; sizes and integers of at least this value count as equal. A process then prepares once for all
-    instances that agree in these
-    (corl.preparation).
+    of the instance's fields; sizes and integers of at least this value need the same preparation. A process then prepares
+    once for all instances that agree in these (corl.preparation).
     """
     requires: ClassVar[tuple[str, ...]] = ()
     """Import names of optional packages that the solver requires; suites skip it if one of them is not installed."""

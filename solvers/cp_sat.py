@@ -88,7 +88,8 @@ def solve_model(
         if model.has_objective():
             run.report_bound(mapped(solver.best_objective_bound))
     if status != cp_model.OPTIMAL and run.time_limit is not None:
-        run.stop("time_limit")  # without effect if the run has ended already; the engine's clock may end a moment earlier
+        # The engine's clock may run out a moment before the run's. Without effect if the run has ended already.
+        run.stop("time_limit")
 
 
 def _engine(run: Run, search_workers: int, interleave: bool) -> CpSolver:

@@ -60,7 +60,7 @@ def bare(cache: Any) -> Any:
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's kernels, which may not exist. Raises RuntimeError if the user has no home folder."""
+    """Return the folder of this user's kernels, which need not exist. Raises RuntimeError if the user has no home folder."""
     return _user_cache() / "corl"
 
 

@@ -1,7 +1,7 @@
 """Instances in JSON, read field by field: every fault names file, line and field, and what is accepted there.
 
-This is an example of a reader; `read_object` passes it the whole text as a Field. Keys, ranges and lengths are declared once,
-as kinds of values (corl.fields), from which the JSON schema is made as well.
+The following lines are an example of a reader, to which `read_object` passes the whole text as a Field. Keys, ranges and lengths
+are declared once, as kinds of values (corl.fields), from which the JSON schema is made as well.
 
     JOB = fields.Object({"operations": Array(Array(Integer(0), 2, 2), 1)}, {"release": Integer(0, HORIZON)})
     INSTANCE = fields.Object({"machines": Integer(1, LARGEST_MACHINES), "jobs": Array(JOB, 1)},
@@ -168,7 +168,7 @@ class Field:
             count, least = kind.lengths
         if not isinstance(value, list) or len(value) < (least or 0) or count not in (None, len(value)):
             raise self._refusal(f"a list{_counted(count, least or 0)}")
-        for row in kind.rows:
+        for row in kind.rows:  # the declared lists of fixed length, with a kind for each entry (fields.Row)
             if len(row.of) == len(value):
                 return [Field(entry, self, k, of) for k, (entry, of) in enumerate(zip(value, row.of))]
         of = kind.entries
@@ -312,7 +312,10 @@ class Record:
         return self.get(key)
 
     def get(self, key: str, default: Any = None) -> Field:
-        """Return the value of a key, or `default` if the key is missing or null; a default of None raises when it is read."""
+        """Return the value of a key, or `default` if the key is missing or null.
+
+        With the default None, the methods of the returned Field that read a value, such as `integer`, raise InputError.
+        """
         value = self.values.get(key)
         return Field(default if value is None else value, self, key, self._kinds.get(key, _ANYTHING))
 

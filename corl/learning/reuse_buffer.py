@@ -4,7 +4,7 @@
     while training.budget():
         if not rounds.parts_left:
             rounds.begin(lessons)                  # a list of Episodes, the latest block
-        moves = rounds.next()                      # numbers of about `size` moves of rounds.replay
+        moves = rounds.next()                      # the indices of about `size` moves in rounds.replay
 
 The store holds the latest `uses` blocks. A round passes over all their states once, in random order; the next round begins with
 a new block in place of the oldest. So each state is used `uses` times, once in each round during which the store holds it.
@@ -58,7 +58,7 @@ class Rounds:
         self._shuffle()
 
     def next(self) -> NDArray[np.int64]:
-        """Return the next part of the round: numbers of moves in `replay`, int64, ascending. Parts have nearly equal lengths."""
+        """Return the next part of the round: the indices of its moves in `replay`, int64, ascending. Parts are similarly long."""
         self.taken += 1
         return self._parts[self.taken - 1]
 

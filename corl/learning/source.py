@@ -46,7 +46,7 @@ class Source:
     """A folder of files to read instead. A tenth of them, by a hash of their names, are validated on and never trained on."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the fields, and register the problem, which may not be installed, in a worker process."""
+        """Restore the fields in a worker process, and register the problem there, as it need not be of an installed package."""
         self.__dict__.update(state)
         registry.problem(self.problem)
 

@@ -31,9 +31,9 @@ def stream(training: Training, make: Maker, *arguments: Any) -> Iterator[Iterato
 
 
 def in_turns(training: Training, make: Maker, *arguments: Any) -> Workers:
-    """Return the workers of a training that waits while they work.
+    """Return workers for a training that alternates with them: it gives them tasks and waits for the results.
 
-    A single worker on this machine would gain nothing, so this process then does the work.
+    A single worker on this machine would gain nothing, so this process then does the work itself.
     """
     alone = training.workers == 1 and training.executor == "processes"
     return Workers(0 if alone else training.workers, make, *arguments, executor=training.executor)

@@ -25,7 +25,7 @@ def fill(layout: str, values: NDArray[np.float64], n: int) -> NDArray[np.float64
     if layout == "FULL_MATRIX":
         matrix = values.reshape(n, n).copy()
     else:
-        # A symmetric matrix by columns is the other triangle by rows.
+        # The upper triangle by columns has its numbers in the same order as the lower triangle by rows, and vice versa.
         lower = layout.startswith("LOWER") == layout.endswith("ROW")
         diagonal = "DIAG" in layout
         matrix = np.zeros((n, n))

@@ -37,12 +37,13 @@ def check_rules(
         raise Infeasible(f"{place(i)} starts at {start[i]}; accepted: from {lowest[i]}")
     for i in np.flatnonzero(rules.no_wait).tolist() if rules.no_wait is not None else ():
         if start[i] != end[i - 1]:
-            raise Infeasible(f"{place(i)} starts at {start[i]}; without waiting at {end[i - 1]}, when the one before it ends")
+            required = f"{end[i - 1]}, when the operation before it ends, since it must not wait"
+            raise Infeasible(f"{place(i)} starts at {start[i]}; accepted: {required}")
     if rules.fixed_start is not None and rules.fixed_machine is not None:
         for i in rules.fixed:
             if start[i] != rules.fixed_start[i] or machine[i] != rules.fixed_machine[i]:
                 where, frozen = (instance.machine_label(int(m)) for m in (machine[i], rules.fixed_machine[i]))
-                fixed = f"fixed are {rules.fixed_start[i]} and machine {frozen}"
+                fixed = f"it is fixed to start at {rules.fixed_start[i]} on machine {frozen}"
                 raise Infeasible(f"{place(i)} starts at {start[i]} on machine {where}; {fixed}")
     _check_spells(instance, rules, start, machine, end, place)
     if rules.setups is not None:
@@ -88,8 +89,8 @@ def _check_setups(
         at = next_available(rules, int(machine[i]), begin, length)
         done = FOREVER if at is None else at + length
         if length and done > start[i]:
-            after = "its first set-up" if before < 0 else f"the set-up after {place(before)}"
-            raise Infeasible(f"{place(i)} starts at {start[i]}; {after} takes {length}, until {done} at the earliest")
+            which = "the first set-up of its machine" if before < 0 else f"the set-up after {place(before)}"
+            raise Infeasible(f"{place(i)} starts at {start[i]}; {which} takes {length} and ends at {done} at the earliest")
 
 
 def setups_before(instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32]) -> list[tuple[int, int, int]]:

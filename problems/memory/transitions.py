@@ -74,6 +74,7 @@ def _simulate(state: Any, row: Any) -> None:
         low, high = state.rects[row, r, LOW], state.rects[row, r, HIGH]
         t = base + state.contents[row, r, HELD_TENSOR]
         if low != state.definition[t]:
+            # FILLED: the operation from which on the rectangle holds the data.
             copies[copy_count, ISSUED], copies[copy_count, NEEDED] = low, state.contents[row, r, FILLED]
         elif state.output[t] or state.last_op[t] >= high:  # needed in slow memory: copied out before the rectangle ends
             copies[copy_count, ISSUED], copies[copy_count, NEEDED] = low + 1, high
@@ -99,10 +100,11 @@ def _options(state: Any, row: Any, out: Any) -> Any:
     if group < 0 or state.group_decision[row, group] != _SLOW:
         high = kept_until(state, row, a)
         if state.write[a]:
+            # A written tensor may take the place of an input that is read for the last time, its `rectangle_under`.
             if high >= 0 and fits(state, row, op, high, size, rectangle_under(state, row, a)):
                 out[option_count] = KEEP
                 option_count += 1
-            use = next_use(state, row, a)
+            use = next_use(state, row, a)  # a tensor to be copied out is kept until the operation `copied_out`, at most `use`
             may_copy_out = group < 0 and state.next_access[a] >= 0 and op + 2 <= use
             if may_copy_out and fits(state, row, op, copied_out(state, row, a, use), size, -1):
                 out[option_count] = COPY

@@ -21,7 +21,7 @@ from corl.problems.memory_static.instance import StaticInstance, make_instance
 __all__ = ["GENERATORS", "large", "network", "peaks", "tiled"]
 
 _GRAIN = 1024  # a common divisor of all numbers of `tiled` and `peaks`, as in minimalloc's set
-_CELLS = 1024  # the capacity, and the length of time of `tiled`, in units of _GRAIN; both are 2**20
+_CELLS = 1024  # the capacity of `tiled` and `peaks`, and the length of time of `tiled`: times _GRAIN, each is 2**20
 
 
 def tiled(*, size: int = 200, trim: float = 0.1, seed: int = 0) -> StaticInstance:
@@ -95,7 +95,7 @@ def network(*, layers: int = 60, branches: int = 3, training: bool = False, seed
 
 
 def large(*, size: int = 10_000, seed: int = 0) -> StaticInstance:
-    """Return up to a million buffers with sizes over many orders of magnitude.
+    """Return `size` buffers, at most a million, whose sizes differ by many orders of magnitude.
 
     Most lifetimes are short; half of the buffers start in bursts.
     """

@@ -2,8 +2,8 @@
 
 Each product is split into two doubles that add up to it exactly (Dekker, "A floating-point technique for extending the available
 precision", Numerische Mathematik 18, 1971, with Veltkamp's splitting). `math.fsum` then rounds the sum of all these doubles once.
-The result is exact if every product has an absolute value from 1e-250 to 1e250; numbers of programs and of solutions are below
-1e20. The method is used only if the rounding errors of a plain sum could matter, which is never the case in ordinary programs.
+The result is exact if every product has an absolute value from 1e-250 to 1e250; the numbers in programs and in solutions are
+below 1e20. The method is used only if the rounding errors of a plain sum could matter, which they never do in ordinary programs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Observations of partial tours on a matrix: the assignment problem of the rest of the tour, in one entry for each slot.
+"""Observations of partial tours on a matrix: the solution of the assignment problem of the rest of the tour, slot by slot.
 
 A slot is a place in the environment's list of next cities; the origin (last city of the partial tour) and the destination (its
 first city) have two more. remaining_assignment.py solves the assignment problem, and explains cycles and how they are joined.

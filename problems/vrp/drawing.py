@@ -28,8 +28,8 @@ def draw(instance: VrpInstance, solution: Any, axes: Axes) -> None:
     """Draw depots and clients at `positions`, and the routes of `solution` (None: the instance alone); the title states the cost.
 
     Routes are coloured in the order of their directions from the depot, so that neighbouring routes have different colours. Their
-    legs from and to the depot are thin. The legend has up to twelve routes, with their numbers of clients and loads. Up to a
-    hundred clients are labelled with their ids.
+    legs from and to the depot are thin. The legend has up to twelve routes, with the number of clients and the load of each. Up
+    to a hundred clients are labelled with their ids.
     """
     import matplotlib
 

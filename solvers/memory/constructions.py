@@ -32,7 +32,7 @@ class GreedyKeep(Solver):
     """
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
-    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "greedy: keeps what is written, in schedule order, where it fits and pays; no prefetches"
 
     def prepare(self, instance: MappingInstance) -> None:
@@ -64,7 +64,7 @@ class XlaLike(Solver):
     tuned: bool = option(False, "Whether to try twelve more pairs of power and ratio, and keep the best plan.")
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
-    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "like XLA's compiler: by benefit over root of size, late prefetches, evictions, repacking"
 
     def prepare(self, instance: MappingInstance) -> None:

@@ -98,8 +98,8 @@ def relaxation(instance: MappingInstance, window: int = 6, remaining: Callable[[
     operations. Copies to slow memory take bandwidth at any time.
     Tensors of alias groups take no room. The duration of an operation includes the stall after it.
 
-    Two kinds of rows exclude some solutions with fractions: fast memory serves an operation at most as many bytes as some set of
-    whole tensors that fit into it together (`most_served`), and only few large tensors fit at a time.
+    Two kinds of rows exclude some solutions with fractions: fast memory serves an operation at most as many bytes as it could
+    with whole tensors that fit into it together (`most_served`), and only few large tensors fit at a time.
 
     Args:
         instance: The instance.

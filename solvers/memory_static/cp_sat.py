@@ -25,13 +25,13 @@ class CpSat(Solver):
     """
 
     capacity: int | None = option(
-        None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
+        None, "Available memory: the run ends at the first allocation that needs at most this; none: minimise the height.", low=0
     )
     search_workers: int = option(0, "Number of CP-SAT's threads; 0: as many as `workers`.", low=1, special=0, scale="log")
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     own_workers: ClassVar[bool] = True  # `solve` uses `run.workers` cores by itself
-    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "CP-SAT (OR-Tools): rectangles that do not overlap, with proven bounds"
 
     def accepts(self, instance: StaticInstance) -> str:

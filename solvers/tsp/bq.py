@@ -21,7 +21,8 @@ __all__ = ["AtspBq", "Bq"]
 class Bq(Imitation):
     """Recipe `imitation` of the solver `eax`, on uniform instances of 50 to 200 cities.
 
-    The teacher also completes the policy's own partial tours, and the network also learns the value of a state.
+    The policy chooses among the nearest unvisited cities. The teacher also completes the policy's own partial tours, and the
+    network also learns the value of a state.
     """
 
     generator: str = with_default(Imitation, "generator", "uniform")
@@ -31,7 +32,7 @@ class Bq(Imitation):
     rate: float = with_default(Imitation, "rate", 2e-3)
     batch: int = with_default(Imitation, "batch", 2)
     states: int = with_default(Imitation, "states", 64)
-    lesson: int = with_default(Imitation, "lesson", 16)
+    lesson: int = with_default(Imitation, "lesson", 16)  # instances of a lesson, which are played and solved together
     teacher: str = with_default(Imitation, "teacher", "eax")
     teacher_iterations: int = with_default(Imitation, "teacher_iterations", 1000)
     completing: bool = with_default(Imitation, "completing", True)
@@ -44,7 +45,8 @@ class Bq(Imitation):
 class AtspBq(Imitation):
     """Recipe `imitation` of the solver `ils` for the ATSP, on instances of the generator `asymmetric`.
 
-    The teacher also completes the policy's own partial tours, and the network also learns the value of a state.
+    The policy observes features of the assignment problem over the unvisited cities. The teacher also completes the policy's own
+    partial tours, and the network also learns the value of a state.
     """
 
     generator: str = with_default(Imitation, "generator", "asymmetric")
@@ -53,7 +55,7 @@ class AtspBq(Imitation):
     rate: float = with_default(Imitation, "rate", 2e-3)
     batch: int = with_default(Imitation, "batch", 2)
     states: int = with_default(Imitation, "states", 64)
-    lesson: int = with_default(Imitation, "lesson", 16)
+    lesson: int = with_default(Imitation, "lesson", 16)  # instances of a lesson, which are played and solved together
     teacher: str = with_default(Imitation, "teacher", "ils")
     teacher_iterations: int = with_default(Imitation, "teacher_iterations", 300)
     completing: bool = with_default(Imitation, "completing", True)

@@ -39,7 +39,7 @@ class OrTools(Solver):
     )
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
-    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: TspInstance) -> str:

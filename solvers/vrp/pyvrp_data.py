@@ -28,7 +28,7 @@ _Floats = NDArray[np.float64]
 
 
 class Translation(NamedTuple):
-    """PyVRP's data of an instance, and the instance's numbers of PyVRP's vehicle types, clients and shipments."""
+    """PyVRP's data of an instance, and the instance's vehicle type or nodes for each PyVRP type, client and shipment."""
 
     data: Any
     """The `pyvrp.ProblemData`."""

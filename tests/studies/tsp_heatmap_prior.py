@@ -1,4 +1,4 @@
-"""P(k): how likely a city's k-th nearest is its neighbour in an optimal tour, counted on tours of our own eax.
+"""P(k): half the probability that a city's k-th nearest is its neighbour in an optimal tour, counted on tours of our own eax.
 
 python tests/studies/tsp_heatmap_prior.py --size 500 --instances 200
 

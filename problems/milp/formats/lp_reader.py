@@ -91,7 +91,7 @@ class _Reader:
             if section == "objective":
                 self._objective()
             elif section not in sections and self.peek.kind != "end":
-                message = f"{quoted(self.peek.text)}: this section is accepted only when empty; accepted: {_ACCEPTED}"
+                message = f"{quoted(self.peek.text)}: this section must be empty, because only {_ACCEPTED} are accepted"
                 raise self.text.error(message, line=line, field=section[:40])
             while self.peek.kind != "end":
                 sections[section]()

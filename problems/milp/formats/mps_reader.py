@@ -22,7 +22,7 @@ from corl.problems.milp.instance import MilpInstance
 __all__ = ["read_mps", "recognises_mps"]
 
 _SECTIONS = ("NAME", "OBJSENSE", "OBJNAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
-_ACCEPTED = "linear programs with integers"
+_ACCEPTED = "linear programs with integer variables"
 _REFUSED = (
     "SOS", "SOS1", "SOS2", "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "INDICATORS", "LAZYCONS", "USERCUTS",
     "GENCONS", "REFROW", "PWLOBJ",
@@ -36,7 +36,10 @@ _Fields = list[str]
 
 
 def recognises_mps(head: str) -> bool:
-    """Return whether `head` begins an MPS file: after comments, ROWS; or NAME or OBJSENSE, and ROWS a few lines later."""
+    """Return whether `head`, the beginning of a file, begins an MPS file.
+
+    Its first line that is no comment must be ROWS, or begin with NAME or OBJSENSE and have a line ROWS among the next seven.
+    """
     lines = [line for line in head.splitlines() if line.strip() and not line.startswith("*")]
     if not lines:
         return head.startswith("*") and len(head) >= 4096  # nothing but comments so far
@@ -143,11 +146,11 @@ class _Reader:
     def _data(self, section: str, fields: _Fields, line: int) -> None:
         """Read a data line of a section. Raises InputError."""
         if section in _REFUSED:
-            message = f"this section is accepted only when empty; accepted: {_ACCEPTED}"
+            message = f"this section must be empty, because only {_ACCEPTED} are accepted"
             raise self.text.error(message, line=self.section_line, field=section)
         handle = self.handlers.get(section)
         if handle is None:
-            message = f"{quoted(' '.join(fields))} is not accepted; accepted: a section's name from the first column on"
+            message = f"{quoted(' '.join(fields))} is not accepted; accepted: a section's name, at the very start of the line"
             raise self.text.error(message, line=line, field=section or None)
         handle(fields, line)
 
@@ -185,7 +188,7 @@ class _Reader:
             self.in_integer_block = kind == "INTORG"
             return
         if len(fields) not in (3, 5):
-            raise self._count(fields, line, "COLUMNS", "a column, a row and a number, another row and its number")
+            raise self._count(fields, line, "COLUMNS", "a column, a row and a number, and perhaps another row and its number")
         j = self.build.names.get(fields[0], -1)
         if j < 0:
             j = self.build.column(fields[0])
@@ -205,7 +208,8 @@ class _Reader:
     def _pairs(self, section: str, fields: _Fields, line: int) -> Iterator[tuple[str, float]]:
         """Yield the (row, value) pairs of a line of RHS or RANGES, whose first field may be the name of the set."""
         if len(fields) not in (2, 3, 4, 5):
-            raise self._count(fields, line, section, "the set's name, a row and a number, another row and its number")
+            accepted = "perhaps the set's name, then a row and a number, and perhaps another row and its number"
+            raise self._count(fields, line, section, accepted)
         if len(fields) % 2:
             if self.sets.setdefault(section, fields[0]) != fields[0]:
                 return

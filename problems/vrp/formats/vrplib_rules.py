@@ -100,7 +100,8 @@ def shipments_of(part: Text, n: int) -> tuple[_Floats, NDArray[np.int64], _Float
     if len(table) != n:
         raise part.error(f"{len(table):,} lines for {n:,} nodes", line=part.last_line, field=field)
     if ((table[:, 2:5] < 0) | (table[:, 2:5] > LARGEST)).any() or (table[:, 5:] != np.floor(table[:, 5:])).any():
-        raise part.error(f"accepted: times from 0 to {LARGEST:g} and whole numbers of lines", line=part.last_line, field=field)
+        message = f"accepted: times from 0 to {LARGEST:g}, and integers as the line numbers of pickup and delivery"
+        raise part.error(message, line=part.last_line, field=field)
     pairs = []
     for row in range(n):
         pickup_line, delivery_line = int(table[row, 5]), int(table[row, 6])
@@ -126,7 +127,8 @@ def rules_of(
         order: int64 [n], positions in the file of the instance's nodes, the depots first.
         ids: int64 [n], the ids in the file's order.
         depots: The number of depots.
-        types: `columns.values` with one value per vehicle type; at least one array.
+        types: Arrays with one value per vehicle type: those of `columns.values` and perhaps others; at least one, from whose
+            length the number of types is read.
         columns: See `vehicle_columns`.
         nodes: Arrays in the file's order: pickup, release, shipments, amounts.
     """

@@ -70,7 +70,7 @@ def _check(instance: VrpInstance) -> None:
             ((instance.prize > 0) == instance.required)[instance.depots :].any()
         ),
         "vehicles that end at another depot": bool((vehicles.start != vehicles.end).any()),
-        "an unlimited number of vehicles, unless identical at every depot": bool((vehicles.count < 0).any())
+        "unlimited vehicles, except one unlimited type that is the same at every depot": bool((vehicles.count < 0).any())
         and not _unlimited_everywhere(instance),
         "a vehicle type of no vehicles": bool((vehicles.count == 0).any()),
         "a matrix with ids other than 1..n": instance.matrix is not None

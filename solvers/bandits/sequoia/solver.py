@@ -1,6 +1,7 @@
 """Solvers that train a Q-network over states and combinatorial actions for one instance, within the time limit.
 
-A trial is a comparison of policies in episodes that the learner draws itself (`Learner.trial`).
+A trial simulates a policy in episodes that the learner draws, the same for all policies, so that their rewards can be compared
+(`Learner.trial`).
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def _prepare(instance: BanditInstance, choice: str, with_fluid: bool) -> None:
 
 
 def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, level_values: Any) -> None:
-    """Report the policy that wins the trials, `first` if there is no time for them, or nothing if there is no time even for that.
+    """Report the policy with the best trial, `first` if there is no time for trials, nothing if there is not even time for it.
 
     The instance's episodes play no part in the choice. They are simulated here, within the time limit, only because reporting a
     policy evaluates it (`outcome_of` caches the result).
@@ -148,7 +149,7 @@ def _report(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
 
 
 def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: str, level_values: Any) -> BanditPolicy:
-    """Return `first` or a snapshot of the network during training, whichever wins the trials; ends with the time for training."""
+    """Train for at most 60 % of the time limit; return `first` or a snapshot of the network, whichever has the best trial."""
     from corl.deadline import in_time
     from corl.problems.bandits.constraints.listing import every_action
     from corl.solvers.bandits.sequoia.learning import Learner
@@ -172,7 +173,8 @@ def _chosen(run: Run, first: BanditPolicy, settings: LearningSettings, choice: s
 def _better(learner: Learner, best: BanditPolicy, best_rewards: NDArray[np.float64]) -> tuple[BanditPolicy, NDArray[np.float64]]:
     """Return the current network or the best policy so far, whichever has the larger mean reward, and its rewards.
 
-    A network over the fluid values must be better by a standard error, because it begins as the fluid policy.
+    A network that learns what to add to the fluid values begins as the fluid policy. It must therefore be better by more than the
+    standard error of the mean difference.
     """
     current = learner.snapshot()
     rewards = learner.trial(current)

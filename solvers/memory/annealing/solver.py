@@ -32,7 +32,7 @@ class Annealing(Solver):
     cold: float = option(1e-6, "The last temperature, in the same unit; at most `hot`.", above=0, high=1, scale="log")
     coolings: int = option(1, "Number of coolings, each from the best plan so far.", low=1, scale="log")
 
-    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "simulated annealing over what is in fast memory when and where, every move simulated"
     iteration: ClassVar[str] = "one move"
 

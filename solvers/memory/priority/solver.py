@@ -29,7 +29,7 @@ class LearnedPriority(Solver):
     noise: float = option(0.3, "The scale of the Gumbel noise on the scores of all plans but the first.", low=0)
     plans: int = option(0, "Number of plans; 0: until the limit.", low=1, special=0, scale="log")
 
-    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "a compiler-like greedy whose priority was learned by evolution strategies"
     iteration: ClassVar[str] = "one plan built"
 

@@ -33,12 +33,12 @@ class BranchAndBound(Solver):
     """
 
     capacity: int | None = option(
-        None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
+        None, "Available memory: the run ends at the first allocation that needs at most this; none: minimise the height.", low=0
     )
     fitting: int = option(4, "Number of buffers that first fit places for every node of the searches; 0: no first fit.", low=0)
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
-    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "branch and bound over canonical allocations and skylines with restarts, beside first fit; proofs"
     iteration: ClassVar[str] = "one node of the search tree"
 

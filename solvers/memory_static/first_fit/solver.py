@@ -25,7 +25,7 @@ class FirstFit(Solver):
     """
 
     capacity: int | None = option(
-        None, "Memory to stay within: the first allocation that does ends the run; none: minimise the height.", low=0
+        None, "Available memory: the run ends at the first allocation that needs at most this; none: minimise the height.", low=0
     )
     passes: int = option(
         0,
@@ -39,7 +39,7 @@ class FirstFit(Solver):
     )
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
-    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "first fit by several orders, then what did not fit is placed earlier; any size"
     iteration: ClassVar[str] = "one buffer placed"
 

@@ -2,8 +2,9 @@
 
 A policy's checkpoint contains the range of each number over its training programs. A program matches if each number is within
 that range, widened by 0.05 for fractions, by a factor of 4 for sizes (so that larger programs of the family match as well), and
-by 0.3 for the spread of costs. A fraction that was always 0, or always 1, in training must be exactly that: a program with six
-knapsack rows among 200 packing rows is not an auction.
+by 0.3 for the spread of costs. A fraction that was always 0, or always 1, in training must be exactly that. For example,
+all rows of the family `auctions` are packing rows; so a program with 200 packing rows and six knapsack rows does not match the
+policy for auctions.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ NAMES = (
   fractions of rows with an upper side only, a lower side only, or both.
 - ones: the fraction of rows whose coefficients are all 1; packing, covering: the fraction of rows that also have only an upper
   (lower) side, which is 1.
-- negative_costs, zero_costs: the fractions of such objective coefficients when minimising; cost_spread: the standard deviation of
-  the objective coefficients' absolute values, divided by the mean of these values.
+- negative_costs, zero_costs: the fractions of objective coefficients that are negative, or zero (those of a maximised objective
+  are negated first); cost_spread: the standard deviation of the objective coefficients' absolute values, divided by the mean of
+  these values.
 """
 _FRACTIONS = slice(4, 15)  # the numbers that are fractions
 _SLACK = np.array([np.log10(4.0)] * 4 + [0.05] * 11 + [0.3])  # by how much the range of each number is widened

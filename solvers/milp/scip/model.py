@@ -117,7 +117,7 @@ class Engine:
         `report` is called with ("solution", x) and ("bound", value) during the solve, and with the final solution and bound. An
         exception in a callback or in `report` ends the solve and is raised here.
         """
-        if self.run.should_stop:  # the program may be incomplete
+        if self.run.should_stop:  # then `fill` may have stopped before it added all rows
             return "userinterrupt"
         errors: list[BaseException] = []
 

@@ -25,7 +25,7 @@ class NearestNeighbour(Solver):
     candidates: int = option(8, "Nearest neighbours that are tried before the search over all unvisited cities.", low=1)
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
-    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "Nearest neighbour: always on to the nearest unvisited city"
 
     def accepts(self, instance: TspInstance) -> str:
@@ -47,7 +47,7 @@ class GreedyEdge(Solver):
     )
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
-    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "Greedy edge: always the shortest edge that still fits"
 
     def accepts(self, instance: TspInstance) -> str:

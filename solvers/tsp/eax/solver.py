@@ -54,7 +54,7 @@ class Eax(Solver):
         0.3, "Relative noise of edge lengths in the construction of start tours, which makes them different.", low=0, high=1
     )
 
-    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "Edge assembly crossover (Nagata & Kobayashi 2013) from 3-opt starts"
     iteration: ClassVar[str] = "one start tour, or the mating of one pair of tours"
 

@@ -28,7 +28,7 @@ class Exact(Solver):
 
     heuristic_seconds: float = option(0.01, "Seconds per city that eax may take for the first tours.", above=0, scale="log")
 
-    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "proven optimum: dynamic programming, or branch and cut for symmetric instances"
 
     def accepts(self, instance: TspInstance) -> str:

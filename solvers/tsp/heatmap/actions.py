@@ -36,8 +36,8 @@ class ActionParameters(NamedTuple):
     depth: int
     """D: the greatest number of pairs (a_i, b_i) of an action after the first pair."""
     tries: int
-    """In the paper's search, the number of consecutive actions without gain that ends an episode (H n); in the tuned search, the
-    greatest number of actions sampled at a queued city."""
+    """In the paper's search (episodes.py), the number of consecutive actions without gain that ends an episode: H for each city.
+    In the tuned search (kicks.py), which takes its start cities from a queue, the most actions sampled from one start city."""
     criterion: bool
     """The gain criterion: whether, after each edge added, the removed edges must be longer in total than the added edges."""
     stretch: int
@@ -69,7 +69,7 @@ def _select(mcts, parameters, a_1, b, gain, explore, forward):
         b: The city b_i.
         gain: The length removed minus the length added so far.
         explore: alpha sqrt(ln(M + 1)).
-        forward: Whether the path from b_i leads in the array's direction.
+        forward: Whether the tour without its edge from a_1 to b_i, a path from b_i to a_1, runs in the array's direction.
 
     Returns the column of a_{i+1} in mcts.near[b]; -1 if there is no candidate.
     """

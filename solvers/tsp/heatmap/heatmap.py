@@ -24,8 +24,9 @@ NEAREST = (
     0.44275, 0.25413, 0.13443, 0.07213, 0.04002, 0.02313, 0.01342, 0.00772, 0.00463, 0.00291,
     0.00185, 0.00113, 0.00064, 0.00040, 0.00025, 0.00015, 0.00008, 0.00006, 0.00005, 0.00003,
 )  # fmt: skip
-"""P(k), the probability that an optimal tour of uniform cities links a city to its k-th nearest neighbour, for k = 1 to 20. The
-values .442 .256 .134 .071 .041 .024 .013 .008 .0045 of Pan et al. (2024) agree."""
+"""P(k), half the probability that an optimal tour of uniform cities has the edge from a city to its k-th nearest neighbour, for
+k = 1 to 20. Half, because a city has two edges, so that the sum over k is 1. The values .442 .256 .134 .071 .041 .024 .013 .008
+.0045 of Pan et al. (2024) agree."""
 _LEAST_EDGES = 10  # each city has at least this many weighted edges, if it has as many neighbours
 
 
@@ -37,7 +38,8 @@ class Heatmap(NamedTuple):
     lengths: NDArray[np.float64]
     """[n, K] the lengths of the edges."""
     weights: NDArray[np.float64]
-    """[n, K] the weights, at least 0; the sum of each row is positive and at most about 1."""
+    """[n, K] the weights, at least 0. The sum of each row is positive, and with `heatmap_of` at most about 1 (K in a row of ones,
+    see `valid_weights`)."""
 
 
 def heatmap_of(instance: TspInstance, metric: Metric, kind: str, candidates: int, temperature: float) -> Heatmap:

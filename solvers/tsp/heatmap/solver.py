@@ -62,7 +62,7 @@ class HeatmapMcts(Solver):
         None, "The temperature of the heatmap softmax, in mean distances to the nearest neighbour.", above=0, scale="log"
     )
 
-    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "k-opt actions sampled by a heatmap of edges (Fu, Qiu & Zha 2021); a baseline"
     iteration: ClassVar[str] = "tuned: 100 cities of the first descent, then a kick; paper: an action, or 100 cities of a start"
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit

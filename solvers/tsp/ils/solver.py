@@ -82,7 +82,7 @@ class Ils(Solver):
     region: int = option(0, "Most cities of a region; 0: 200 for each tour of its population.", low=100, special=0, scale="log")
     bound: bool = option(True, "Whether to prove a Held-Karp bound if a tenth of the time limit suffices.")
 
-    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on count as equal (Solver.preparation_size)
+    preparation_size: ClassVar[int] = 24  # sizes and integers from 24 on need the same preparation (Solver.preparation_size)
     title: ClassVar[str] = "iterated Lin-Kernighan search with local kicks; up to millions of cities"
     iteration: ClassVar[str] = "100 cities of the first descent, then one kick and its repair"
 

@@ -2,7 +2,7 @@
 
 The earliest and the latest start of service at each client, by which the time windows of an insertion are checked in constant
 time, follow Savelsbergh, The Vehicle Routing Problem with Time Windows: Minimizing Route Duration, ORSA Journal on Computing 4
-(1992). A slot is a place for one route, and a free slot has an empty one (state.py).
+(1992). A slot holds one route; it is free if this route has no clients (state.py).
 """
 
 # mypy: allow-untyped-defs
@@ -40,7 +40,8 @@ def distance(data, i, j):
 def _other_distance(data, i, j):
     """Return the distance if `data.kind` is OTHER.
 
-    It is 0 from the first depot of a slot to its last one, and from a client to the end of a route that does not return.
+    A slot's node stands for the depot where its route begins, as `i`, and for the one where it ends, as `j`. The distance between
+    these two (an empty route) is 0, and so is that from a client to the end of a route that does not return.
     """
     if j >= data.clients:
         j += (len(data.metric_node) - data.clients) // 2
@@ -53,7 +54,8 @@ def _other_distance(data, i, j):
 def remove(data, plan, work, client):
     """Remove a client from its route, in place, and log the removal; return the change in cost.
 
-    The earliest and latest starts of service, and the segments, of the route are not updated.
+    The earliest and latest starts of service, and the segments, of the route are not updated. The length of a route is its
+    distance plus the `added_length` of its clients (their service times, if durations are limited).
     """
     before, successor, slot = plan.prev[client], plan.next[client], plan.route[client]
     _log(plan, work, client, before, slot)
@@ -76,7 +78,7 @@ def remove(data, plan, work, client):
 def insert(data, plan, work, client, after):
     """Insert an unserved client after the node `after`, in place, and log the insertion; return the change in cost.
 
-    To open a new route, pass the depot of a slot at the top of its stack of free slots.
+    To open a new route, pass as `after` the depot node of the slot at the top of a vehicle type's stack of free slots.
     """
     slot, successor = plan.route[after], plan.next[after]
     _log(plan, work, client, -1, slot)

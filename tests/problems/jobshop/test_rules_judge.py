@@ -134,13 +134,13 @@ TWO = [[[(0, 3)], [(1, 2)]], [[(0, 2)], [(1, 2)]]]
         ({"earliest": [0, 9, 0, 0]}, [0, 3, 3, 5], "operation 1 of job 0 starts at 3; accepted: from 9"),
         ({"now": 2}, [2, 5, 1, 5], "machine 0 does"),
         ({"now": 2}, [1, 5, 4, 7], "operation 0 of job 0 starts at 1; accepted: from 2"),
-        ({"no_wait": [False, False, False, True]}, [0, 3, 3, 6], "operation 1 of job 1 starts at 6; without waiting at 5"),
+        ({"no_wait": [False, False, False, True]}, [0, 3, 3, 6], "operation 1 of job 1 starts at 6; accepted: 5"),
         ({"unavailable": [[1, 4, 8]]}, [0, 3, 3, 8], "runs from 3 to 5; at 4 its machine is not available until 8"),
         ({"unavailable": [[1, 4, FOREVER]]}, [0, 3, 3, 8], "at 4 its machine is not available from then on"),
-        ({"setups": [[[0, 2], [1, 0]]] * 2}, [0, 3, 4, 7], "the set-up after operation 0 of job 0 takes 2, until 5"),
-        ({"setups": [[[0, 2], [1, 0]]] * 2, "unavailable": [[0, 4, 6]]}, [0, 3, 6, 9], "takes 2, until 8 at the earliest"),
-        ({"setups": [[[0, 0], [0, 0]]] * 2, "first_setups": [[1, 0], [0, 0]]}, [0, 3, 3, 5], "its first set-up takes 1"),
-        ({"fixed_start": [-1, -1, 4, -1], "fixed_machine": [-1, -1, 0, -1]}, [0, 3, 3, 6], "fixed are 4 and machine 0"),
+        ({"setups": [[[0, 2], [1, 0]]] * 2}, [0, 3, 4, 7], "the set-up after operation 0 of job 0 takes 2 and ends at 5"),
+        ({"setups": [[[0, 2], [1, 0]]] * 2, "unavailable": [[0, 4, 6]]}, [0, 3, 6, 9], "2 and ends at 8 at the earliest"),
+        ({"setups": [[[0, 0], [0, 0]]] * 2, "first_setups": [[1, 0], [0, 0]]}, [0, 3, 3, 5], "set-up of its machine takes 1"),
+        ({"fixed_start": [-1, -1, 4, -1], "fixed_machine": [-1, -1, 0, -1]}, [0, 3, 3, 6], "fixed to start at 4 on machine 0"),
     ],
 )
 def test_faults_are_named(rules, start, message):

@@ -233,7 +233,7 @@ def test_a_linear_file_of_highs_with_semi_continuous_variables(tmp_path: Path):
     highs.addVar(1.0, 4.0)
     highs.changeColIntegrality(0, core.HighsVarType.kSemiContinuous)
     highs.writeModel(str(tmp_path / "semi.lp"))
-    with pytest.raises(InputError, match=r"semi: .*accepted only when empty"):
+    with pytest.raises(InputError, match=r"semi: .*must be empty"):
         read_instance(tmp_path / "semi.lp")
 
 

@@ -1,8 +1,10 @@
 """Features of a partial path with a plan: for each listed node, how the plan changes if this node comes next.
 
 A completion is a sequence of nodes from the path's last node to the end; the plan is the completion that the environment keeps.
-Lengths are in units of the plan's mean edge, and scores are shares of the best completion's score. The features do not change
-when the plane is rotated, mirrored, moved or scaled, or when the scores are scaled.
+The best completion is the one with the greatest score among the plan and the completions that begin with a listed node. Lengths
+are in units of the plan's mean edge, and scores are shares of the best completion's score. The features do not change when the
+plane is rotated, mirrored, moved or scaled, or when the scores are scaled. The arrays of the observation are explained in
+`OrienteeringEnvironment._observe` and in `InsertionLookahead` (lookahead.py).
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _ROUNDING = 1e-9  # differences of scores up to this share of the best score are
 def insertion(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     """Return K + 2 tokens for an observation of InsertionEnvironment: the K slots of listed nodes, the last node, the end.
 
-    The unit of the returned tokens is the score of the best completion. Raises UsageError for other observations.
+    `Tokens.scale`, the unit of values and rewards, is the score of the best completion. Raises UsageError for other observations.
     """
     if "collected" not in observation:
         raise UsageError("the features 'insertion' are for the environment 'insertion'; accepted for others: 'nodes'")
@@ -44,6 +46,7 @@ def insertion(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     x = np.zeros((rows, tokens, TOKENS), np.float32)
     x[:, :-2, : columns.shape[2]] = np.where(mask[:, :-2, None], np.clip(columns, -100.0, 100.0), 0.0)
     to_end = distances[:, -2, -1] / unit
+    # The length left within the limit, the number of nodes that can be visited, and below ("open") the sum of their scores.
     state_features = [np.log1p(to_end), np.log1p(observation["left"] / unit), np.log1p(observation["remaining"])]
     state_features += [np.log1p(observation["open"] / best_score)]
     x[:, -2, : len(state_features)] = np.stack(state_features, axis=1)
