@@ -12,6 +12,7 @@ import memory_mapping
 import memory_players as players
 import memory_priority as priority
 import memory_replays
+import memory_split
 import memory_static
 import numpy as np
 import pytest
@@ -156,3 +157,14 @@ def test_calls_are_measured_apart_and_summed_up():
     one = "1.000 [1.000, 1.000] | -1.000 [-1.000, -1.000] | 1.000 [1.000, 1.000]"
     assert whole.startswith(f"| m 1, all | 8 | {one} |") and conv.startswith(f"| m 1, conv2d | 8 | {one} |")
     assert whole.endswith("| 9.00 |")
+
+
+def test_the_split_is_what_its_hashes_say():
+    """48 different programs, half of them to judge on; the generators still make those that were chosen."""
+    with memory_split.FILE.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["part"] for row in rows) == ["choose"] * 24 + ["judge"] * 24
+    assert len({row["sha256"] for row in rows}) == 48 and all(float(row["best"]) <= 0.995 * float(row["tuned"]) for row in rows)
+    for part in ("choose", "judge"):
+        made = memory_split.programs(part)
+        assert [memory_split.content_hash(program) for program in made] == [row["sha256"] for row in rows if row["part"] == part]

@@ -159,5 +159,5 @@ def test_set_ups_need_no_job_and_no_break_between():
     machine = np.array([0, 1, 0, 1])
     assert objective(instance, (np.array([0, 3, 12, 20]), machine)) == 22  # set up from 5 to 8, while job 1 is still elsewhere
     short = from_jobs(TWO, 2, rules=SideConstraints(setups=setups, unavailable=np.array([[1, 7, 20]])))
-    with pytest.raises(Infeasible, match="takes 3, until 23"):
+    with pytest.raises(Infeasible, match="takes 3 and ends at 23"):
         objective(short, (np.array([0, 3, 12, 20]), machine))
