@@ -94,7 +94,7 @@ def choosing() -> str:
         ],
         [
             f"[integer programs]({page('milp')})", "`scip`", "see the page",
-            "`scip`, `highs`, `cp-sat` (exactly); learned branching halves the time on families it knows",
+            "`scip`, `highs`, `cp-sat` (in exact arithmetic); learned branching is faster on families that it was trained on",
         ],
         [
             f"[memory mapping]({page('memory')})", "`learned-priority`: milliseconds",
