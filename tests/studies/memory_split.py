@@ -27,9 +27,10 @@ FILE = Path(__file__).with_suffix(".csv")
 FIELDS = ("generator", "size", "program", "fast_mib", "seed", "sha256", "tuned", "best", "part")
 _FIRST = 5_500_000_000  # first seed of generated programs; trainings draw below 2**32
 _SIZES = (24, 40, 80)
-_KEPT, _MOST = 48, 200
-_FASTER = 0.005
-_MOVES = 60_000
+_KEPT = 48  # programs
+_MAX_GENERATED = 200  # programs considered
+_FASTER = 0.005  # share by which the best plan is faster than the tuned one
+_MOVES = 60_000  # of annealing
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def candidates() -> Iterator[Program]:
     folder = Path(str(resources.files("corl.instances"))) / "memory"
     names = sorted(file.name.removesuffix(".json.gz") for file in folder.glob("*.json.gz"))
     traced = [Program("traced", (("program", name), ("fast_mib", mib))) for mib in (1.0, 2.0, 4.0, 8.0) for name in names]
-    for number in range(_MOST):
+    for number in range(_MAX_GENERATED):
         yield from traced[number : number + 1]
         yield Program("mixed", (("size", _SIZES[number % len(_SIZES)]), ("seed", _FIRST + number)))
 

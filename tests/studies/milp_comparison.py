@@ -121,11 +121,11 @@ def _mean(values: Iterable[float], shift: float) -> float:
     return float(np.exp(np.mean(np.log(np.array(list(values)) + shift))) - shift)
 
 
-def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
+def table(paths: Iterable[Path], base: str = "scip-relpscost") -> list[dict[str, Any]]:
     """Shifted geometric means by family and solver, over what all solvers of the family solved to optimality.
 
-    `total` and `after` are the ratios of time to relpscost's, and of time after the root to the better of relpscost and pscost.
-    `floor` is the time before the end of the root / relpscost's whole time, what `total` would be if branching took no time.
+    `total` and `after` are the ratios of time to that of `base`, and of time after the root to the better of relpscost, pscost.
+    `floor` is the time before the end of the root / the whole time of `base`, what `total` would be if branching took no time.
     Each has the limits of a 95 % interval over instances (bootstrap). NaN without those rules.
     Raises SolverError where two solvers' optima of one instance differ.
     """
@@ -146,15 +146,15 @@ def table(paths: Iterable[Path]) -> list[dict[str, Any]]:
         bar = min(known, key=lambda name: means[name]["after_root"], default="")
         for solver in solvers:
             rounded = {name: round(value, 3) for name, value in means[solver].items()}
-            lines.append({"family": family, "solver": solver, "runs": len(whole), **rounded, **_ratios(whole, solver, bar)})
+            lines.append({"family": family, "solver": solver, "runs": len(whole), **rounded, **_ratios(whole, solver, base, bar)})
     return lines
 
 
-def _ratios(runs: list[dict[str, dict[str, str]]], solver: str, bar: str) -> dict[str, float]:
-    """`total`, `after` and `floor` of `table`, each with `_low` and `_high`; NaN where `bar` or relpscost is missing."""
+def _ratios(runs: list[dict[str, dict[str, str]]], solver: str, base: str, bar: str) -> dict[str, float]:
+    """`total`, `after` and `floor` of `table`, each with `_low` and `_high`; NaN where `bar` or `base` is missing."""
     pairs = {}
-    if "scip-relpscost" in runs[0]:
-        whole = _seconds(runs, "scip-relpscost", "seconds")
+    if base in runs[0]:
+        whole = _seconds(runs, base, "seconds")
         pairs["total"] = _seconds(runs, solver, "seconds"), whole
         pairs["floor"] = _seconds(runs, solver, "seconds") - _seconds(runs, solver, "after_root"), whole
     if bar and _seconds(runs, bar, "after_root").any():

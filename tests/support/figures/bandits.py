@@ -6,7 +6,7 @@ from corl.statistics import sample_mean
 
 from .cells import mean, number, rows, table
 
-__all__ = ["fluid_gaps", "gaps", "policies", "sequoia", "sequoia_bases", "sizes", "trained"]
+__all__ = ["fluid_gaps", "gaps", "leads", "policies", "sequoia", "sequoia_bases", "sizes", "trained"]
 
 _KINDS = ("capacity", "scheduling", "routing", "interventions", "budget")
 
@@ -125,19 +125,19 @@ def sequoia_bases() -> str:
         "iterative-dqn": "deep Q-learning, pick by pick", "two-step": "`two-step`", "fluid": "`fluid`",
     }  # fmt: skip
     for base, label in labels.items():
-        leads = [_leads(kind, base) for kind in kinds]
-        halves = [sample_mean(each).half for each in leads]
-        means = [float(mean(each)) for each in leads]
+        of_kinds = [leads("sequoia", kind, "sequoia", base) for kind in kinds]
+        halves = [sample_mean(each).half for each in of_kinds]
+        means = [float(mean(each)) for each in of_kinds]
         half = sum(each**2 for each in halves) ** 0.5 / len(kinds)
         cells = [f"{number(value, 1, sign=True)} ± {number(part, 1)}" for value, part in zip(means, halves, strict=True)]
         lines.append([label, *cells, f"{number(mean(means), 1, sign=True)} ± {number(half, 1)}"])
     return table(["base, %", *kinds, "mean"], lines)
 
 
-def _leads(kind: str, base: str) -> list[float]:
-    """Return by how many per cent the reward of `sequoia` is above that of `base`, for each instance of a kind."""
+def leads(name: str, kind: str, solver: str, base: str) -> list[float]:
+    """Return by how many per cent the reward of `solver` is above that of `base`, for each instance of a kind in a file."""
     found = [
-        {each["instance"]: float(each["objective"]) for each in rows("bandits/sequoia", kind=kind, solver=name)}
-        for name in ("sequoia", base)
+        {each["instance"]: float(each["objective"]) for each in rows(f"bandits/{name}", kind=kind, solver=each_solver)}
+        for each_solver in (solver, base)
     ]
     return [100 * (value / found[1][instance] - 1) for instance, value in found[0].items()]

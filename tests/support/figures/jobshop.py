@@ -8,7 +8,7 @@ from .cells import bold, figure, interval, mean, number, recorded, row, rows, ta
 
 __all__ = [
     "arrivals", "flexible_public", "flexible_tardiness", "hard", "hard_whole", "rules", "slim", "slim_authors", "standard",
-    "summary",
+    "summary", "tardiness_ratio",
 ]  # fmt: skip
 
 _SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
@@ -107,18 +107,25 @@ def arrivals() -> str:
     return table(heads, lines)
 
 
-def _ratio(load: float, tightness: float, method: str, digits: int) -> str:
-    """Return the ratio of sums of tardiness to those of `covert`, with a bootstrap interval, as jobshop_arrivals.py does."""
+def tardiness_ratio(load: float, tightness: float, method: str, base: str = "covert") -> tuple[float, float, float]:
+    """Return the ratio of sums of tardiness, method to base, on their common instances, and its bootstrap interval.
+
+    As in jobshop_arrivals.py.
+    """
     found = [
         {each["seed"]: float(each["tardiness"]) for each in rows("jobshop/arrivals", load=load, tightness=tightness, method=name)}
-        for name in (method, "covert")
+        for name in (method, base)
     ]
-    pairs = np.array([(value, found[1][seed]) for seed, value in found[0].items()])
+    pairs = np.array([(value, found[1][seed]) for seed, value in found[0].items() if seed in found[1]])
     drawn = np.random.default_rng(0).integers(0, len(pairs), (10_000, len(pairs)))
     sums = pairs[drawn].sum(axis=1)
     low, high = np.quantile(sums[:, 0] / np.maximum(1.0, sums[:, 1]), (0.025, 0.975))
-    value, below, above = (number(float(each), digits) for each in (pairs[:, 0].sum() / max(1.0, pairs[:, 1].sum()), low, high))
-    return f"{value} ({below}-{above})"
+    return float(pairs[:, 0].sum() / max(1.0, pairs[:, 1].sum())), float(low), float(high)
+
+
+def _ratio(load: float, tightness: float, method: str, digits: int) -> str:
+    value, low, high = (number(each, digits) for each in tardiness_ratio(load, tightness, method))
+    return f"{value} ({low}-{high})"
 
 
 def slim() -> str:

@@ -1,14 +1,12 @@
-"""Figures of the page "When does learning pay?": every learned method beside the best other one at equal time."""
+"""Figures of the page "When does learning pay?": learned methods beside rules, search and bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from corl.statistics import resampled_mean
 
-from . import milp
+from . import bandits, jobshop, memory, milp
 from .cells import number, row, rows, table
 
 __all__ = ["over_time", "programs", "static"]
@@ -21,49 +19,21 @@ def over_time() -> str:
     lines = [
         _ratio(
             f"jobs arriving, load {load:g}, due at {due} times their work", "0.5 ms; 0.003 ms a decision", "`jobshop-arrivals`",
-            "`covert`, tuned", *_tardiness(load, due, "covert"),
+            "`covert`, tuned", *jobshop.tardiness_ratio(load, due, "policy"),
         )
         for load, due in ((0.9, 3), (0.8, 2), (0.95, 4))
     ]  # fmt: skip
-    lines += [
-        _ratio(
-            "load 0.9, due at 3 times, eight instances",
-            f"0.5 ms; {tabu} ms a decision",
-            "`jobshop-arrivals`",
-            "`tabu` at every arrival",
-            *found,
-        )
-        for ms, tabu in (("0.1", "0.4"), ("1", "1.0"), ("10", "8.3"))
-        for found in [_tardiness(0.9, 3, f"re-solving {ms} ms")]
-    ]
+    for limit, tabu in (("0.1", "0.4"), ("1", "1.0"), ("10", "8.3")):  # milliseconds a decision, set and measured
+        found = jobshop.tardiness_ratio(0.9, 3, "policy", f"re-solving {limit} ms")
+        head, time = "load 0.9, due at 3 times, eight instances", f"0.5 ms; {tabu} ms a decision"
+        lines.append(_ratio(head, time, "`jobshop-arrivals`", "`tabu` at every arrival", *found))
     for kind in ("scheduling", "routing"):
-        head = f"restless bandits, {kind}, 20 arms"
-        lines.append(
-            _difference(head, "0.6 s; 0.1 s", "policy gradient", "`fluid`", _reward(kind, "policy:policy=pg.safetensors"))
-        )
-        lines.append(_difference(head, "2 to 7 s; 0.1 s", "`sequoia`", "`fluid`", _reward(kind, "sequoia")))
+        for time, label, solver in (
+            ("0.6 s; 0.1 s", "policy gradient", "policy:policy=pg.safetensors"), ("2 to 7 s; 0.1 s", "`sequoia`", "sequoia"),
+        ):  # fmt: skip
+            below = [-lead for lead in bandits.leads("trained", kind, solver, "fluid")]
+            lines.append(_difference(f"restless bandits, {kind}, 20 arms", time, label, "`fluid`", below))
     return table(_HEADS, lines)
-
-
-def _tardiness(load: float, due: float, other: str) -> tuple[float, float, float]:
-    """Return the ratio of sums of weighted tardiness, policy to other, on their common instances, with a bootstrap interval."""
-    found = [
-        {each["seed"]: float(each["tardiness"]) for each in rows("jobshop/arrivals", load=load, tightness=due, method=name)}
-        for name in ("policy", other)
-    ]
-    pairs = np.array([(found[0][seed], value) for seed, value in found[1].items()])
-    sums = pairs[np.random.default_rng(0).integers(0, len(pairs), (10_000, len(pairs)))].sum(axis=1)
-    low, high = np.quantile(sums[:, 0] / np.maximum(1.0, sums[:, 1]), (0.025, 0.975))
-    return float(pairs[:, 0].sum() / pairs[:, 1].sum()), float(low), float(high)
-
-
-def _reward(kind: str, solver: str) -> list[float]:
-    """Return by how many per cent the reward of `fluid` is above the solver's, for each instance."""
-    found = [
-        {each["instance"]: float(each["objective"]) for each in rows("bandits/trained", kind=kind, solver=name)}
-        for name in (solver, "fluid")
-    ]
-    return [100.0 * (1.0 - value / found[1][instance]) for instance, value in found[0].items()]
 
 
 def programs() -> str:
@@ -71,40 +41,23 @@ def programs() -> str:
     lines = []
     for family in ("auctions", "set-cover", "independent-set", "facility-location"):
         name = f"{family}-judge" if family in ("set-cover", "facility-location") else family
-        found = milp.line_of(name, family, "learned-branching")
-        after = (float(found[f"after{end}"]) for end in ("", "_low", "_high"))
-        head = family.replace("-", " ")
-        lines.append(_ratio(head, "whole solve", "`learned-branching`", "SCIP's pscost", *_whole_solves(name)))
-        lines.append(_ratio(head, "after the root", "`learned-branching`", "SCIP's pscost", *after))
+        found = milp.line_of(name, family, "learned-branching", "scip-pscost")
+        for time, key in (("whole solve", "total"), ("after the root", "after")):
+            numbers = (float(found[key + end]) for end in ("", "_low", "_high"))
+            lines.append(_ratio(family.replace("-", " "), time, "`learned-branching`", "SCIP's pscost", *numbers))
     return table(_HEADS, lines)
-
-
-def _whole_solves(name: str) -> tuple[float, float, float]:
-    """Return the ratio of times, learned to pscost, of the runs that all rules solved, with a bootstrap interval over instances.
-
-    Times are geometric means of seconds shifted by 1.
-    """
-    runs: dict[tuple[str, str], dict[str, float]] = {}
-    for each in rows(f"milp/{name}", status="optimal"):
-        runs.setdefault((each["instance"], each["seed"]), {})[each["solver"]] = float(each["seconds"])
-    logarithms: dict[str, list[tuple[float, float]]] = {}
-    for (instance, _), seconds in runs.items():
-        if len(seconds) == 3:
-            pair = np.log1p(seconds["learned-branching"]), np.log1p(seconds["scip-pscost"])
-            logarithms.setdefault(instance, []).append(pair)
-    sums = np.array([np.sum(pairs, axis=0) for pairs in logarithms.values()])
-    counts = np.array([len(pairs) for pairs in logarithms.values()])
-    drawn = np.random.default_rng(0).integers(0, len(counts), (10_000, len(counts)))
-    means = np.expm1(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)[:, None])
-    value = np.expm1(sums.sum(axis=0) / counts.sum())
-    low, high = np.quantile(means[:, 0] / means[:, 1], (0.025, 0.975))
-    return float(value[0] / value[1]), float(low), float(high)
 
 
 def static() -> str:
     """Problems that are known before the search begins."""
     lines = [
-        _difference(head, time, "`learned-priority`", "`xla-like tuned`", _slower(group))
+        _difference(
+            head,
+            time,
+            "`learned-priority`",
+            "`xla-like tuned`",
+            memory.slower("mapping-priority", "learned, in the time of tuned", "xla-like tuned", group),
+        )
         for group, head, time in (
             ("generated", "memory mapping, 80 operations", "9 ms"),
             ("traced", "memory mapping, traced programs", "40 ms"),
@@ -147,15 +100,6 @@ def _of_suite(family: str, group: str, head: str) -> Iterator[list[str]]:
 
 
 _RULES = ("randomised dispatch", "greedy", "xla-like tuned")
-
-
-def _slower(group: str) -> list[float]:
-    """Return by how many per cent the learned plans are slower than the tuned ones, for each program."""
-    found = [
-        {each["program"]: float(each["microseconds"]) for each in rows("memory/mapping-priority", method=name, group=group)}
-        for name in ("learned, in the time of tuned", "xla-like tuned")
-    ]
-    return [100.0 * (value / found[1][program] - 1.0) for program, value in found[0].items()]
 
 
 def _ratio(head: str, time: str, learned: str, other: str, value: float, low: float, high: float) -> list[str]:

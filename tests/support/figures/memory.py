@@ -10,8 +10,8 @@ from corl.statistics import sample_mean
 from .cells import bold, mean, number, recorded, recorded_table, row, rows, table
 
 __all__ = [
-    "cost_model", "game_players", "large_static", "learned_priority", "players", "replays", "searches", "static", "suite",
-    "suite_summary", "tracing",
+    "cost_model", "game_players", "large_static", "learned_priority", "players", "replays", "searches", "slower", "static",
+    "suite", "suite_summary", "tracing",
 ]  # fmt: skip
 
 _TUNED = "xla-like tuned"
@@ -46,7 +46,7 @@ def _suite(solvers: list[str]) -> str:
     return table(["", *("tuned" if solver == _TUNED else solver for solver in solvers)], lines)
 
 
-def _slower(name: str, method: str, base: str, group: str) -> list[float]:
+def slower(name: str, method: str, base: str, group: str) -> list[float]:
     """By how many per cent plans of `method` are slower than those of `base`, for each program that both have."""
 
     def times(wanted: str) -> dict[str, float]:
@@ -84,7 +84,7 @@ def learned_priority() -> str:
     ]
     lines = []
     for method, label in labels.items():
-        cells = [f"{_signed(_slower('mapping-priority', method, _TUNED, group))} %" for group in _GROUPS]
+        cells = [f"{_signed(slower('mapping-priority', method, _TUNED, group))} %" for group in _GROUPS]
         best = method == "learned, in the time of tuned"
         lines.append([label.format(*spent), *(bold(cell, best) for cell in cells)])
     return table(["", "generated, 30 programs of 80 operations", "traced, 18 programs x 1, 2, 4, 8 MiB"], lines)
@@ -117,7 +117,7 @@ def players() -> str:
     }  # fmt: skip
     lines = []
     for method, label in labels.items():
-        generated, traced = (_slower("mapping-players", method, _TUNED, group) for group in _GROUPS)
+        generated, traced = (slower("mapping-players", method, _TUNED, group) for group in _GROUPS)
         spent = (mean(e["seconds"] for e in rows("memory/mapping-players", method=method) if _group(e) == g) for g in _GROUPS)
         head = (label or method).format(*(number(each, 1) for each in spent))
         cells = [f"{bold(_signed(some), method == 'annealing')} ({_counts(some)})" for some in (generated, traced)]

@@ -28,15 +28,15 @@ def _study(name: str) -> Any:
 
 
 @cache
-def _compared(name: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """The lines of `milp_rules.py table FILE`, by family and solver."""
-    lines = _study("milp_comparison").table([ROOT / "instances" / "milp" / "results" / f"{name}.csv"])
+def _compared(name: str, base: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """The lines of `milp_rules.py table FILE`, by family and solver; `total` is relative to the rule `base`."""
+    lines = _study("milp_comparison").table([ROOT / "instances" / "milp" / "results" / f"{name}.csv"], base)
     return {(line["family"], line["solver"]): line for line in lines}
 
 
-def line_of(name: str, family: str, solver: str) -> dict[str, Any]:
+def line_of(name: str, family: str, solver: str, base: str = "scip-relpscost") -> dict[str, Any]:
     """Return the means and ratios of a solver on a family."""
-    return _compared(name)[family, solver]
+    return _compared(name, base)[family, solver]
 
 
 def ratio(name: str, family: str, solver: str, key: str) -> str:
