@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corl.environment import Environment
+    from corl.online.stream import Stream
     from corl.policy import NamedPolicy
     from corl.tokens import Tokens
     from corl.view.scene import Scene
@@ -151,6 +152,10 @@ class Process:
         """Return a policy as a solution, if solutions are policies. Raises InputError for a policy that does not fit."""
         raise UsageError(f"a solution of {self.name} is no policy")
 
+    def stream(self, instance: Any) -> Stream:
+        """Return how instances like this one are revealed over time (corl.online). Raises UsageError if they are not."""
+        raise UsageError(f"instances of {self.name} are not revealed over time")
+
     def default_policy(self, instance: Any) -> str:
         """Return the name of the shipped policy (`corl.load_policy`) for instances of this kind; "" if there is none."""
         return ""
@@ -167,6 +172,11 @@ class Process:
     def takes_policies(self) -> bool:
         """Whether the problem has an environment, and features for networks."""
         return self.has_environment and bool(self.features)
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether instances may be revealed over time."""
+        return type(self).stream is not Process.stream
 
     @property
     def has_environment(self) -> bool:
