@@ -52,7 +52,7 @@ class Stream(abc.ABC):
 
     @abc.abstractmethod
     def begin(self, instance: Any) -> Any:
-        """Return the knowledge at the beginning of a day, from the part of `instance` that is known then (machines, the depot)."""
+        """Return the knowledge at the beginning of a day, from the part of `instance` known then (machines, depot)."""
 
     @abc.abstractmethod
     def observe(self, knowledge: Any, event: Event) -> None:
