@@ -113,10 +113,14 @@ def test_minutes_are_of_the_processor_unless_workers_make_the_states():
 @pytest.mark.parametrize("workers", [0, 1])
 def test_killed_it_resumes_and_the_next_run_continues_the_best(tmp_path, workers):
     """SIGKILL loses what came after the last snapshot; the same command then ends the run, and one that is the best of it begins
-    with its weights; started once more, nothing is trained."""
-    runs = RUN.format(name="first", minutes=0.3, more=OPTIONS)
-    runs += RUN.format(name="second", minutes=0.02, more="best_of = ['first']\noptions = { rate = 1e-9 }")
-    (tmp_path / "runs.toml").write_text(runs)
+    with its weights; started once more, nothing is trained. The first run has 0.2 minutes beyond its snapshot, on any machine."""
+
+    def write_runs(minutes):
+        runs = RUN.format(name="first", minutes=minutes, more=OPTIONS)
+        runs += RUN.format(name="second", minutes=0.02, more="best_of = ['first']\noptions = { rate = 1e-9 }")
+        (tmp_path / "runs.toml").write_text(runs)
+
+    write_runs(100.0)
     command = [sys.executable, str(STUDY), "--installed", "--folder", str(tmp_path), "--save-every", "1"]
     command += ["--workers", str(workers)]
     command += ["--runs", str(tmp_path / "runs.toml")]
@@ -126,8 +130,10 @@ def test_killed_it_resumes_and_the_next_run_continues_the_best(tmp_path, workers
         time.sleep(0.05)
     child.send_signal(signal.SIGKILL)
     child.wait()
-    before = snapshots.read(snapshot)["step"]
+    killed = snapshots.read(snapshot)
+    before = killed["step"]
     assert child.returncode == -signal.SIGKILL and before > 0 and not (tmp_path / "first.done").exists()
+    write_runs(killed["seconds"] / 60.0 + 0.2)
     subprocess.run(command, check=True, timeout=600)
     with (tmp_path / "curve.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
