@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -45,6 +44,7 @@ class Online(Solver):
 
     title: ClassVar[str] = "an online policy plays the day, deciding with what is known"
     iteration: ClassVar[str] = "one decision"
+    own_workers: ClassVar[bool] = True  # copies with other seeds would play other days, and the best of them would count
 
     def accepts(self, instance: Any) -> str:
         try:
@@ -62,7 +62,7 @@ class Online(Solver):
         player, key = self._dispatcher(instance, run.seed), run.seed if self.key < 0 else self.key
 
         def remaining() -> float:
-            return min(run.remaining, math.inf) if run.budget(1) else 0.0
+            return run.remaining if run.budget(1) else 0.0
 
         try:
             played = play(player, key, self.speed, self.delay, remaining)

@@ -179,12 +179,8 @@ class CounterDay(Day):
 
     def perform(self, decision: Any, delay: float = 0.0) -> Any:
         customer, start = decision.get("serve"), self.time + delay
-        if (
-            customer is None
-            or self.starts[customer] >= 0
-            or self.instance.arrivals[customer] > self.time
-            or self.time < self.free
-        ):
+        there = np.flatnonzero((self.starts < 0) & (self.instance.arrivals <= self.time) & (self.instance.leaves >= self.time))
+        if customer not in there or self.time < self.free:
             raise UsageError(f"decision.serve is {customer}; accepted: one who waits, while the counter is free")
         if start > self.instance.leaves[customer]:
             return {}
