@@ -13,7 +13,7 @@ __all__ = ["outreach"]
 
 _BASE, _BASE_SPREAD = -1.0, 0.8  # log-odds of adherence in the next week, without adherence now and without a call
 _PERSISTENCE, _PERSISTENCE_SPREAD = 1.5, 0.6  # what each level of adherence now adds to the log-odds
-_EFFECT, _EFFECT_SPREAD = 0.8, 0.6  # what a call adds in the lowest state: median, and standard deviation of the logarithm
+_EFFECT_SPREAD = 0.6  # of what a call adds in the lowest state, the standard deviation of the logarithm
 _IN_BEST_STATE = (0.2, 0.8)  # the share of a call's effect that is left in the best state, uniform
 _GAP = 1.2  # between the log-odds of reaching one level of adherence and the next
 _CURVED = 0.2  # the share of the variance explained by features that a linear model does not find
@@ -27,14 +27,15 @@ def outreach(
     states: int = 2,
     features: int = 6,
     explained: float = 0.5,
+    effect: float = 0.8,
     horizon: int = 200,
     episodes: int = 50,
     seed: int = 0,
 ) -> BanditInstance:
     """Return people in a health programme, `pulls` of whom can be called in a week, in one of 2 or more states of adherence.
 
-    A call raises the log-odds of a better state, by amounts that differ between people and are lower in better states. The
-    reward of a week, from 0 to 1, depends on the state alone, so that it says nothing about the transition probabilities.
+    A call raises the log-odds of a better state, by amounts that differ between people (their median is `effect`) and are lower
+    in better states. The reward of a week, from 0 to 1, depends on the state alone, so that it says nothing about the transition probabilities.
 
     Of the features (`BanditInstance.arm_features`, standard normal), the first half have effects, a fifth of whose variance is
     not linear; the other half are noise. They explain the share `explained` of the variance between people.
@@ -49,18 +50,20 @@ def outreach(
         raise UsageError(f"states: {states} is not accepted; accepted: 2 to 9")
     if not 0.0 <= explained <= 1.0:
         raise UsageError(f"explained: {explained} is not accepted; accepted: 0 to 1")
+    if not 0.0 <= effect <= 100.0:
+        raise UsageError(f"effect: {effect} is not accepted; accepted: 0 to 100")
     random = np.random.default_rng(seed)
     known = random.standard_normal((arms, features))
-    base, persistence, effect = (_score(random, known, explained) for _ in range(3))
+    base, persistence, strength = (_score(random, known, explained) for _ in range(3))
     transitions = _transitions(
         _BASE + _BASE_SPREAD * base,
         _PERSISTENCE + _PERSISTENCE_SPREAD * persistence,
-        _EFFECT * np.exp(_EFFECT_SPREAD * effect),
+        effect * np.exp(_EFFECT_SPREAD * strength),
         random.uniform(*_IN_BEST_STATE, arms),
         states,
     )
     options = f"--option arms={arms} --option pulls={pulls} --option states={states} --option features={features} "
-    options += f"--option explained={explained} --option horizon={horizon} --option episodes={episodes}"
+    options += f"--option explained={explained} --option effect={effect} --option horizon={horizon} --option episodes={episodes}"
     return BanditInstance(
         f"outreach-{arms}-{seed}",
         transitions,
