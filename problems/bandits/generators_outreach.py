@@ -35,7 +35,8 @@ def outreach(
     """Return people in a health programme, `pulls` of whom can be called in a week, in one of 2 or more states of adherence.
 
     A call raises the log-odds of a better state, by amounts that differ between people (their median is `effect`) and are lower
-    in better states. The reward of a week, from 0 to 1, depends on the state alone, so that it says nothing about the transition probabilities.
+    in better states. The reward of a week, from 0 to 1, depends on the state alone, so that it says nothing about the transition
+    probabilities.
 
     Of the features (`BanditInstance.arm_features`, standard normal), the first half have effects, a fifth of whose variance is
     not linear; the other half are noise. They explain the share `explained` of the variance between people.

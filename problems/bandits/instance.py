@@ -149,7 +149,10 @@ class BanditInstance:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all fields but `name`, `comment` and `arm_features`: instances with equal digests give every policy the same rewards."""
+        """A hash of all fields but `name`, `comment` and `arm_features`.
+
+        Instances with equal digests give every policy the same rewards.
+        """
         kind = self.constraint.kind, self.constraint.to_json(), self.transitions.shape, self.initial.shape
         found = hashlib.sha256(to_json((kind, self.horizon, self.discount, self.seed)).encode())
         for array in (self.transitions, self.rewards, self.initial, self.states, self.levels):

@@ -7,8 +7,8 @@ binomial, with S = 2 states one for each action and state.
 
 INDEPENDENT: each cell of each arm has a beta prior, which is conjugate.
 
-ARM and FEATURES: the C log-odds of arm j are normal with mean W' x_j and covariance V. With Polya-gamma variables (Polson, Scott &
-Windle, JASA 2013) the binomial likelihood is normal; they are replaced by their expectations, iterated to a fixed point
+ARM and FEATURES: the C log-odds of arm j are normal with mean W' x_j and covariance V. With Polya-gamma variables (Polson, Scott
+& Windle, JASA 2013) the binomial likelihood is normal; they are replaced by their expectations, iterated to a fixed point
 (Jaakkola & Jordan 2000; Durante & Rigon, Statistical Science 2019). With ARM, W has only the known intercepts: nothing is
 shared between arms, but cells of an arm are correlated. With FEATURES, x_j has the features, and W a normal prior. Given the
 Polya-gamma variables, W's posterior is computed with the arms' deviations integrated out, and a sample is exact: first W, then
@@ -28,7 +28,7 @@ __all__ = ["ARM", "FEATURES", "INDEPENDENT", "posterior", "sample", "tally"]
 
 INDEPENDENT, ARM, FEATURES = 0, 1, 2
 """The models."""
-_SWEEPS = 4  # of the expectations of the Polya-gamma variables, from those of log-odds 0
+_SWEEPS = 4  # of the expectations of the Polya-gamma variables, from those of the observed log-odds
 
 
 @kernel
@@ -74,7 +74,10 @@ def posterior(prior: Any, trials: Any, successes: Any, weights: Any, precision: 
     if prior.model == INDEPENDENT:
         return
     mean = np.empty(width)
-    omega[:] = 0.25 * trials
+    for j in range(arms):
+        for c in range(width):
+            lost = trials[j, c] - successes[j, c]
+            omega[j, c] = _expected(trials[j, c], abs(np.log((successes[j, c] + 0.5) / (lost + 0.5))))
     for sweep in range(_SWEEPS + 1):
         for j in range(arms):
             inverse[j] = prior.precision
@@ -88,10 +91,15 @@ def posterior(prior: Any, trials: Any, successes: Any, weights: Any, precision: 
         for j in range(arms):
             _arm_mean(prior, weights, trials[j], successes[j], inverse[j], j, mean)
             for c in range(width):
-                size = np.sqrt(mean[c] ** 2 + inverse[j, c, c])
-                omega[j, c] = trials[j, c] * (0.5 * np.tanh(0.5 * size) / size if size > 1e-6 else 0.25)
+                omega[j, c] = _expected(trials[j, c], np.sqrt(mean[c] ** 2 + inverse[j, c, c]))
     if prior.model == FEATURES:
         _factorise(precision)
+
+
+@kernel(inline=True)
+def _expected(trials: Any, odds: Any) -> Any:
+    """Return the expectation of a Polya-gamma variable of so many trials and log-odds of this size."""
+    return trials * (0.5 * np.tanh(0.5 * odds) / odds if odds > 1e-6 else 0.25)
 
 
 @kernel

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.errors import InputError
+from corl.fields import Array, Number, Object
+from corl.files.json_instances import Field, read_object
+from corl.files.json_values import to_json
+from corl.files.text import Text
 from corl.solvers.bandits.online.beliefs import ARM, FEATURES, INDEPENDENT
 from corl.solvers.bandits.online.learner import Prior
 
-__all__ = ["Population", "default_population", "prior_of", "standardised"]
+__all__ = ["Population", "default_population", "prior_of", "read_population", "standardised", "write_population"]
 
 
 class Population(NamedTuple):
@@ -72,3 +80,38 @@ def standardised(features: NDArray[np.float64]) -> NDArray[np.float64]:
     spread = features.std(axis=0)
     scaled = (features - features.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
     return np.concatenate([np.ones((len(features), 1)), scaled], axis=1)
+
+
+_VECTORS = ("chance", "strength", "mean")
+_VECTOR, _MATRIX = Array(Number(), 1), Array(Array(Number(), 1), 1)
+_FORM = Object(
+    {
+        "chance": _VECTOR, "strength": _VECTOR, "mean": _VECTOR, "covariance": _MATRIX, "residual": _MATRIX,
+        "between": _MATRIX, "effects": _MATRIX,
+    }
+)  # fmt: skip
+
+
+def write_population(population: Population, path: str | os.PathLike[str]) -> None:
+    """Write a JSON file from which `read_population` returns the population, rounded to six digits."""
+    rounded = {name: np.array([f"{each:.6g}" for each in value.ravel()], np.float64).reshape(value.shape).tolist()
+               for name, value in population._asdict().items()}  # fmt: skip
+    lines = ",\n".join(f' "{name}": {to_json(value)}' for name, value in rounded.items())
+    Path(path).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+@lru_cache(maxsize=16)
+def read_population(path: str) -> Population:
+    """Return the population in a JSON file; it is read once per process. Raises InputError or OSError."""
+
+    def read(field: Field) -> Population:
+        record = field.record(_FORM)
+        cells = len(record["mean"].numbers(None))
+        found = Population(*(record[name].numbers(*([cells] * (1 if name in _VECTORS else 2))) for name in Population._fields))
+        if not all(np.linalg.eigvalsh(each).min() > 0.0 for each in found[3:]) or not (found.strength > 0.0).all():
+            raise InputError("accepted: positive strengths and positive definite matrices", field="covariance")
+        if not ((found.chance > 0.0) & (found.chance < 1.0)).all():
+            raise InputError("accepted: numbers above 0 and below 1", field="chance")
+        return found
+
+    return read_object(Text.read(path), read)
