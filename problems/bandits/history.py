@@ -43,13 +43,8 @@ def from_history(instance: BanditInstance, path: str | os.PathLike[str]) -> Know
             if not (value.isascii() and value.isdigit() and len(value) < 10):
                 raise text.error(f"{name} is {quoted(value)}; accepted: an integer from 0", line=line)
         arm, _, state, level, following = map(int, values)
-        limits = (("arm", arm, arms),)
-        if arm < arms:
-            limits += (
-                ("state", state, int(instance.states[arm])),
-                ("action", level, int(instance.levels[arm])),
-                ("next_state", following, int(instance.states[arm])),
-            )
+        size, most = (int(instance.states[arm]), int(instance.levels[arm])) if arm < arms else (0, 0)
+        limits = (("arm", arm, arms), ("state", state, size), ("action", level, most), ("next_state", following, size))
         for name, number, limit in limits:
             if number >= limit:
                 raise text.error(f"{name} is {number}; accepted: 0 to {limit - 1}", line=line)

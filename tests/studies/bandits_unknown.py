@@ -43,12 +43,12 @@ _LOG_KEY, _TUNING_KEY = 1000, 2000  # keys of the first days
 _LAST = 50  # steps of which "last" is the mean
 _SHARED = [("sharing", ("none", "arm", "features")), ("planner", ("fluid", "whittle"))]
 _GRIDS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
-    "thompson": [*_SHARED, ("every", (5, 15, 40)), ("scale", (0.25, 0.5, 0.75, 1.0))],
-    "ucb": [*_SHARED, ("every", (10, 40)), ("scale", (0.0, 0.15, 0.3, 0.5, 0.75, 1.0))],
-    "wiql": [("scale", (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)), ("discount", (0.5, 0.8, 0.9, 0.99))],
-    "ucwhittle": [("variant", ("value", "penalty")), ("scale", (0.1, 0.3, 1.0)), ("every", (5, 20)), ("discount", (0.9, 0.99))],
+    "thompson": [*_SHARED, ("every", (5, 15)), ("scale", (0.25, 0.5, 1.0))],
+    "ucb": [*_SHARED, ("every", (10,)), ("scale", (0.0, 0.15, 0.3, 0.5, 0.75, 1.0))],
+    "wiql": [("scale", (0.02, 0.1, 0.5)), ("discount", (0.5, 0.8, 0.9, 0.99))],
+    "ucwhittle": [("variant", ("value", "penalty")), ("scale", (0.1, 0.3, 1.0)), ("every", (20,)), ("discount", (0.9, 0.99))],
 }
-"""Policy -> its options that are tuned. For each value of `sharing`, there are 24 settings; so there are for the baselines."""
+"""Policy -> its options that are tuned. For each value of `sharing`, there are 12 settings; so there are for the baselines."""
 _MIN_PULLS = (0, 1, 2, 4, 6, 8, 10, 13, 16, 20)
 
 

@@ -104,4 +104,4 @@ def _beta(trials: NDArray[np.float64], successes: NDArray[np.float64]) -> tuple[
     binomial = chance * (1.0 - chance)
     # the expectation of residual^2 is binomial * (trials + share * trials * (trials - 1)), where strength = 1 / share - 1
     share = ((residual**2).sum(axis=0) / binomial - total) / np.maximum((trials * (trials - 1.0)).sum(axis=0), 1.0)
-    return chance, 1.0 / np.clip(share, 1e-3, 0.9) - 1.0
+    return chance, np.asarray(1.0 / np.clip(share, 1e-3, 0.9) - 1.0, np.float64)

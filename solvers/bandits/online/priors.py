@@ -68,7 +68,7 @@ def prior_of(population: Population, model: int, features: NDArray[np.float64]) 
         model,
         population.strength * population.chance,
         population.strength * (1.0 - population.chance),
-        np.linalg.inv(covariance),
+        np.asarray(np.linalg.inv(covariance), np.float64),
         np.ascontiguousarray(drivers),
         weights,
         precision,
