@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs
 """`Knowledge`: what is known of a bandit whose transition probabilities are unknown, at one moment of an episode."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs
 """What is believed of the transition probabilities, given counts of transitions: posteriors and samples.
 
 States are sorted by reward. The next state is built by *cells*: cell (action, state, k) is the chance to get above state k, given

@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs
 """`Learner`: what a learning policy knows besides the history, and the kernels `plan` and `choose`, which decide.
 
 Both the policies of a day (corl.solvers.bandits.online.policies) and the simulation of many runs side by side

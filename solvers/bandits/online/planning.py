@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs
 """The value of a pull in each state of arms with given transitions: Whittle's index, or the fluid relaxation at its price.
 
 Both follow the curve of an arm: the optimal policy as a function of the price of a pull. At price minus infinity every state is

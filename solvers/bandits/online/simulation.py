@@ -1,4 +1,3 @@
-# mypy: allow-untyped-defs
 """Many days of one instance, played by a learner in one kernel."""
 
 from __future__ import annotations
