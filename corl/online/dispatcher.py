@@ -128,7 +128,7 @@ class Dispatcher:
 
         Raises:
             UsageError: There is nothing to decide now.
-            SolverError: The policy fails, or its decision is not permitted; nothing changes.
+            SolverError: The policy fails, or its decision is not permitted; what is known does not change.
         """
         decision = self.propose()
         try:
