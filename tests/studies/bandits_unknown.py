@@ -41,14 +41,14 @@ _TUNING, _JUDGED, _PULLS = (_RESULTS / f"unknown{each}.csv" for each in ("_tunin
 _FIELDS = ("regime", "policy", "instance", "days", "reward", "last", "fewest", "seconds")
 _LOG_KEY, _TUNING_KEY = 1000, 2000  # keys of the first days
 _LAST = 50  # steps of which "last" is the mean
-_SHARED = [("sharing", ("none", "arm", "features")), ("planner", ("fluid", "whittle"))]
+_SHARED = [("sharing", ("none", "arm", "features"))]  # with the planner "fluid", whose settings "whittle" gets as well
 _GRIDS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
     "thompson": [*_SHARED, ("every", (5, 15)), ("scale", (0.25, 0.5, 1.0))],
     "ucb": [*_SHARED, ("every", (10,)), ("scale", (0.0, 0.15, 0.3, 0.5, 0.75, 1.0))],
     "wiql": [("scale", (0.02, 0.1, 0.5)), ("discount", (0.5, 0.8, 0.9, 0.99))],
     "ucwhittle": [("variant", ("value", "penalty")), ("scale", (0.1, 0.3, 1.0)), ("every", (20,)), ("discount", (0.9, 0.99))],
 }
-"""Policy -> its options that are tuned. For each value of `sharing`, there are 12 settings; so there are for the baselines."""
+"""Policy -> its options that are tuned. For each value of `sharing`, there are 6 settings; for each baseline, 12."""
 _MIN_PULLS = (0, 1, 2, 4, 6, 8, 10, 13, 16, 20)
 
 
@@ -82,14 +82,16 @@ def _settings() -> Iterator[str]:
 
 
 def tuned() -> list[str]:
-    """Return for each policy, sharing and planner the setting with the most reward in tuning, and the baselines as published."""
+    """Return for each policy and sharing the setting with the most reward in tuning, and the baselines as published."""
     best: dict[tuple[str, ...], dict[str, str]] = {}
     for row in _rows(_TUNING):
         name, given = _parsed(row["policy"])
-        group = (name, given.get("sharing", ""), given.get("planner", ""))
+        group = (name, given.get("sharing", ""))
         if name in _GRIDS and (group not in best or float(row["reward"]) > float(best[group]["reward"])):
             best[group] = row
-    return ["random", "clairvoyant", "wiql", "ucwhittle", *(row["policy"] for row in best.values())]
+    chosen = [row["policy"] for row in best.values()]
+    whittle = [f"{each}+planner=whittle" for each in chosen if "sharing" in each]
+    return ["random", "clairvoyant", "wiql", "ucwhittle", *chosen, *whittle]
 
 
 def judge(regimes: list[str]) -> None:
@@ -120,7 +122,7 @@ def speed() -> None:
     """Print arm-steps per processor second, with all that the policies compute."""
     for name in ("few", "first", "many"):
         instance = next(_instances(name, "tuning"))
-        for label in ("random", "wiql", *(each for each in tuned() if "planner=fluid" in each)):
+        for label in ("random", "wiql", *(each for each in tuned() if "sharing" in each and "whittle" not in each)):
             learner = _policy(label, name).learner(instance)
             simulate_days(instance, learner, [0])
             days, begun = max(1, 20_000 // instance.arms), process_time()
