@@ -49,7 +49,7 @@ _GRIDS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
     "ucwhittle": [("variant", ("value", "penalty")), ("scale", (0.1, 0.3, 1.0)), ("every", (20,)), ("discount", (0.9, 0.99))],
 }
 """Policy -> its options that are tuned. For each value of `sharing`, there are 6 settings; for each baseline, 12."""
-_MIN_PULLS = (0, 1, 2, 4, 6, 8, 10, 13, 16, 20)
+_MIN_PULLS = (0, 2, 5, 10, 15, 20)
 
 
 def priors() -> None:
@@ -81,8 +81,11 @@ def _settings() -> Iterator[str]:
             yield _label(name, {key: value for (key, _), value in zip(grid, values)})
 
 
-def tuned() -> list[str]:
-    """Return for each policy and sharing the setting with the most reward in tuning, and the baselines as published."""
+def tuned(all_of_them: bool) -> list[str]:
+    """Return for each policy and sharing the setting with the most reward in tuning, and the baselines as published.
+
+    `all_of_them`: whether "ucb", which takes longest, and the planner "whittle" are included.
+    """
     best: dict[tuple[str, ...], dict[str, str]] = {}
     for row in _rows(_TUNING):
         name, given = _parsed(row["policy"])
@@ -90,16 +93,18 @@ def tuned() -> list[str]:
         if name in _GRIDS and (group not in best or float(row["reward"]) > float(best[group]["reward"])):
             best[group] = row
     chosen = [row["policy"] for row in best.values()]
-    whittle = [f"{each}+planner=whittle" for each in chosen if "sharing" in each]
+    whittle = [f"{each}+planner=whittle" for each in chosen if each.startswith("thompson")]
+    if not all_of_them:
+        chosen, whittle = [each for each in chosen if not each.startswith("ucb")], []
     return ["random", "clairvoyant", "wiql", "ucwhittle", *chosen, *whittle]
 
 
 def judge(regimes: list[str]) -> None:
-    """Append the rows of the tuned policies, one for each instance."""
+    """Append the rows of the tuned policies, one for each instance; of all of them in the regime named first."""
     seeds, keys = _SPLIT["judge"]["seeds"], range(_SPLIT["judge"]["days"])
     for name in regimes:
         for instance, seed in zip(_instances(name, "judge"), range(seeds[0], seeds[1] + 1)):
-            for row, policy in _missing(_JUDGED, [name], tuned(), [str(seed)]):
+            for row, policy in _missing(_JUDGED, [name], tuned(name == "first"), [str(seed)]):
                 begun = process_time()
                 played = [simulate_days(instance, policy.learner(instance), keys)]
                 _append(_JUDGED, row, played, process_time() - begun)
@@ -122,7 +127,7 @@ def speed() -> None:
     """Print arm-steps per processor second, with all that the policies compute."""
     for name in ("few", "first", "many"):
         instance = next(_instances(name, "tuning"))
-        for label in ("random", "wiql", *(each for each in tuned() if "sharing" in each and "whittle" not in each)):
+        for label in ("random", "wiql", *(each for each in tuned(True) if "sharing" in each and "whittle" not in each)):
             learner = _policy(label, name).learner(instance)
             simulate_days(instance, learner, [0])
             days, begun = max(1, 20_000 // instance.arms), process_time()

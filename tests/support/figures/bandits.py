@@ -204,9 +204,10 @@ def unknown_sharing() -> str:
         for label, (more, less) in pairs.items():
             of = [names[f"`{method}`, {each}"] for each in (more, less)]
             lines.append([f"`{method}`, {label}", *(_paired(regime, *of) for regime in regimes)])
-        best = names[f"`{method}`, features"]
+    for kind in ("cells alone", "cells of an arm", "features"):
+        best = names[f"`thompson`, {kind}"]
         lines.append(
-            [f"`{method}`, features: fluid over Whittle", *(_paired(each, best, f"{best}+planner=whittle") for each in regimes)]
+            [f"`thompson`, {kind}: fluid over Whittle", *(_paired(each, best, f"{best}+planner=whittle") for each in regimes)]
         )
     return table(["points", *(_REGIMES[each] for each in regimes)], lines)
 
