@@ -45,6 +45,7 @@ _CORL_SCHEMA = Object(
         "horizon": _COUNT,
         "discount": Number(),
         "seed": _COUNT,
+        "arm_features": Array(Array(Number(-LARGEST, LARGEST)), 1),
     },
 )
 _PUBLISHED_KEYS: dict[
@@ -111,6 +112,8 @@ def write_instance(instance: BanditInstance, path: Path) -> None:
         "arms": arms,
         "initial": instance.initial.tolist(),
     }
+    if instance.arm_features is not None:
+        whole["arm_features"] = instance.arm_features.tolist()
     lines = ",\n".join(f' "{key}": {to_json(value)}' for key, value in whole.items())
     with writing(path) as stream:
         stream.write(f"{{\n{lines}\n}}\n")
@@ -138,6 +141,7 @@ def _from_corl(given: Record, name: str) -> BanditInstance:
         sizes[:, 0],
         given.get("seed", 0).integer(),
         comment,
+        None if given["arm_features"].value is None else given["arm_features"].numbers(len(each), None),
     )
 
 

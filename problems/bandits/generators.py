@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.problems.bandits.constraints import Budget, Capacity, Constraint, Interventions, Routing, Scheduling
 from corl.problems.bandits.constraints.interventions import MAX_TOUCHING
+from corl.problems.bandits.generators_outreach import outreach
 from corl.problems.bandits.instance import BanditInstance
 
 __all__ = ["GENERATORS", "adherence", "attractor", "budget", "capacity", "interventions", "machines", "routing", "scheduling"]
@@ -272,4 +273,5 @@ GENERATORS: dict[str, Callable[..., BanditInstance]] = {
     "machines": machines,
     "adherence": adherence,
     "attractor": attractor,
+    "outreach": outreach,
 }

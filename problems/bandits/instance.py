@@ -53,6 +53,8 @@ class BanditInstance:
     seed: int = 0
     """The seed of the episodes. The random numbers of episode e depend only on the seed and e, hence not on the policy."""
     comment: str = ""
+    arm_features: NDArray[np.float64] | None = None
+    """[J, F] what is known of each arm besides its transitions, for policies that must learn these; None: nothing."""
 
     def __post_init__(self) -> None:
         transitions = np.ascontiguousarray(self.transitions, np.float64)
@@ -68,6 +70,7 @@ class BanditInstance:
             raise InputError(accepted, field="rewards")
         self._set("rewards", np.where(self.exists, rewards, 0.0))
         self._check_episodes(arms)
+        self._check_features(arms)
         self.constraint.check_arms(self.levels, levels)
 
     def _check_episodes(self, arms: int) -> None:
@@ -83,6 +86,14 @@ class BanditInstance:
             raise InputError(f"{self.horizon}; accepted: an integer from 1 to {LARGEST_HORIZON:,}", field="horizon")
         if not 0.0 < self.discount <= 1.0:
             raise InputError(f"{self.discount}; accepted: above 0, at most 1", field="discount")
+
+    def _check_features(self, arms: int) -> None:
+        if self.arm_features is None:
+            return
+        features = np.ascontiguousarray(self.arm_features, np.float64)
+        if features.ndim != 2 or len(features) != arms or not (np.abs(features) <= LARGEST).all():
+            raise InputError(f"accepted: numbers up to {LARGEST:g} in size of shape [{arms}, features]", field="arm_features")
+        self._set("arm_features", features)
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -138,7 +149,10 @@ class BanditInstance:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all fields but `name` and `comment`: instances with equal digests give every policy the same rewards."""
+        """A hash of all fields but `name`, `comment` and `arm_features`.
+
+        Instances with equal digests give every policy the same rewards.
+        """
         kind = self.constraint.kind, self.constraint.to_json(), self.transitions.shape, self.initial.shape
         found = hashlib.sha256(to_json((kind, self.horizon, self.discount, self.seed)).encode())
         for array in (self.transitions, self.rewards, self.initial, self.states, self.levels):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from corl.policy import NamedPolicy
     from corl.problems.bandits.environment import BanditEnvironment
     from corl.problems.bandits.policy import BanditPolicy
+    from corl.problems.bandits.stream import BanditStream
     from corl.tokens import Tokens
     from corl.view.scene import Scene
 
@@ -160,6 +161,12 @@ class Bandits(Problem):
         from corl.problems.bandits.environment import episode_of
 
         return episode_of(instance, key)
+
+    def stream(self, instance: BanditInstance) -> BanditStream:
+        """See Process.stream: the states are revealed step by step. Raises UsageError for an instance of several episodes."""
+        from corl.problems.bandits.stream import BanditStream
+
+        return BanditStream(instance)
 
     def decisions(self, instance: BanditInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
         """Return the environment's actions (picks and commits) with which a policy plays the episode of this key."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -137,3 +138,24 @@ def kernel_samples() -> list[Any]:
     """Small instances of the kinds that the solvers have kernels for."""
     make = registry.problem("bandits").generators
     return [make[kind](arms=8) for kind in ("budget", "capacity", "scheduling", "routing", "interventions")]
+
+
+EXOGENOUS = {"begin"}
+ONLINE = {"ucb": {"samples": 2}}
+
+
+def streamed(seed: int) -> BanditInstance:
+    """Return an instance that is revealed step by step."""
+    states = 2 + seed % 2
+    options = {"arms": 6, "pulls": 2, "states": states, "features": 2, "horizon": 9, "episodes": 1, "seed": seed}
+    return registry.problem("bandits").generators["outreach"](**options)  # type: ignore[no-any-return]
+
+
+def random_decision(stream: Any, knowledge: Any, random: np.random.Generator) -> dict[str, list[int]]:
+    """Return a random feasible action."""
+    return {"action": stream.instance.constraint.random(random, 1)[0].tolist()}
+
+
+def futures(seed: int) -> tuple[BanditInstance, BanditInstance, float]:
+    """Return two instances that differ in the random numbers after the first event."""
+    return (first := streamed(seed)), replace(first, seed=seed + 1000), 0.0

@@ -6,7 +6,10 @@ from corl.statistics import sample_mean
 
 from .cells import mean, number, rows, table
 
-__all__ = ["fluid_gaps", "gaps", "leads", "policies", "sequoia", "sequoia_bases", "sizes", "trained"]
+__all__ = [
+    "fluid_gaps", "gaps", "leads", "policies", "sequoia", "sequoia_bases", "sizes", "trained", "unknown", "unknown_pulls",
+    "unknown_sharing",
+]  # fmt: skip
 
 _KINDS = ("capacity", "scheduling", "routing", "interventions", "budget")
 
@@ -141,3 +144,90 @@ def leads(name: str, kind: str, solver: str, base: str) -> list[float]:
         for each_solver in (solver, base)
     ]
     return [100 * (value / found[1][instance] - 1) for instance, value in found[0].items()]
+
+
+_UNKNOWN = "bandits/unknown"
+_REGIMES = {
+    "few": "20 arms", "first": "100 arms", "many": "1,000 arms", "strong": "strong calls", "three-states": "3 states",
+    "told": "features tell 0.9", "noise": "features tell nothing",
+}  # fmt: skip
+
+
+def _ways(regime: str, policy: str, part: str) -> list[float]:
+    """Return how much of the way from random pulls to hindsight a policy made on each instance of a regime, in per cent.
+
+    `part`: "reward" of all steps, or "last", of the last 50.
+    """
+    found = {name: {each["instance"]: float(each[part]) for each in rows(_UNKNOWN, regime=regime, policy=name)}
+             for name in ("random", "clairvoyant", policy)}  # fmt: skip
+    low, high = found["random"], found["clairvoyant"]
+    return [100 * (value - low[at]) / (high[at] - low[at]) for at, value in found[policy].items()]
+
+
+def _unknown_policies() -> dict[str, str]:
+    """Return the labels of the policies in the file, in their order, and their names in the table."""
+    sharing = {"none": "cells alone", "arm": "cells of an arm", "features": "features"}
+    found = {}
+    for each in rows(_UNKNOWN, regime="first"):
+        name, _, given = each["policy"].partition(":")
+        values = dict(pair.split("=") for pair in given.split("+") if pair)
+        if name in ("random", "clairvoyant") or "planner" in values:
+            continue
+        kind = sharing[values["sharing"]] if "sharing" in values else ("tuned" if given else "as published")
+        found[each["policy"]] = f"`{name}`, {kind}"
+    return found
+
+
+def unknown() -> str:
+    """How much of the way from random pulls to hindsight each policy makes, over all steps and over the last 50."""
+    regimes = [each for each in _REGIMES if rows(_UNKNOWN, regime=each)]
+    lines = []
+    for policy, name in _unknown_policies().items():
+        cells = []
+        for regime in regimes:
+            both = [_ways(regime, policy, part) for part in ("reward", "last")]
+            cells.append(f"{_with_half(both[0])}; {number(mean(both[1]), 1)}" if both[0] else "")
+        lines.append([name, *cells])
+    return table(["%", *(_REGIMES[each] for each in regimes)], lines)
+
+
+def unknown_sharing() -> str:
+    """How many points of the way sharing by features adds, and the fluid relaxation to Whittle's index (paired)."""
+    lines = []
+    names = {name: policy for policy, name in _unknown_policies().items()}
+    pairs = {
+        "features over cells of an arm": ("features", "cells of an arm"),
+        "cells of an arm over cells alone": ("cells of an arm", "cells alone"),
+    }
+    regimes = [each for each in _REGIMES if rows(_UNKNOWN, regime=each)]
+    for method in ("thompson", "ucb"):
+        for label, (more, less) in pairs.items():
+            of = [names[f"`{method}`, {each}"] for each in (more, less)]
+            lines.append([f"`{method}`, {label}", *(_paired(regime, *of) for regime in regimes)])
+    for kind in ("cells alone", "cells of an arm", "features"):
+        best = names[f"`thompson`, {kind}"]
+        lines.append(
+            [f"`thompson`, {kind}: fluid over Whittle", *(_paired(each, best, f"{best}+planner=whittle") for each in regimes)]
+        )
+    return table(["points", *(_REGIMES[each] for each in regimes)], lines)
+
+
+def _paired(regime: str, more: str, less: str) -> str:
+    ways = [_ways(regime, each, "reward") for each in (more, less)]
+    return _with_half([a - b for a, b in zip(*ways, strict=True)], sign=True) if all(ways) else ""
+
+
+def unknown_pulls() -> str:
+    """The price of minimum pulls: the share of the way that is left, for hindsight and for the best policy that learns."""
+    found: dict[str, dict[int, list[float]]] = {}
+    ends = [{each["instance"]: float(each["reward"]) for each in rows("bandits/unknown_pulls", policy=name)}
+            for name in ("random", "clairvoyant:min_pulls=0")]  # fmt: skip
+    for each in rows("bandits/unknown_pulls"):
+        if "min_pulls" not in each["policy"]:
+            continue
+        label, _, least = each["policy"].partition("min_pulls=")
+        low, high = (end[each["instance"]] for end in ends)
+        way = 100 * (float(each["reward"]) - low) / (high - low)
+        found.setdefault(label.partition(":")[0], {}).setdefault(int(least), []).append(way)
+    lines = [[f"`{name}`", *(_with_half(ways) for ways in by_least.values())] for name, by_least in found.items()]
+    return table(["minimum pulls", *map(str, next(iter(found.values())))], lines)
