@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.jit import kernel
+from corl.problems.jobshop.environments.floor.observation import DOWN as _DOWN_MACHINES
 from corl.problems.jobshop.environments.floor.observation import (
     DUE,
     DURATION,
@@ -36,7 +37,6 @@ from corl.problems.jobshop.environments.floor.observation import (
     WAIT,
     WEIGHT,
 )
-from corl.problems.jobshop.environments.floor.observation import DOWN as _DOWN_MACHINES
 from corl.tokens import Tokens
 
 __all__ = ["ACTION_FEATURES", "FLOOR_FEATURES", "LINEAR", "describe", "floor", "mean_duration"]
@@ -52,7 +52,7 @@ LINEAR = {"rate": _RATE, "atc": _ATC, "covert": _COVERT, "setup": _SETUP, "regre
 """The features whose weighted sum is the logarithm of a dispatching rule's priority; see `describe`."""
 _FLOOR, _WAITING, _PRESENT, _LOAD, _LATE_SHARE, _MEAN_QUEUE, _IDLE, _DOWN, _NEXT_EVENT = range(FLOOR_FEATURES)
 _MAX_EXPONENT = 100.0  # limit of the exponent of the apparent tardiness cost; exp(-100) is practically 0
-_LOOK_AHEAD = 3.0  # of cost over time: the factor that was best in most of the regimes of `arrivals`
+_LOOK_AHEAD = 4.0  # of cost over time: the best factor on days to choose on (tests/studies/jobshop_floor.py)
 _LEAST_LOG = -12.0  # the logarithm of cost over time is not below this; the slack breaks ties beyond
 
 
@@ -108,7 +108,7 @@ def describe(jobs: Any, count: Any, floor: Any, out: Any, whole: Any) -> Any:
         floor: int64 [8], the entries OF_FLOOR.
         out: float32 [at least count, at least ACTION_FEATURES], the features of the actions are written here. The first six are
             the terms of dispatching rules: the logarithm of weight / duration; minus slack / mean duration; the logarithm of
-            1 - slack / (3 x remaining time); minus set-up / mean duration; minus the regret (how much earlier another machine
+            1 - slack / (4 x remaining time); minus set-up / mean duration; minus the regret (how much earlier another machine
             would finish the operation) / mean duration; 1 for the action of waiting.
         whole: float32 [FLOOR_FEATURES], the features of the floor are written here.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
-from corl.problems.jobshop.environments.floor.transitions import setup_time, waits
+from corl.problems.jobshop.environments.floor.transitions import setup_time
 
 __all__ = ["NOWHERE", "OF_ACTIONS", "OF_FLOOR", "observe", "observe_row"]
 
