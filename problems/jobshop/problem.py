@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corl.environment import Environment
+    from corl.online.stream import Stream
     from corl.tokens import Tokens
     from corl.view.scene import Scene
 
@@ -244,6 +245,12 @@ class JobShop(Problem):
 
         follow = {"intervals": intervals, "arriving": arriving, "floor": floor}.get(self.environment_name(name), dispatching)
         return follow(instance, solution)
+
+    def stream(self, instance: JobShopInstance) -> Stream:
+        """Return the stream of a shop floor: arrivals and breakdowns are revealed over time (problems/jobshop/stream.py)."""
+        from corl.problems.jobshop.stream import FloorStream
+
+        return FloorStream(instance)
 
     def default_policy(self, instance: JobShopInstance) -> str:
         """Return the name of the shipped policy for an instance; "" if there is none.
