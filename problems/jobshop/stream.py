@@ -75,7 +75,9 @@ class FloorStream(Stream):
         kind = event["kind"]
         if kind == "clock":
             if knowledge.reported or event["time"] != knowledge.time:
-                raise UsageError(f"event.time is {event['time']}; accepted: the time of another event, once after those of this time")
+                raise UsageError(
+                    f"event.time is {event['time']}; accepted: the time of another event, once after those of this time"
+                )
             knowledge.reported = True
             return
         if event["time"] != int(event["time"]) or event["time"] < 0:
@@ -98,14 +100,18 @@ class FloorStream(Stream):
         rules = knowledge.shop.rules
         families = 1 if rules is None or rules.setups is None else rules.setups.shape[1]
         if len(event["family"]) != len(operations) or max(event["family"]) >= families:
-            raise UsageError(f"event.family is {event['family']}; accepted: 0 to {families - 1} for each of {len(operations)} operations")
+            raise UsageError(
+                f"event.family is {event['family']}; accepted: 0 to {families - 1} for each of {len(operations)} operations"
+            )
         time = int(event["time"])
         knowledge.jobs[number] = Job(operations, list(event["family"]), event["due"], event["weight"], time, 0, time)
 
     def _end(self, knowledge: Known, event: Event) -> None:
         machine, number = knowledge.machines[event["machine"]], event["job"]
         if machine.job is None or machine.job != number or knowledge.jobs[number].next - 1 != event["operation"]:
-            raise UsageError(f"event.job is {number}, operation {event['operation']}; accepted: the operation under way on the machine")
+            raise UsageError(
+                f"event.job is {number}, operation {event['operation']}; accepted: the operation under way on the machine"
+            )
         job = knowledge.jobs[number]
         machine.job, machine.until, job.ready = None, int(event["time"]), int(event["time"])
         if job.next == len(job.operations):
@@ -153,9 +159,13 @@ class FloorStream(Stream):
             number, m = start["job"], start["machine"]
             job = knowledge.jobs.get(number)
             if job is None or start["operation"] != job.next or not knowledge.waits(job):
-                raise UsageError(f"decision.start: operation {start['operation']} of job {number} does not wait; accepted: one that does")
+                raise UsageError(
+                    f"decision.start: operation {start['operation']} of job {number} does not wait; accepted: one that does"
+                )
             if m not in dict(job.operations[job.next]) or not knowledge.idle(m):
-                raise UsageError(f"decision.start: machine {m} is not free or not eligible; accepted: a free one of the operation's")
+                raise UsageError(
+                    f"decision.start: machine {m} is not free or not eligible; accepted: a free one of the operation's"
+                )
         for name in ("job", "machine"):
             if len({start[name] for start in starts}) < len(starts):
                 raise UsageError(f"decision.start: a {name} is repeated; accepted: different ones")
@@ -221,4 +231,3 @@ class FloorStream(Stream):
             if job.next == operation and knowledge.waits(job) and begin <= knowledge.now:
                 chosen.append({"job": number, "operation": operation, "machine": m})
         return {"start": chosen}
-

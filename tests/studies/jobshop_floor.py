@@ -39,8 +39,9 @@ LOADS, TIGHTNESSES, SETUPS = (0.8, 0.85, 0.9), (3.0, 4.0, 5.0), (0.2, 0.4, 0.6)
 REGIMES = [(LOADS[i], TIGHTNESSES[j], SETUPS[(i + j + 2) % 3]) for i in range(3) for j in range(3)]
 NAMED = (0.85, 4.0, 0.4)
 JOBS, MACHINES, DAYS = 500, 10, 30
-STAGES = ((6, 100), (40, 12), (390, 2))
+STAGES = ((6, 60), (30, 8), (230, 2))
 """Days and sets of parameters of each stage of the tuning of a rule in a regime."""
+TUNED = ("edd", "wspt", "atc", "covert")
 LOOK_AHEADS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 SETUP_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 1000.0)
 REGRET_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
@@ -93,7 +94,7 @@ def tune(output: Path) -> None:
         if key in done:
             continue
         random, first = np.random.default_rng(number), CHOOSE
-        candidates = [drawn(rule, STAGES[0][1], random) for rule in range(len(RULES))]
+        candidates = [drawn(RULES.index(rule), STAGES[0][1], random) for rule in TUNED]
         values: list[Any] = []
         for stage, (count, _) in enumerate(STAGES):
             totals = [np.zeros(len(each)) for each in candidates]
@@ -106,7 +107,7 @@ def tune(output: Path) -> None:
             order = [np.argsort(total, kind="stable")[:kept] for total in totals]
             values = [float(total[best[0]] / count) for total, best in zip(totals, order)]
             candidates = [[each[k] for k in best] for each, best in zip(candidates, order)]
-        done[key] = {RULES[rule]: [list(map(float, each[0])), values[rule]] for rule, each in enumerate(candidates)}
+        done[key] = {name: [list(map(float, each[0])), value] for name, each, value in zip(TUNED, candidates, values)}
         output.write_text(json.dumps(done, indent=1))
         print(key, {name: (round(value), tuned[1:]) for name, (tuned, value) in done[key].items()}, flush=True)
 

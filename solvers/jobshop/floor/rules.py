@@ -34,8 +34,8 @@ __all__ = ["RULES", "FloorRule", "Player", "chosen_by_rule"]
 RULES = ("fifo", "edd", "spt", "wspt", "atc", "covert")
 """The names of the rules.
 
-fifo: first in, first out. edd: earliest due date. spt: shortest processing time. wspt: the largest weight / duration. atc: apparent
-tardiness cost (Vepsalainen and Morton, Management Science 33, 1987). covert: cost over time (Carroll, 1965), with weights.
+fifo: first in, first out. edd: earliest due date. spt: shortest processing time. wspt: the largest weight / duration. atc:
+apparent tardiness cost (Vepsalainen and Morton, Management Science 33, 1987). covert: cost over time (Carroll, 1965), weighted.
 """
 _FIFO, _EDD, _SPT, _WSPT, _ATC, _COVERT = range(len(RULES))
 

@@ -21,7 +21,7 @@ __all__ = ["FloorLearnedPolicy"]
 class FloorLearnedPolicy(OnlinePolicy):
     """The likeliest actions of a network, which evaluates what can start now and waiting."""
 
-    policy: str = option("jobshop-floor", "The shipped network, or a checkpoint file of one that plays the environment floor.")
+    network: str = option("jobshop-floor", "The shipped network, or a checkpoint file of one that plays the environment floor.")
 
     title: ClassVar[str] = "a small network, trained by evolution strategies on simulated days"
 
@@ -40,7 +40,7 @@ class FloorLearnedPolicy(OnlinePolicy):
         from corl.networks.checkpoints import load_cached_as
         from corl.solvers.jobshop.floor.network import FloorNetwork
 
-        evaluator, rows = load_cached_as(FloorNetwork, self.policy).on(environment), np.zeros(1, np.int64)
+        evaluator, rows = load_cached_as(FloorNetwork, self.network).on(environment), np.zeros(1, np.int64)
 
         def choose() -> int:
             listed = environment.actions(rows)[0]

@@ -55,8 +55,8 @@ class FloorRulePolicy(OnlinePolicy):
     title: ClassVar[str] = "dispatching rules, with set-ups and choices of machines"
 
     def prepare(self, instance: JobShopInstance) -> None:
-        from corl.problems.jobshop.generators_floor import shop_floor
         from corl.problems.jobshop.environments.floor.environment import FloorEnvironment
+        from corl.problems.jobshop.generators_floor import shop_floor
         from corl.solvers.jobshop.floor.rules import Player
 
         Player(FloorEnvironment([shop_floor(size=3, machines=2)], 1)).play(0, self._rule())

@@ -19,7 +19,7 @@ def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
     """Return the actions of FloorEnvironment, int64 [steps], that build a schedule.
 
     Raises Infeasible if `solution` is not a feasible schedule, and UsageError if an operation or its set-up does not begin at an
-    event (an arrival, the end of an operation, or the begin or end of a breakdown).
+    event (an arrival, the end of an operation, the begin or end of a breakdown), or if all machines are idle while a job waits.
     """
     start, machine = check(instance, solution)
     environment = FloorEnvironment([instance], 1, len(instance.choice_machine) + 1)

@@ -20,9 +20,10 @@ _SUPPORTED = ("unavailable", "family", "setups", "first_setups")
 class FloorState(NamedTuple):
     """A pool of R states of I instances with at most J jobs, M machines and O operations each.
 
-    Jobs, operations and choices are numbered within their instance. An array of [all jobs] concatenates the jobs of all instances;
-    those of instance i begin at index `jobs_offset[i]`; [all operations], [all choices] and [all machines] likewise. All times are
-    in the instance's unit. A row holds only what is known at the time `now`.
+    Jobs, operations and choices are numbered within their instance. An array of [all jobs] concatenates the jobs of all
+    instances; those of instance i begin at index `jobs_offset[i]`. Arrays of [all operations], [all choices] and [all machines]
+    are concatenated in the same way. All times are in the instance's unit. But for `next_break`, a row holds only what is known
+    at the time `now`.
     """
 
     tardy: NDArray[np.bool_]
@@ -68,7 +69,7 @@ class FloorState(NamedTuple):
     end_choice: NDArray[np.int32]
     """[all operations] one past the operation's last choice."""
     time_to_job_end: NDArray[np.int64]
-    """[all operations] the least time from the operation's start to the end of its job, on the fastest machines, without set-ups."""
+    """[all operations] the least time from the operation's start to its job's end, on the fastest machines, without set-ups."""
     operation: NDArray[np.int32]
     """[all choices] the choice's operation."""
     machine: NDArray[np.int32]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
@@ -61,10 +63,10 @@ def waits(state: Any, row: Any, job: Any) -> Any:
 @kernel(borrow=True)
 def may_wait(state: Any, row: Any) -> Any:
     """Return whether it is possible to start nothing until the next event: whether a machine is at work or down."""
+    latest = np.int64(0)
     for m in range(state.machines[state.instance[row]]):
-        if state.free[row, m] > state.now[row]:
-            return True
-    return False
+        latest = max(latest, state.free[row, m])
+    return latest > state.now[row]
 
 
 @kernel(borrow=True)
@@ -233,7 +235,7 @@ def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
 
 @attach(hooks.actions, FloorState)
 def _actions(state: Any, row: Any, out: Any) -> Any:
-    """List the choices that can start now, jobs in the order of their arrival; then, if it is possible and there is room, to wait."""
+    """List the choices that can start now, jobs in the order of arrival; then, if it is legal and there is room, to wait."""
     instance, count = state.instance[row], 0
     waiting = may_wait(state, row)
     most = max(1, len(out) - 1) if waiting else len(out)
