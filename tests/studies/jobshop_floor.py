@@ -41,7 +41,8 @@ NAMED = (0.85, 4.0, 0.4)
 JOBS, MACHINES, DAYS = 500, 10, 30
 STAGES = ((6, 60), (30, 8), (230, 2))
 """Days and sets of parameters of each stage of the tuning of a rule in a regime."""
-TUNED = ("edd", "wspt", "atc", "covert")
+TUNED, ONLY_NAMED = ("atc", "covert"), ("edd", "wspt")
+"""Rules that are tuned in all regimes, and in the regime named first."""
 LOOK_AHEADS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 SETUP_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 1000.0)
 REGRET_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
@@ -94,7 +95,8 @@ def tune(output: Path) -> None:
         if key in done:
             continue
         random, first = np.random.default_rng(number), CHOOSE
-        candidates = [drawn(RULES.index(rule), STAGES[0][1], random) for rule in TUNED]
+        names = (*ONLY_NAMED, *TUNED) if regime == NAMED else TUNED
+        candidates = [drawn(RULES.index(rule), STAGES[0][1], random) for rule in names]
         values: list[Any] = []
         for stage, (count, _) in enumerate(STAGES):
             totals = [np.zeros(len(each)) for each in candidates]
@@ -107,7 +109,7 @@ def tune(output: Path) -> None:
             order = [np.argsort(total, kind="stable")[:kept] for total in totals]
             values = [float(total[best[0]] / count) for total, best in zip(totals, order)]
             candidates = [[each[k] for k in best] for each, best in zip(candidates, order)]
-        done[key] = {name: [list(map(float, each[0])), value] for name, each, value in zip(TUNED, candidates, values)}
+        done[key] = {name: [list(map(float, each[0])), value] for name, each, value in zip(names, candidates, values)}
         output.write_text(json.dumps(done, indent=1))
         print(key, {name: (round(value), tuned[1:]) for name, (tuned, value) in done[key].items()}, flush=True)
 
@@ -153,7 +155,7 @@ def show(path: Path) -> None:
         for row in rows:
             if (float(row["load"]), float(row["tightness"]), float(row["setup"])) == regime:
                 values.setdefault(row["method"], {})[row["seed"]] = float(row["tardiness"])
-        best = min((rule for rule in RULES if rule in values), key=lambda rule: sum(values[rule].values()))
+        best = min((rule for rule in TUNED if rule in values), key=lambda rule: sum(values[rule].values()))
         print(f"load {regime[0]}  tightness {regime[1]}  set-ups {regime[2]}  by {best}:")
         for method, found in values.items():
             pairs = np.array([(value, values[best][seed]) for seed, value in found.items()])

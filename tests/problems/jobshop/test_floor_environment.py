@@ -29,9 +29,9 @@ def played(instance, seed):
     return environment, seen
 
 
-def small(seed, down=0.2):
+def small(seed):
     """A day on three machines with set-ups, choices of machines and breakdowns."""
-    return shop_floor(size=12, machines=3, load=0.9, tightness=2.0, setup=0.4, down=down, seed=seed)
+    return shop_floor(size=12, machines=3, load=0.9, tightness=2.0, setup=0.4, down=0.2, seed=seed)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -99,15 +99,15 @@ def test_waiting():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_decisions_build_the_schedule_again(seed):
-    """Those of a random day without breakdowns lead to its schedule."""
-    instance = small(seed, 0.0)
+def test_decisions_build_a_schedule_as_good(seed):
+    """Those of a random day lead to one in which no operation starts later."""
+    instance = small(seed)
     solution = played(instance, seed)[0].solution(0)
     environment = FloorEnvironment([instance], 1)
     for action in decisions(instance, solution):
         environment.step([0], [0], [action])
     again = environment.solution(0)
-    assert (again.start == solution.start).all() and (again.machine == solution.machine).all()
+    assert (again.start <= solution.start).all() and (again.machine == solution.machine).all()
 
 
 def test_what_is_refused():
@@ -123,4 +123,4 @@ def test_what_is_refused():
     with pytest.raises(UsageError, match="the features floor are of the environment floor"):
         floor(problem.environment([taillard(jobs=2, machines=2)], 1).observe([0]))
     with pytest.raises(UsageError, match="no decisions of this schedule"):
-        decisions(from_jobs(one, 1), ([1], [0]))
+        decisions(from_jobs([[[(0, 2)]], [[(0, 2)]]], 1, release=[0, 1]), ([3, 1], [0, 0]))
