@@ -2,6 +2,7 @@
 
     python tests/studies/jobshop_floor.py tune --output RULES    # the rules' parameters, on days to choose on
     python tests/studies/jobshop_floor.py judge --rules RULES --policies NAME=NETWORK ... --output FILE   # once; a row per day
+    python tests/studies/jobshop_floor.py resolve --rules RULES --policies NAME=NETWORK --output FILE   # a row per day
     python tests/studies/jobshop_floor.py show --output FILE
 
 The split was made before anything was tuned. `corl train` draws its days from its own seeds, below 2**32. Days to choose on have
@@ -12,7 +13,12 @@ have a second machine, and machines are down for 0.05 of the time. Each regime i
 
 Each rule is tuned for each regime: SETS random sets of parameters play a few days, the best of them more days, the best of these
 still more, all different (`STAGES`). So the nine regimes take about as many days as a training (`corl train jobshop --recipe
-evolution` with OPTIONS for STEPS steps).
+evolution` with OPTIONS).
+
+Re-solving: at every decision `annealing` plans all that is known and has not begun (`corl.online.resolve`), with as many
+schedules as it builds in 0.1 or 1 s of a core, on short days of the regime with the greatest load and the tightest due dates,
+where there is something to plan. The clock stands still meanwhile, in its favour; with DELAY it continues as long as there is
+between two arrivals.
 """
 
 from __future__ import annotations
@@ -28,6 +34,7 @@ from typing import Any
 import numpy as np
 
 import corl
+from corl.online.simulation import simulate
 from corl.problems.jobshop.environments.floor.environment import FloorEnvironment
 from corl.problems.jobshop.generators_floor import shop_floor
 from corl.problems.jobshop.instance import JobShopInstance
@@ -52,6 +59,9 @@ OPTIONS: dict[str, Any] = {
     "rate": 0.02, "spread": 0.05, "pairs": 16, "batch": 12, "watch": 48, "every": 20, "seed": 1,
 }  # fmt: skip
 STEPS = 330
+HARDEST, SHORT, DELAY, SCHEDULES_PER_SECOND = (0.9, 3.0, 0.4), 100, 25.0, 130_000
+"""For re-solving: the regime, the number of jobs of a day, the mean time between two arrivals, and the schedules that `annealing`
+builds per second of an undisturbed core."""
 
 Regime = tuple[float, float, float]
 
@@ -146,6 +156,38 @@ def judge(rules: Path, policies: dict[str, str], output: Path) -> None:
     show(output)
 
 
+def resolve(rules: Path, policies: dict[str, str], output: Path, counts: Sequence[int]) -> None:
+    """Write a row per short day and method; a file that is there is continued."""
+    (rule, *rest), _ = json.loads(rules.read_text())[" ".join(map(str, HARDEST))]["covert"]
+    look, setup_weight, regret, threshold = rest
+    machine = {"machine": "best"} if regret == np.inf else {"machine": "free", "regret_weight": regret}
+    tuned = {"rule": RULES[int(rule)], "look_ahead": look, "setup_weight": setup_weight, "threshold": max(-1e3, threshold)}
+    methods: dict[str, tuple[str, dict[str, Any], float]] = {"covert": ("rule", tuned | machine, 0.0)}
+    methods |= {name: ("learned", {"network": network}, 0.0) for name, network in policies.items()}
+    for seconds, count, delay in zip((0.1, 0.1, 1.0), (counts[0], counts[0], counts[1]), (0.0, DELAY, 0.0)):
+        chosen = {"solver": "annealing", "iterations": int(SCHEDULES_PER_SECOND * seconds)}
+        methods |= {f"re-solving {seconds:g} s, delay {delay:g}": ("resolve", chosen | {"days": count}, delay)}
+    done = set()
+    if output.exists():
+        with output.open() as file:
+            done = {(row["seed"], row["method"]) for row in csv.DictReader(file)}
+    with output.open("a", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        if not done:
+            table.writerow(["seed", "method", "tardiness", "decisions", "ms_per_decision"])
+        for name, (policy, chosen, delay) in methods.items():
+            for seed in range(JUDGE, JUDGE + chosen.pop("days", counts[0])):
+                if (str(seed), name) in done:
+                    continue
+                load, tightness, setup = HARDEST
+                shop = shop_floor(size=SHORT, machines=MACHINES, load=load, tightness=tightness, setup=setup, seed=seed)
+                begun = time.process_time()
+                played = simulate(policy, shop, seconds=1e6, delay=delay, **chosen)
+                spent = 1e3 * (time.process_time() - begun) / len(played.seconds)
+                table.writerow([seed, name, f"{played.objective:.0f}", len(played.seconds), f"{spent:.1f}"])
+                file.flush()
+
+
 def show(path: Path) -> None:
     """Print, for each regime, the total tardiness of each method by that of the best tuned rule, with 95 % intervals."""
     with path.open() as file:
@@ -169,15 +211,18 @@ def show(path: Path) -> None:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("tune", "judge", "show"))
+    parser.add_argument("part", choices=("tune", "judge", "resolve", "show"))
     parser.add_argument("--rules", type=Path, default=Path("rules.json"), help="to judge: the file that `tune` wrote")
     parser.add_argument("--policies", nargs="*", default=[], metavar="NAME=NETWORK", help="to judge")
+    parser.add_argument("--days", type=int, nargs=2, default=(5, 2), help="of re-solving, with 0.1 and with 1 s")
     parser.add_argument("--output", type=Path, default=Path("floor.csv"))
     given = parser.parse_args()
     if given.part == "tune":
         tune(given.output)
     elif given.part == "judge":
         judge(given.rules, dict(pair.split("=", 1) for pair in given.policies), given.output)
+    elif given.part == "resolve":
+        resolve(given.rules, dict(pair.split("=", 1) for pair in given.policies), given.output, given.days)
     else:
         show(given.output)
 
