@@ -47,7 +47,12 @@ def plan(path: str, seed: int, seconds: float, file: Path) -> None:
     result = corl.solve(instance, problem="vrp", solver="ruin-recreate", time_limit=seconds, seed=seed)
     routes = [np.array(route.visits, np.int64) - 1 for route in result.solution]
     np.savez(
-        file, path=path, known=known, lengths=[len(route) for route in routes], routes=np.concatenate(routes), **requests._asdict()
+        file,
+        path=path,
+        known=known,
+        lengths=[len(route) for route in routes],
+        routes=np.concatenate(routes),
+        **requests._asdict(),
     )
     print(seed, len(known), len(routes), result.objective, round(time.perf_counter() - begin, 1), flush=True)
 

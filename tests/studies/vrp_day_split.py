@@ -1,6 +1,6 @@
 """The split of the study of routing during the day, committed before anything was tuned.
 
-Training: hindsight plans of sampled days of every fourth public instance that is not in the final (by name, the first, fifth, ...).
+Training: hindsight plans of sampled days of every fourth public instance outside the final (by name: the first, the fifth, ...).
 Choosing: policies, options and weights are chosen on CHOOSE. Judging: once, on JUDGE, in this order, as far as the time permits.
 """
 

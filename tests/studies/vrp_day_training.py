@@ -53,7 +53,9 @@ def trips(now) -> np.ndarray:
 
 
 def served_by_plan(now, prize: np.ndarray, seconds: float, seed: int) -> np.ndarray | None:
-    instance = planning_instance(now.customers, now.requests, start=now.start, prize=np.where(now.must, np.inf, np.maximum(prize, 0)))
+    instance = planning_instance(
+        now.customers, now.requests, start=now.start, prize=np.where(now.must, np.inf, np.maximum(prize, 0))
+    )
     routes, _ = search(instance, seconds, seed)
     if routes is None:
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EPOCH", "MARGIN", "Epochs", "Requests", "departure", "epochs", "reachable"]
+__all__ = ["EPOCH", "MARGIN", "Epochs", "Requests", "departure", "drivable", "epochs", "reachable"]
 
 EPOCH = 3600.0
 """The length of an epoch, in the instance's units of time (seconds)."""
@@ -72,3 +72,17 @@ def reachable(requests: Requests, matrix: _Floats, closing: float, time: float) 
     begin = np.maximum(time + matrix[0, requests.customer], requests.earliest)
     back = begin + requests.service + matrix[requests.customer, 0]
     return (begin <= requests.latest) & (back <= closing)
+
+
+def drivable(route: Requests, matrix: _Floats, closing: float, time: float) -> bool:
+    """Return whether a vehicle that leaves at `time` serves these requests, in this order, within their windows, and is back.
+
+    The other arguments are those of `reachable`.
+    """
+    node = 0
+    for customer, _, earliest, latest, service in zip(*(values.tolist() for values in route)):
+        time = max(time + float(matrix[node, customer]), earliest)
+        if time > latest:
+            return False
+        time, node = time + service, customer
+    return bool(time + matrix[node, 0] <= closing)

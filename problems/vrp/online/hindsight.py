@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from corl.problems.vrp.online.epochs import Requests, departure, reachable
+from corl.problems.vrp.online.epochs import Requests, departure, drivable, reachable
 from corl.problems.vrp.rules import SideConstraints
 
 __all__ = ["dispatch_epochs", "planning_instance"]
@@ -72,20 +72,9 @@ def dispatch_epochs(
         each, epoch = requests.take(route), int(known[route].max())
         while epoch < last:
             later = departure(epoch + 1)
-            if not reachable(each, customers.matrix, closing, later).all() or not _drivable(customers, each, later):
+            arguments = (each, customers.matrix, closing, later)
+            if not reachable(*arguments).all() or not drivable(*arguments):
                 break
             epoch += 1
         chosen[number] = epoch
     return chosen
-
-
-def _drivable(customers: VrpInstance, route: Requests, time: float) -> bool:
-    """Return whether a route that leaves at `time` serves its requests, in this order, within their windows."""
-    assert customers.matrix is not None and customers.latest is not None
-    node = 0
-    for customer, _, earliest, latest, service in zip(*(values.tolist() for values in route)):
-        time = max(time + float(customers.matrix[node, customer]), earliest)
-        if time > latest:
-            return False
-        time, node = time + service, customer
-    return bool(time + customers.matrix[node, 0] <= customers.latest[0])

@@ -33,7 +33,7 @@ class Situation(NamedTuple):
 
 
 def must_go(customers: VrpInstance, requests: Requests, epoch: int, last: int) -> NDArray[np.bool_]:
-    """Return bool [R]: the requests that no vehicle of its own could serve if it were dispatched an epoch later; all in the last."""
+    """Return bool [R]: the requests that a vehicle of its own could not serve an epoch later; in the last epoch all."""
     if epoch >= last:
         return np.ones(len(requests.customer), np.bool_)
     assert customers.matrix is not None and customers.latest is not None

@@ -31,7 +31,7 @@ class Greedy(EpochPolicy):
     def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         if self.drop and not now.must.any():
             return []
-        routes = plan(now, seconds, seed)
+        routes = plan(now, seconds, seed, self.iterations)
         return routes_that_must_leave(now, routes) if self.drop else routes
 
 
@@ -42,7 +42,7 @@ class Lazy(EpochPolicy):
     title: ClassVar[str] = "every request is dispatched as late as possible"
 
     def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
-        return plan(now, seconds, seed, which=np.flatnonzero(now.must))
+        return plan(now, seconds, seed, self.iterations, which=np.flatnonzero(now.must))
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Threshold(EpochPolicy):
         assert now.customers.matrix is not None
         trip = now.customers.matrix[0, now.requests.customer] + now.customers.matrix[now.requests.customer, 0]
         prize = self.factor * self.decay ** np.maximum(waiting_epochs(now) - 1, 0) * trip
-        routes = plan(now, seconds, seed, prize=np.where(now.must, np.inf, prize))
+        routes = plan(now, seconds, seed, self.iterations, prize=np.where(now.must, np.inf, prize))
         return routes_that_must_leave(now, routes) if self.drop else routes
 
 

@@ -83,7 +83,8 @@ def features(now: Situation) -> _Floats:
     from_depot, capacity = symmetric[0], float(now.customers.vehicles.capacity[0])
     saving = from_depot[place][:, None] + from_depot[place][None, :] - between
     last_departure = np.minimum(
-        requests.latest - matrix[0, place], float(now.customers.latest[0]) - matrix[place, 0] - requests.service - matrix[0, place]
+        requests.latest - matrix[0, place],
+        float(now.customers.latest[0]) - matrix[place, 0] - requests.service - matrix[0, place],
     )
     to_customers = symmetric[place][:, 1:]
     customer_savings = from_depot[place][:, None] + from_depot[None, 1:] - to_customers

@@ -33,6 +33,7 @@ class LearnedPrizes(EpochPolicy):
 
     def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         if now.must.all() or (self.drop and not now.must.any()):
-            return plan(now, seconds, seed) if now.must.all() else []
-        routes = plan(now, seconds, seed, prize=self.factor * network_prizes(load_weights(self.weights), now))
+            return plan(now, seconds, seed, self.iterations) if now.must.all() else []
+        prize = self.factor * network_prizes(load_weights(self.weights), now)
+        routes = plan(now, seconds, seed, self.iterations, prize=prize)
         return routes_that_must_leave(now, routes) if self.drop else routes

@@ -13,7 +13,7 @@ from corl.problems.vrp.online.epochs import Requests
 from corl.problems.vrp.online.hindsight import planning_instance
 from corl.problems.vrp.online.situation import Situation
 
-__all__ = ["Route", "plan", "plan_with_few", "routes_that_must_leave", "search"]
+__all__ = ["Route", "plan", "routes_that_must_leave", "search"]
 
 Route = NDArray[np.int64]
 """The indices of a route's requests, in order."""
@@ -22,12 +22,20 @@ _OVERHEAD = 0.04  # seconds of a call besides the search: building the instance,
 _LEAST = 0.02  # seconds of search that any call gets
 
 
-def search(instance: VrpInstance, seconds: float, seed: int) -> tuple[list[Route] | None, float]:
-    """Return the routes of the best solution found, as indices of clients from 0, and its objective value; None: no solution."""
+def search(instance: VrpInstance, seconds: float, seed: int, iterations: int = 0) -> tuple[list[Route] | None, float]:
+    """Return the routes of the best solution found, as indices of clients from 0, and its objective value; None: no solution.
+
+    Args:
+        instance: The instance.
+        seconds: The time limit.
+        seed: The seed.
+        iterations: The iterations of ruin-recreate; 0: as many as the time permits.
+    """
     from corl.solving import solve
 
     limit = max(_LEAST, seconds - min(_OVERHEAD, 0.4 * seconds))
-    result = solve(instance, problem="vrp", solver="ruin-recreate", time_limit=limit, seed=seed)
+    limits = {"iterations": iterations} if iterations else {"time_limit": limit}
+    result = solve(instance, problem="vrp", solver="ruin-recreate", seed=seed, **limits)
     if result.limit == "interrupted":
         raise KeyboardInterrupt
     if result.solution is None:
@@ -36,7 +44,12 @@ def search(instance: VrpInstance, seconds: float, seed: int) -> tuple[list[Route
 
 
 def plan(
-    now: Situation, seconds: float, seed: int, prize: NDArray[np.float64] | None = None, which: NDArray[np.int64] | None = None
+    now: Situation,
+    seconds: float,
+    seed: int,
+    iterations: int = 0,
+    prize: NDArray[np.float64] | None = None,
+    which: NDArray[np.int64] | None = None,
 ) -> list[Route]:
     """Return routes that leave now.
 
@@ -44,6 +57,7 @@ def plan(
         now: The situation, with R requests.
         seconds: The time limit.
         seed: The seed.
+        iterations: As for `search`.
         prize: float64 [R], the cost of postponing each request, inf for those that must go; None: nothing is postponed.
         which: int64 [W], the requests to be served; None: all. Not together with `prize`.
     """
@@ -51,22 +65,25 @@ def plan(
     if not len(chosen) or (prize is not None and not (prize > 0).any()):
         return []
     if prize is None:
-        return [chosen[route] for route in plan_with_few(now.customers, now.requests.take(chosen), now.start, seconds, seed)]
-    routes, _ = search(planning_instance(now.customers, now.requests, start=now.start, prize=prize), seconds, seed)
-    return _found(routes)
+        routes = _plan_with_few(now.customers, now.requests.take(chosen), now.start, seconds, seed, iterations)
+        return [chosen[route] for route in routes]
+    found, _ = search(planning_instance(now.customers, now.requests, start=now.start, prize=prize), seconds, seed, iterations)
+    return _found(found)
 
 
-def plan_with_few(customers: VrpInstance, requests: Requests, start: float, seconds: float, seed: int) -> list[Route]:
+def _plan_with_few(
+    customers: VrpInstance, requests: Requests, start: float, seconds: float, seed: int, iterations: int
+) -> list[Route]:
     """Return routes that serve all requests: half of the time with any number of vehicles, half with one vehicle fewer.
 
     Where windows are long and routes are few, ruin-recreate often ends with a route too many.
     """
     begin = time.perf_counter()
-    routes, cost = search(planning_instance(customers, requests, start=start), 0.5 * seconds, seed)
+    routes, cost = search(planning_instance(customers, requests, start=start), 0.5 * seconds, seed, iterations)
     if routes is None or len(routes) < 2:
         return _found(routes)
     instance = planning_instance(customers, requests, start=start, vehicles=len(routes) - 1)
-    fewer, lower = search(instance, begin + seconds - time.perf_counter(), seed)
+    fewer, lower = search(instance, begin + seconds - time.perf_counter(), seed, iterations)
     return fewer if fewer is not None and lower < cost else routes
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corl.online.stream import Decision, OnlinePolicy, Stream
+from corl.options import option
 from corl.problems.vrp.online.situation import Situation
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ __all__ = ["EpochPolicy"]
 @dataclass(frozen=True)
 class EpochPolicy(OnlinePolicy):
     """A policy whose decision follows from the situation."""
+
+    iterations: int = option(0, "Iterations of ruin-recreate for a plan; 0: as many as the decision's time limit permits.", low=0)
 
     @abc.abstractmethod
     def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:

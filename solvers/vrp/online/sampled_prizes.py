@@ -41,10 +41,10 @@ class SampledPrizes(EpochPolicy):
 
     def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         if now.must.all() or (self.drop and not now.must.any()):
-            return plan(now, seconds, seed) if now.must.all() else []
+            return plan(now, seconds, seed, self.iterations) if now.must.all() else []
         begin = time.perf_counter()
         prize = self.prizes(now, self.sampling * seconds, seed)
-        routes = plan(now, seconds - (time.perf_counter() - begin), seed, prize=prize)
+        routes = plan(now, seconds - (time.perf_counter() - begin), seed, self.iterations, prize=prize)
         return routes_that_must_leave(now, routes) if self.drop else routes
 
     def prizes(self, now: Situation, seconds: float, seed: int) -> NDArray[np.float64]:
@@ -53,7 +53,7 @@ class SampledPrizes(EpochPolicy):
         waiting, total, plans = now.requests.take(optional), np.zeros(len(optional)), 0
         for _ in range(self.scenarios):
             sampled = scenario(now, waiting, np.ones(len(optional), np.bool_), self.ahead, self.share, random)
-            routes, _ = search(sampled.instance, seconds / self.scenarios, int(random.integers(1 << 30)))
+            routes, _ = search(sampled.instance, seconds / self.scenarios, int(random.integers(1 << 30)), self.iterations)
             if routes is not None:
                 plans += 1
                 assert sampled.instance.matrix is not None
