@@ -47,11 +47,12 @@ def policy_of(text: str) -> EpochPolicy:
     return build(KINDS[name], parse_pairs(options.split(";")) if options else {})
 
 
-def day_of(nr: int) -> tuple[VrpInstance, int]:
-    """Return the instance and the seed of a dynamic day of the final."""
+def day_of(nr: int) -> tuple[VrpInstance, int, Path]:
+    """Return the customers, the seed and the file of a dynamic day of the final."""
     entry = json.loads((quickstart() / "instances/final/configs.json").read_text())[nr]
     assert not entry["static"]
-    return load(str(quickstart() / "instances/final" / entry["instance"]), None)[1], entry["instance_seed"]
+    file = quickstart() / "instances/final" / entry["instance"]
+    return load(str(file), None)[1], entry["instance_seed"], file
 
 
 def play(customers: VrpInstance, seed: int, policy: EpochPolicy, seconds: float) -> tuple[float, float]:
@@ -90,7 +91,7 @@ def main() -> None:
     policies = {text: policy_of(text) for text in arguments.policies.split(",")}
     prepared = False
     for nr in map(int, arguments.days.split(",")):
-        customers, seed = day_of(nr)
+        customers, seed, _ = day_of(nr)
         for text, policy in policies.items():
             if not prepared:
                 policy.prepare(customers)
