@@ -35,7 +35,10 @@ def customers_of(context: dict[str, Any]) -> VrpInstance:
 
 
 def situation_of(customers: VrpInstance, observation: dict[str, Any], last: int) -> tuple[np.ndarray, Situation]:
-    """Return the ids of the waiting requests, int [R], and the situation, from an observation; its times begin at the departure."""
+    """Return the ids of the waiting requests, int [R], and the situation, from an observation.
+
+    The observation's times begin at the departure.
+    """
     found = {key: np.asarray(value) for key, value in observation["epoch_instance"].items()}
     epoch = int(observation["current_epoch"])
     windows = found["time_windows"][1:] + departure(epoch)

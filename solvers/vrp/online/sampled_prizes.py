@@ -32,7 +32,7 @@ class SampledPrizes(EpochPolicy):
     scenarios: int = option(6, "Scenarios.", low=1)
     factor: float = option(1.0, "The factor of prizes.", low=0)
     mix: float = option(0.5, "The weight of the detour; the rest is that of the route's cost per client.", low=0, high=1)
-    ahead: int = option(3, "The number of epochs whose requests are sampled.", low=1)
+    ahead: int = option(2, "The number of epochs whose requests are sampled.", low=1)
     share: float = option(0.7, "The share of the requests of an epoch that is sampled.", above=0)
     sampling: float = option(0.6, "The share of the time for scenarios.", above=0, high=1)
     drop: bool = option(True, "Whether routes without a request that must go are postponed.")
