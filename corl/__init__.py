@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from corl.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from corl import milp
+    from corl import milp, online
     from corl.adapter import Problem
     from corl.environment import Environment
     from corl.errors import CorlError, Infeasible, InputError, SolverError, UsageError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from corl.learning.training import train
     from corl.loading import generate, read
     from corl.networks.checkpoints import load_policy
+    from corl.online.dispatcher import dispatcher
     from corl.options import option
     from corl.policy import RulePolicy
     from corl.registry import problem
@@ -42,9 +43,11 @@ _HOME = {
     "Solver": "solver",
     "SolverError": "errors",
     "UsageError": "errors",
+    "dispatcher": "online.dispatcher",
     "generate": "loading",
     "load_policy": "networks.checkpoints",
     "milp": "milp",
+    "online": "online",
     "option": "options",
     "problem": "registry",  # not problem.py: a submodule of that name, once imported, would hide the function
     "read": "loading",
@@ -65,9 +68,11 @@ __all__ = [
     "Solver",
     "SolverError",
     "UsageError",
+    "dispatcher",
     "generate",
     "load_policy",
     "milp",
+    "online",
     "option",
     "problem",
     "read",

@@ -3,8 +3,10 @@
 Groups of entry points in pyproject.toml:
 
     corl.problems   NAME = "module:ProblemClass"
-    corl.solvers    PROBLEM.NAME = "module:SolverClass", or any.NAME for every problem with an environment and features;
+    corl.solvers    PROBLEM.NAME = "module:SolverClass", or any.NAME for every problem with an environment and features, or
+                    stream.NAME for every problem that is revealed over time;
                     PROBLEM.auto = "module:function", which chooses a solver for an instance
+    corl.online     PROBLEM.NAME or stream.NAME = "module:PolicyClass", an online policy (corl.online)
     corl.recipes    PROBLEM.NAME or any.NAME = "module:RecipeClass"
     corl.defaults   PROBLEM.NAME = "module:RecipeClass", a subclass of the recipe any.NAME with other defaults
     corl.policies   PROBLEM.KIND = "module:PolicyClass", for a problem whose solutions are policies (bandits); read by
@@ -46,6 +48,7 @@ __all__ = [
 
 _uninstalled: dict[str, Problem] = {}  # by name: problems registered by `problem` in this process
 _LETTER = re.compile("[A-Za-z]")
+_GENERIC = ("any", "stream")  # first parts of the names of entry points that belong to several problems
 _HEAD = 4096  # characters of a file that `recognises` receives
 _log = logging.getLogger(__name__)
 
@@ -204,30 +207,32 @@ def adapter_of(data: Any) -> Problem | None:
 
 
 def entry_of(group: str, problem_name: str, name: str) -> EntryPoint | None:
-    """Return the entry point PROBLEM.NAME, or any.NAME, of that short name; None if there is neither.
+    """Return the entry point PROBLEM.NAME, any.NAME or stream.NAME of that short name; None if there is none.
 
-    Raises UsageError if both exist, as a name must have one meaning.
+    Raises UsageError if there are several that belong to the problem, as a name must have one meaning.
     """
-    own, generic = (declared(group).get(f"{owner}.{name}") for owner in (problem_name, "any"))
-    if own is not None and generic is not None and _takes_policies(problem_name):
-        hides, hidden = (f"{entry.name} = {entry.value}{distribution_of(entry.dist)}" for entry in (own, generic))
+    found = [entry for owner in (problem_name, *_GENERIC) if (entry := declared(group).get(f"{owner}.{name}")) is not None]
+    belonging = [entry for entry in found if entry.name.partition(".")[0] in _owners(problem_name)]
+    if len(belonging) > 1:
+        hides, hidden = (f"{entry.name} = {entry.value}{distribution_of(entry.dist)}" for entry in belonging[:2])
         raise UsageError(f"{group} entry point {hides} hides {hidden}; accepted: another name")
-    return own or generic
+    return next(iter(belonging or found), None)
 
 
 def names(group: str, problem_name: str) -> list[str]:
-    """Return the short names that a group declares for a problem or, if it takes policies, for any; sorted."""
-    owners = (problem_name, "any") if _takes_policies(problem_name) else (problem_name,)
+    """Return the short names that a group declares for a problem, itself or as one of several; sorted."""
+    owners = _owners(problem_name)
     return sorted({name for owner, _, name in (key.partition(".") for key in declared(group)) if owner in owners})
 
 
-def _takes_policies(problem_name: str) -> bool:
-    """Return whether a problem has an environment and features for networks; False if its class cannot be loaded."""
+def _owners(problem_name: str) -> list[str]:
+    """Return the first parts of the names of entry points that belong to a problem: its name, and the generic ones."""
     try:
         found = problem(problem_name)
-    except UsageError:
-        return False
-    return found.takes_policies
+    except UsageError:  # its class cannot be loaded
+        return [problem_name]
+    generic = {"any": found.takes_policies, "stream": found.has_stream}
+    return [problem_name, *(owner for owner in _GENERIC if generic[owner])]
 
 
 def _recognises(problem: Problem, head: str) -> bool:

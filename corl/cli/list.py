@@ -1,4 +1,4 @@
-"""`corl list problems|solvers|recipes|instances|suites`: list what is installed."""
+"""`corl list problems|solvers|recipes|online|instances|suites`: list what is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=list(_ROWS), help="what to list")
     parser.add_argument("problem", metavar="PROBLEM", nargs="?", help="list only what belongs to this problem")
     parser.add_argument(
-        "--verbose", action="store_true", help="explain each option of a solver or recipe, and its accepted values"
+        "--verbose", action="store_true", help="explain each option of a solver, recipe or policy, and its accepted values"
     )
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
@@ -77,6 +77,21 @@ def _recipes(names: list[str]) -> list[dict[str, Any]]:
     return rows
 
 
+def _online(names: list[str]) -> list[dict[str, Any]]:
+    from corl.online.dispatcher import GROUP, policy_class
+
+    rows: list[dict[str, Any]] = []
+    for problem in names:
+        for name in registry.names(GROUP, problem):
+            try:
+                policy = policy_class(problem, name)
+            except UsageError as error:
+                _log.warning("%s", error)
+                continue
+            rows.append({"problem": problem, "name": name, "title": policy.title, "options": _options(policy)})
+    return rows
+
+
 def _options(kind: type) -> list[dict[str, str]]:
     return [row._asdict() for row in option_table(kind)]
 
@@ -110,4 +125,11 @@ def _text(what: str, row: dict[str, Any], *, verbose: bool) -> str:
     return "\n".join(lines)
 
 
-_ROWS = {"problems": _problems, "solvers": _solvers, "recipes": _recipes, "instances": _instances, "suites": _suites}
+_ROWS = {
+    "problems": _problems,
+    "solvers": _solvers,
+    "recipes": _recipes,
+    "online": _online,
+    "instances": _instances,
+    "suites": _suites,
+}

@@ -39,7 +39,9 @@ def check_event(event: Any, kinds: Mapping[str, Mapping[str, Kind]], last: float
     for key in event:
         if key not in declared and key not in _HEAD:
             near = hint(key, declared) if isinstance(key, str) else ""
-            raise UsageError(f"event.{key}: a {kind} has no such field{near}; accepted: {', '.join((*_HEAD, *declared))}")
+            raise UsageError(
+                f"event.{key}: an event of kind {kind} has no such field{near}; accepted: {', '.join((*_HEAD, *declared))}"
+            )
     for key, accepted in declared.items():
         if not accepted.fits(value := event.get(key)):
             raise UsageError(f"event.{key} is {'missing' if value is None else shown(value)}; accepted: {accepted.words}")

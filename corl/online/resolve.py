@@ -12,6 +12,8 @@ from corl.solver import Solver
 
 __all__ = ["Resolve"]
 
+_SHARE = 0.9  # of a decision's time limit for the search; solvers end up to 30 ms late, and the rest is overhead
+
 
 @dataclass(frozen=True)
 class Resolve(OnlinePolicy):
@@ -37,7 +39,7 @@ class Resolve(OnlinePolicy):
         from corl.solving import solve
 
         instance, warm_start = stream.problem_now(knowledge)
-        limit = {"iterations": self.iterations} if self.iterations else {"time_limit": seconds}
+        limit = {"iterations": self.iterations} if self.iterations else {"time_limit": _SHARE * seconds}
         result = solve(instance, solver=self.solver, seed=seed, warm_start=warm_start, **limit)
         if result.limit == "interrupted":
             raise KeyboardInterrupt

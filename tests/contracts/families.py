@@ -52,7 +52,7 @@ ENVIRONMENTS = [
     for environment in registry.problem(name).environments or [""]
 ]
 """PROBLEM, or PROBLEM ENVIRONMENT where it has several."""
-GENERIC = {"muzero", "policy", "tree-search"}
+GENERIC = {"muzero", "online", "policy", "tree-search"}
 """Solvers of every problem whose states networks can see."""
 _NUMBERS = 400  # of a small instance, at most
 

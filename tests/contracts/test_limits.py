@@ -44,7 +44,7 @@ def _instance(name: str, searched: bool = False) -> Any:
     return registry.problem(problem).generators[generator](**(SEARCHED[name] if searched else options))
 
 
-GENERIC = {"muzero", "policy", "tree-search"}
+GENERIC = {"muzero", "online", "policy", "tree-search"}
 OWN = [
     (problem, solver)
     for problem in registry.problems()

@@ -26,7 +26,8 @@ MADE = {name: each.MIXES for name, each in FAMILIES.items() if hasattr(each, "MI
 TINY = {name: each.TINY_MIXES for name, each in FAMILIES.items() if hasattr(each, "TINY_MIXES")}
 """Those whose tiny instances serve as mixes."""
 NETWORKS = {
-    "policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent", "sequoia", "iterative-dqn", "learned-branching",
+    "policy", "tree-search", "muzero", "online", "heatmap-mcts", "slim", "cp-agent", "sequoia", "iterative-dqn",
+    "learned-branching",
 }  # fmt: skip
 """They load a network, or learn one: in the long suite alone, on fewer instances."""
 ENDLESS = {"ortools", "fast-tsp"}

@@ -58,7 +58,7 @@ def _solvers() -> list[tuple[str, str]]:
     generic = {"tsp": {"policy", "tree-search"}, "memory": {"policy", "tree-search", "muzero"}}  # with policies that are shipped
     found = []
     for problem in INSTANCES:
-        left_out = {"policy", "tree-search", "muzero"} - generic.get(problem, set())
+        left_out = {"policy", "tree-search", "muzero", "online"} - generic.get(problem, set())
         found += [(problem, solver) for solver in registry.solvers(problem) if solver not in left_out]
     return found
 

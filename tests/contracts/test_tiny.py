@@ -23,7 +23,7 @@ from corl.problems.tsp.instance import TspInstance
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.tolerance import agrees, reaches
 
-LEFT_OUT = {"policy", "tree-search", "muzero", "heatmap-mcts", "slim", "cp-agent", "nearest-neighbour", "greedy-edge"}
+LEFT_OUT = {"policy", "tree-search", "muzero", "online", "heatmap-mcts", "slim", "cp-agent", "nearest-neighbour", "greedy-edge"}
 """They claim nothing but objectives, which the judge has seen."""
 OPTIONS = {"learned-branching": {"policy": "milp-auctions"}}
 PROVERS = {"exact", "dp", "cp-sat", "branch-and-bound", "scip", "scip-relpscost", "scip-pscost", "scip-fullstrong", "highs",

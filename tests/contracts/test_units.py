@@ -36,7 +36,7 @@ def _orienteering(size: float, length: float) -> OrienteeringInstance:
 
 MADE = {"vrp": _vrp, "knapsack": _knapsack, "orienteering": _orienteering}
 WORTH = {"vrp": "length", "knapsack": "length", "orienteering": "size"}
-LEFT_OUT = {"policy", "tree-search", "muzero"}
+LEFT_OUT = {"policy", "tree-search", "muzero", "online"}
 """Networks see the numbers; what they find is judged as everything is."""
 ANYTIME = {"ortools", "pyvrp"}
 """They search until the clock ends them: how far they come on a busy machine is not ours to hold, that they come near is."""

@@ -75,6 +75,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "generators": lambda: {name: _generators(name) for name in registry.problems()},
     "instances": lambda: [f"{each['problem']} {each['name']} {each['value']} {each['status']}" for each in _listed("instances")],
     "networks": lambda: sorted(entry.name for entry in entry_points(group="corl.networks") if entry.dist.name == DISTRIBUTION),
+    "online": lambda: _grouped(_listed("online")),
     "problems": lambda: {name: _problem(name) for name in registry.problems()},
     "recipes": lambda: _grouped(_listed("recipes")),
     "solvers": lambda: _grouped(_listed("solvers")),

@@ -19,6 +19,11 @@
     HELD            what users hold in Python with lists and numbers, in which NumPy's are taken as well
     INTEGERS        whether all numbers of its files are integers
 
+    streamed(seed)  a small instance that is revealed over time, where any of the problem's are (contracts/test_streams.py)
+    futures(seed)   two such instances that differ only in what happens after a time, and this time
+    random_decision(stream, knowledge, random)  a decision that is permitted, where there is one to be made
+    EXOGENOUS       the kinds of events that decisions do not influence; ONLINE: options of policies that make them quick
+
     GOLDENS         miniatures of the golden files by their names: a generator and its parameters, or a file of goldens/instances
     GOLDEN_SOLVES   solves of these, a line each (goldens/golden_cases.py says what stands in it)
     GOLDEN_NETWORKS the miniature that generic solvers play by networks with random weights
