@@ -14,8 +14,8 @@ from corl.problems.vrp.online.epochs import EPOCH
 
 EXOGENOUS = ("epoch",)
 ONLINE = {
-    name: {"iterations": 20, **({"scenarios": 2} if name in ("consensus", "sampled-prizes", "learned") else {})}
-    for name in ("consensus", "greedy", "lazy", "learned", "sampled-prizes", "threshold")
+    name: {"iterations": 20, **({"scenarios": 2} if name in ("consensus", "sampled-prizes") else {})}
+    for name in ("consensus", "greedy", "lazy", "sampled-prizes", "threshold")
 }
 """Options with which the policies are quick."""
 
