@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError
+from corl.problems.vrp.generators_requests import requests
 from corl.problems.vrp.generators_rules import day
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 
@@ -233,4 +234,6 @@ def _check(holds: bool, name: str, value: object, accepted: str) -> None:
         raise UsageError(f"{name}: {value} is not accepted; accepted: {accepted}")
 
 
-GENERATORS: dict[str, Callable[..., VrpInstance]] = {"uniform": uniform, "x": x, "solomon": solomon, "day": day}
+GENERATORS: dict[str, Callable[..., VrpInstance]] = {
+    "uniform": uniform, "x": x, "solomon": solomon, "day": day, "requests": requests,
+}  # fmt: skip

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from corl.online.stream import Stream
     from corl.problems.vrp.environment import VrpEnvironment
     from corl.tokens import Tokens
     from corl.view.scene import Scene
@@ -169,6 +170,12 @@ class Vrp(Problem):
         from corl.problems.vrp.decisions import decisions
 
         return decisions(instance, solution)
+
+    def stream(self, instance: VrpInstance) -> Stream:
+        """Return how the requests of a day are revealed. Raises UsageError for instances that are no such day."""
+        from corl.problems.vrp.stream import stream
+
+        return stream(instance)
 
     def warm_up_instance(self, instance: VrpInstance) -> VrpInstance:
         """Return the instance of the first twelve clients."""

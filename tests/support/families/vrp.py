@@ -16,7 +16,7 @@ from corl import registry
 from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.generators import solomon, uniform, x
 from corl.problems.vrp.instance import Vehicles, VrpInstance
-from support.families import vrp_features, vrp_rules
+from support.families import vrp_features, vrp_requests, vrp_rules
 from support.mixes.vrp_routes import least_cost
 
 CHEAP = "ruin-recreate"
@@ -57,6 +57,10 @@ ruin-recreate prizes 300
 ruin-recreate windows 300
 """
 GOLDEN_NETWORKS = "capacities"
+
+
+EXOGENOUS, ONLINE = vrp_requests.EXOGENOUS, vrp_requests.ONLINE
+streamed, futures, random_decision = vrp_requests.streamed, vrp_requests.futures, vrp_requests.random_decision
 
 
 def random_vrp(seed: int, clients: int = 5, *, plain: bool = False) -> VrpInstance:

@@ -1,0 +1,143 @@
+"""The features of waiting requests, for networks that set prizes. Distances are in units of the customers' mean round trip."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corl.problems.vrp.online.epochs import EPOCH
+from corl.problems.vrp.online.situation import Situation
+from corl.solvers.vrp.online.dispatching import waiting_epochs
+
+__all__ = ["Column", "features", "length_unit"]
+
+_FAR = 2.0  # stands for the distance to a request where there is none
+_NEAREST = 5
+_Floats = NDArray[np.float64]
+
+
+class Column(IntEnum):
+    """The columns of `features`."""
+
+    ROUND_TRIP = 0
+    WAITING_EPOCHS = 1
+    """For how many epochs the request can be postponed, divided by four."""
+    SLACK = 2
+    """Hours until the last departure that can serve the request, divided by four."""
+    WINDOW_BEGINS = 3
+    """Hours from the departure to the beginning of the window, divided by four."""
+    WIDTH = 4
+    """The width of the rest of the window, likewise."""
+    DEMAND = 5
+    """The demand, as a multiple of a tenth of the capacity."""
+    SERVICE = 6
+    """The service time, in tenths of an hour."""
+    NEAREST_MUST = 7
+    """The distance to the nearest request that must go."""
+    MEAN_MUST = 8
+    """The mean distance to the five nearest of these."""
+    NEAREST_WAITING = 9
+    """The distance to the nearest other request."""
+    MEAN_WAITING = 10
+    """The mean distance to the five nearest."""
+    NEAREST_POSTPONABLE = 11
+    """The distance to the nearest other request that can be postponed."""
+    SAVING_MUST = 12
+    """The greatest saving with a request that must go, as a share of the round trip."""
+    SAVING_WAITING = 13
+    """The greatest saving with a request that can be postponed, likewise."""
+    MEAN_CUSTOMERS = 14
+    """The mean distance to the five nearest customers."""
+    LIKELY_SAVING = 15
+    """The mean of the ten greatest savings with customers, as a share of the round trip."""
+    FITTING = 16
+    """The distance to the nearest request that must go of those that a vehicle can serve before or after this one."""
+    EPOCHS_LEFT = 17
+    """The number of epochs after this one, divided by four."""
+    WAITING = 18
+    """The number of waiting requests, in hundreds."""
+    MUST_SHARE = 19
+    """The share of them that must go."""
+    LOAD = 20
+    """The demand of the requests that must go, in vehicle loads, modulo 1."""
+    NEXT_MUST = 21
+    """The share of the requests that must go in the next epoch."""
+
+
+def length_unit(now: Situation) -> float:
+    """Return the mean round trip of the customers."""
+    matrix = _matrix(now)
+    return float((matrix[0, 1:] + matrix[1:, 0]).mean())
+
+
+def features(now: Situation) -> _Floats:
+    """Return float64 [R, len(Column)]; the rows of requests that must go are not meaningful in all columns."""
+    matrix, requests, must = _matrix(now), now.requests, now.must
+    unit, place, count = length_unit(now), requests.customer, len(must)
+    trip = matrix[0, place] + matrix[place, 0]
+    symmetric = 0.5 * (matrix + matrix.T)
+    between, waiting = symmetric[np.ix_(place, place)], waiting_epochs(now)
+    np.fill_diagonal(between, np.inf)
+    from_depot, capacity = symmetric[0], float(now.customers.vehicles.capacity[0])
+    saving = from_depot[place][:, None] + from_depot[place][None, :] - between
+    last_departure = np.minimum(
+        requests.latest - matrix[0, place],
+        float(now.customers.latest[0]) - matrix[place, 0] - requests.service - matrix[0, place],
+    )
+    to_customers = symmetric[place][:, 1:]
+    customer_savings = from_depot[place][:, None] + from_depot[None, 1:] - to_customers
+    customer_savings[np.arange(count), place - 1] = -np.inf
+    out = np.zeros((count, len(Column)))
+    hours = EPOCH * 4.0
+    out[:, Column.ROUND_TRIP] = trip / unit
+    out[:, Column.WAITING_EPOCHS] = waiting / 4.0
+    out[:, Column.SLACK] = (last_departure - now.start) / hours
+    out[:, Column.WINDOW_BEGINS] = np.maximum(requests.earliest - now.start, 0.0) / hours
+    out[:, Column.WIDTH] = (requests.latest - np.maximum(requests.earliest, now.start)) / hours
+    out[:, Column.DEMAND] = 10.0 * requests.demand / capacity
+    out[:, Column.SERVICE] = requests.service / (0.1 * EPOCH)
+    for column, others, nearest in (
+        (Column.NEAREST_MUST, must, 1), (Column.MEAN_MUST, must, _NEAREST), (Column.NEAREST_WAITING, must | True, 1),
+        (Column.MEAN_WAITING, must | True, _NEAREST), (Column.NEAREST_POSTPONABLE, ~must, 1),
+    ):  # fmt: skip
+        out[:, column] = np.minimum(_nearest(between[:, others], nearest) / unit, _FAR)
+    out[:, Column.SAVING_MUST] = saving[:, must].max(axis=1, initial=0.0) / trip
+    out[:, Column.SAVING_WAITING] = saving[:, ~must].max(axis=1, initial=0.0) / trip
+    out[:, Column.MEAN_CUSTOMERS] = _nearest(to_customers, _NEAREST + 1) / unit
+    out[:, Column.LIKELY_SAVING] = -np.partition(-customer_savings, 10, axis=1)[:, :10].mean(axis=1) / trip
+    out[:, Column.FITTING] = np.minimum(_fitting(now, between) / unit, _FAR)
+    out[:, Column.EPOCHS_LEFT] = (now.last - now.epoch) / 4.0
+    out[:, Column.WAITING] = count / 100.0
+    out[:, Column.MUST_SHARE] = must.mean()
+    out[:, Column.LOAD] = requests.demand[must].sum() / capacity % 1.0
+    out[:, Column.NEXT_MUST] = (waiting == 1).mean()
+    return out
+
+
+def _fitting(now: Situation, between: _Floats) -> _Floats:
+    """Return float64 [R]: see Column.FITTING; between: float64 [R, R], the distances of the requests, inf on the diagonal."""
+    matrix, requests = _matrix(now), now.requests
+    place = requests.customer
+    begin = np.maximum(now.start + matrix[0, place], requests.earliest)
+    arrival = (begin + requests.service)[:, None] + matrix[np.ix_(place, place)]  # [first, second]
+    fits = arrival <= requests.latest[None, :]
+    fits |= fits.T
+    allowed = np.where(fits & now.must[None, :], between, np.inf)
+    return np.asarray(allowed.min(axis=1, initial=np.inf))
+
+
+def _nearest(distances: _Floats, count: int) -> _Floats:
+    """Return float64 [R]: the mean of the `count` least finite distances of each row; inf if there is none."""
+    if not distances.shape[1]:
+        return np.full(len(distances), np.inf)
+    least = np.sort(distances, axis=1)[:, :count]
+    finite = np.isfinite(least)
+    return np.where(finite.any(axis=1), np.where(finite, least, 0.0).sum(axis=1) / np.maximum(1, finite.sum(axis=1)), np.inf)
+
+
+def _matrix(now: Situation) -> _Floats:
+    """Return the customers' travel times."""
+    assert now.customers.matrix is not None
+    return now.customers.matrix
