@@ -64,6 +64,7 @@ class Run:
         seed: int = 0,
         workers: int = 1,
         warm_start: Any = None,
+        partial_start: Any = None,
         on_improvement: Callable[[Improvement], object] | None = None,
         on_refusal: Callable[[str], object] | None = None,
         proves: bool = True,
@@ -73,6 +74,8 @@ class Run:
         """Whether bounds are wanted; if not, a solver may skip work that only proves one."""
         self.time_limit, self.iterations, self.target = time_limit, iterations, target
         self.seed, self.workers, self.warm_start = seed, workers, warm_start
+        self.partial_start = partial_start
+        """An incomplete warm start (`Problem.partial`) for a solver that completes it (`Solver.completes_starts`); or None."""
         self.objective: float | None = None
         self.solution: Any = None
         self.bound: float | None = None
