@@ -13,9 +13,9 @@ import numpy as np
 
 from corl.adapter import Problem
 from corl.errors import CorlError, Infeasible, UsageError, described
-from corl.files.opening import plain_name
 from corl.files.json_instances import plain
 from corl.files.json_values import from_json
+from corl.files.opening import plain_name
 from corl.files.solutions import read_solution
 from corl.result import Result
 
@@ -27,8 +27,8 @@ _log = logging.getLogger(__name__)
 def starts(adapter: Problem, data: Any, given: Any, completes: bool) -> dict[str, Any]:
     """Return the argument of Run for a warm start: `warm_start` for a solution, `partial_start` for an incomplete one.
 
-    If only a part of the solution can be used, one warning says what is left out. Raises UsageError and InputError as `warm_start`
-    does.
+    If only a part of the solution can be used, one warning says what is left out. Raises UsageError and InputError as
+    `warm_start` does.
 
     Args:
         adapter: The problem.

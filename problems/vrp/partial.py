@@ -132,9 +132,9 @@ def _feasible_part(instance: VrpInstance, kind: int, nodes: list[int]) -> Route:
     kept |= {partner[node] for node in kept & partner.keys()} & set(nodes)
     for node in nodes:
         unit = {node, partner.get(node, node)}
-        if node >= instance.depots and not unit <= kept and unit <= set(nodes):
-            if _is_feasible(instance, kind, _tidy(instance, nodes, kept | unit)):
-                kept |= unit
+        is_candidate = node >= instance.depots and not unit <= kept and unit <= set(nodes)
+        if is_candidate and _is_feasible(instance, kind, _tidy(instance, nodes, kept | unit)):
+            kept |= unit
     return Route(kind, np.array(_tidy(instance, nodes, kept), np.int32))
 
 
@@ -142,9 +142,7 @@ def _tidy(instance: VrpInstance, nodes: list[int], kept: set[int]) -> list[int]:
     """Return the kept clients in the order of `nodes`, with the depots that are between two of them, one at most."""
     found: list[int] = []
     for node in nodes:
-        if node >= instance.depots and node in kept:
-            found.append(node)
-        elif node < instance.depots and found and found[-1] >= instance.depots:
+        if node in kept if node >= instance.depots else bool(found) and found[-1] >= instance.depots:
             found.append(node)
     return found[:-1] if found and found[-1] < instance.depots else found
 
