@@ -47,7 +47,7 @@ def starts(adapter: Problem, data: Any, given: Any, completes: bool) -> dict[str
             key = "warm_start"
         except Infeasible:
             if not completes:
-                raise UsageError(f"{error}; this solver does not complete it") from error
+                raise UsageError(f"{error}; this solver does not complete a warm start, others do") from error
             key = "partial_start"
     if note:
         _log.warning("warm_start: %s", note)
