@@ -124,6 +124,9 @@ class Search:
                     self.return_to_best()
                     return True
                 if given is not None:
+                    if reason := self.run.problem.infeasible(self.instance):
+                        self.run.report_infeasible(reason)
+                        return False
                     self._complete(given, keep=True)
                 self._enumerate()
                 if not self._insert_unserved(_NO_ROUTE_LIMIT, heat, 1.0):
