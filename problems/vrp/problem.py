@@ -70,10 +70,7 @@ class Vrp(Problem):
         return objective(instance, solution)
 
     def partial(self, instance: VrpInstance, value: Any, as_json: bool) -> tuple[Any, str]:
-        """Return the routes of a warm start without unknown clients and those that violate limits, and a note on these.
-
-        Raises Infeasible if no client remains.
-        """
+        """See `corl.adapter.Problem.partial`: `ruin-recreate` inserts the missing clients."""
         from corl.problems.vrp.partial import partial_routes
 
         return partial_routes(instance, value, as_json)
