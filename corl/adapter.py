@@ -67,6 +67,26 @@ class Problem(Files, Process, Pictures, abc.ABC):
         """Return what a feasible solution does not serve (for `corl info` and `Result.explain`): name -> reason in one line."""
         return {}
 
+    def partial(self, instance: Any, value: Any, as_json: bool) -> tuple[Any, str] | None:
+        """Return the part of an incomplete or infeasible warm start that can be used; None if the family has no such form.
+
+        The part is a solution that all solvers can start from, or, if `evaluate` refuses it because something is missing, one
+        that solvers with `completes_starts` complete.
+
+        Args:
+            instance: The instance.
+            value: The warm start.
+            as_json: Whether `value` is in the JSON form, otherwise in the problem's own form.
+
+        Returns:
+            solution: The usable part.
+            note: What it leaves out, in words; "" if nothing is.
+
+        Raises:
+            Infeasible: Nothing of `value` can be used.
+        """
+        return None
+
     def warm_up_instance(self, instance: Any) -> Any:
         """Return a small instance for which solving compiles the same kernels as for `instance`; by default `instance`."""
         return instance

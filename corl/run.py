@@ -64,6 +64,7 @@ class Run:
         seed: int = 0,
         workers: int = 1,
         warm_start: Any = None,
+        partial_start: Any = None,
         on_improvement: Callable[[Improvement], object] | None = None,
         on_refusal: Callable[[str], object] | None = None,
         proves: bool = True,
@@ -73,6 +74,10 @@ class Run:
         """Whether bounds are wanted; if not, a solver may skip work that only proves one."""
         self.time_limit, self.iterations, self.target = time_limit, iterations, target
         self.seed, self.workers, self.warm_start = seed, workers, warm_start
+        self.partial_start = partial_start
+        """An incomplete warm start (`Problem.partial`) for a solver that completes it (`Solver.completes_starts`); or None. The
+        solver calls `Problem.infeasible` only if it cannot, because the proof may take longer.
+        """
         self.objective: float | None = None
         self.solution: Any = None
         self.bound: float | None = None
@@ -114,12 +119,15 @@ class Run:
 
     # ---------------------------------------------------------------- clock and limits
     def start(self) -> None:
-        """Start the clock. A warm start is reported at once; an instance with an obvious proof of infeasibility ends the run."""
+        """Start the clock. A warm start is reported at once; an instance with an obvious proof of infeasibility ends the run.
+
+        With `partial_start`, the proof is left to the solver.
+        """
         self._started = time.perf_counter()
         if self.warm_start is not None:
             self.report(self.warm_start)
             self._given = self.solution
-        elif reason := self.problem.infeasible(self.instance):
+        elif self.partial_start is None and (reason := self.problem.infeasible(self.instance)):
             self.report_infeasible(reason)
 
     @property

@@ -42,6 +42,8 @@ class Solver(Options, abc.ABC):
     of the instance's fields; sizes and integers of at least this value need the same preparation. A process then prepares
     once for all instances that agree in these (corl.preparation).
     """
+    completes_starts: ClassVar[bool] = False
+    """Whether `solve` completes an incomplete warm start, `run.partial_start`, by inserting what is missing."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Import names of optional packages that the solver requires; suites skip it if one of them is not installed."""
 

@@ -67,7 +67,8 @@ def solve(
         seed: The seed of the random numbers, from 0.
         workers: Processes, up to four for each processor. They search with different seeds; the best solution is returned.
         warm_start: A solution to start from: a Result, the return value of a model's `solve`, the path of a solution file, or a
-            solution in the problem's own form or its JSON form.
+            solution in the problem's own form or its JSON form. Of a routing problem, it may be of an earlier version of the
+            instance: unknown clients are left out, and new ones are inserted.
         on_improvement: Called with a `corl.run.Improvement` at every better solution or bound; an exception in it ends the call.
         **solver_options: The solver's own options.
 
@@ -97,18 +98,19 @@ def solve(
         target=target,
         seed=seed,
         workers=workers,
-        warm_start=_warm_start(adapter, data, warm_start),
         on_improvement=on_improvement,
+        **_starts(adapter, data, warm_start, chosen),
     )
     return _execute(chosen, name, run)
 
 
-def _warm_start(adapter: Problem, data: Any, given: Any) -> Any:
+def _starts(adapter: Problem, data: Any, given: Any, method: Solver) -> dict[str, Any]:
+    """Return the argument `warm_start` or `partial_start` of Run."""
     if given is None:
-        return None
-    from corl.warm_starts import warm_start
+        return {}
+    from corl.warm_starts import starts
 
-    return warm_start(adapter, data, given)
+    return starts(adapter, data, given, method.completes_starts)
 
 
 def _number(name: str, value: Any) -> float:

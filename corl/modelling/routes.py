@@ -6,11 +6,14 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from corl.arguments import number, refusal
 from corl.errors import UsageError
 from corl.modelling.common import Solved, to_frame
 
 if TYPE_CHECKING:
     import pandas
+
+    from corl.modelling.changes import Changes
 
 __all__ = ["Routes", "Stop", "VehicleRoute"]
 
@@ -58,6 +61,12 @@ class VehicleRoute:
     """The distance of the whole route, in the model's unit of distance."""
     load: float
     """The load of the first kind, summed over all trips between reloads."""
+    number: int = 1
+    """The number of the vehicle among those of its kind, from 1. `replan` keeps it."""
+    done: int = 0
+    """After `replan`: the number of stops, from the first, whose service had begun."""
+    fixed: int = 0
+    """After `replan`: the number of stops that are done or to which the vehicle was already on its way."""
 
     @property
     def names(self) -> list[Hashable]:
@@ -75,6 +84,24 @@ class Routes(Solved):
     """Depot or client -> (x, y) or (longitude, latitude); (None, None) for nodes without coordinates."""
     on_globe: bool
     """Whether places are longitudes and latitudes."""
+    clients: tuple[Hashable, ...] = ()
+    """The names of all clients, served or not."""
+    before: Routes | None = None
+    """After `replan`: the plan that it changed."""
+
+    def changes(self, before: Routes | None = None, *, by: float = 1e-6) -> Changes:
+        """Return what has changed for each client since another plan. Raises UsageError if there is no plan to compare with.
+
+        Args:
+            before: The other plan; None: the plan that `replan` changed.
+            by: Begins of service that differ by no more than this, in the model's unit of time, are not listed.
+        """
+        from corl.modelling.changes import changes_between
+
+        earlier = self.before if before is None else before
+        if not isinstance(earlier, Routes):
+            raise refusal("before", before, "the return value of solve or replan")
+        return changes_between(earlier, self, number("by", by))
 
     def left_out(self) -> dict[Hashable, str]:
         """Return unserved client -> the cost of adding it to a route, or the reason why no vehicle can serve it, as text."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from corl import arguments as check
 from corl.errors import UsageError, shown
 from corl.modelling.common import Names, accepted_cells, compiled, loads, records, solved
+from corl.modelling.replanning import Position, Situation, next_number, without_client
 from corl.modelling.routes import Routes, Stop, VehicleRoute
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from corl.problems.vrp.instance import VrpInstance
+    from corl.result import Result
 
 __all__ = ["RoutingModel"]
 
@@ -55,6 +59,7 @@ class RoutingModel:
         self._needs: list[frozenset[Hashable]] = []
         self._skills: list[frozenset[Hashable]] = []
         self._model_fields: dict[str, Any] = {}  # fields of the instance as a whole: matrix, profiles, shipments, groups
+        self._plan: Routes | None = None  # the last solution
 
     # ---------------------------------------------------------------- nodes, vehicles and constraints
     def add_depot(
@@ -135,6 +140,21 @@ class RoutingModel:
         self._needs.append(skills)
         for field, amounts in carried.items():
             self._loads["clients", at, field] = amounts
+
+    def remove_client(self, name: Hashable) -> None:
+        """Remove a client, from its groups and from the matrix, too. Raises UsageError.
+
+        If it is an end of a shipment, the shipment is removed, and the other end becomes a client without a load.
+        """
+        at = self._clients.number("client", name)
+        self._clients = Names("client", (each for each in self._clients.listed() if each != name))
+        del self._objects["clients"][at], self._needs[at]
+        self._loads = {
+            (key, k - (k > at) if key == "clients" else k, field): amounts
+            for (key, k, field), amounts in self._loads.items()
+            if (key, k) != ("clients", at)
+        }
+        self._model_fields = without_client(self._model_fields, at, len(self._depots))
 
     def add_vehicle(
         self,
@@ -287,11 +307,67 @@ class RoutingModel:
         """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance = self.instance()
         result = solved(instance, "vrp", options)
+        solution, taken, routes = result.solution or [], set[tuple[Hashable, int]](), []
+        for route in solution:
+            vehicle = next_number(self._vehicles.listed()[route.vehicle], taken)
+            taken.add(vehicle)
+            routes.append(self._route(instance, route, vehicle))
+        self._plan = self._routes(result, routes)
+        return self._plan
+
+    def replan(
+        self,
+        plan: Routes | None = None,
+        *,
+        now: float | str,
+        done: Mapping[Any, Mapping[Hashable, float | str]] | None = None,
+        under_way: Mapping[Any, Any] | None = None,
+        own_loads: bool = True,
+        time_limit: float | None = 1.0,
+        **options: Any,
+    ) -> Routes:
+        """Return the routes of the whole day, of which only what is still possible at the time `now` is changed.
+
+        Visits whose service has begun, and the client to which a vehicle is on its way, are fixed. All other visits may move.
+        Clients may have been added or removed since the plan. A vehicle is named by its kind, or by (kind, number) if there are
+        several. `changes` of the returned routes lists what is new. Raises UsageError, InputError or SolverError.
+
+        Args:
+            plan: The plan that is being carried out; None: the last one that `solve` or `replan` returned.
+            now: The present time.
+            done: Vehicle -> {client: time at which service began}, of all visits that have happened; None: as planned.
+            under_way: Vehicle -> the client to which it is on its way, or (client, expected arrival), or the depot if it is on
+                its way back; None: each vehicle goes to its next client in the plan, or back, after the last service.
+                A vehicle that is not listed leaves its last client at `now`, or its depot if it has visited none.
+            own_loads: Whether each demand is loaded for its client at the depot. If not, a vehicle that has left can serve any
+                demand within its capacity.
+            time_limit: Seconds of the search.
+            **options: The other options of `corl.solve`.
+        """
+        if plan is None:
+            plan = self._plan
+        if not isinstance(plan, Routes) and (plan is not None or done is None):
+            raise check.refusal("plan", plan, "the return value of solve or replan")
+        instance, kinds = self.instance(), (self._depots, self._clients, self._vehicles)
+        situation = Situation(instance, kinds, plan, self._number("now", now), self._number)
+        positions = situation.positions(done, under_way)
+        changed, start = situation.remaining(positions, check.flag("own_loads", own_loads))
+        result = solved(changed, "vrp", {"warm_start": start, "time_limit": time_limit} | options)
+        routes = [
+            self._route(changed, route, vehicle, instance.service, positions)
+            for vehicle, route in situation.by_vehicle(positions, result.solution or [])
+        ]
+        self._plan = self._routes(result, routes, plan)
+        return self._plan
+
+    def _routes(self, result: Result, routes: Sequence[VehicleRoute], before: Routes | None = None) -> Routes:
+        """Return the solution of the model with these routes; `before` is the plan that it changes."""
         places = {key: [(node.get("lon", node.get("x")), node.get("lat", node.get("y"))) for node in self._objects[key]]
                   for key in ("depots", "clients")}  # fmt: skip
-        routes = () if result.solution is None else tuple(self._route(instance, route) for route in result.solution)
-        names = (*self._depots.listed(), *self._clients.listed())
-        return Routes(result, routes, dict(zip(names, places["depots"] + places["clients"])), "lat" in self._objects["depots"][0])
+        clients, on_globe = self._clients.listed(), "lat" in self._objects["depots"][0]
+        named_places = dict(zip((*self._depots.listed(), *clients), places["depots"] + places["clients"]))
+        earlier = before and replace(before, before=None)
+        return Routes(result, tuple(routes), named_places, on_globe, tuple(clients), earlier)
 
     def _object(self) -> dict[str, Any]:
         """Return the model as the JSON object of an instance file, in which nodes are numbered, depots first."""
@@ -371,25 +447,42 @@ class RoutingModel:
         window = check.window(f"{of}: breaks", (begin, end), self.time)
         return {"window": window, "duration": check.number(f"{of}: breaks", duration)}
 
-    def _route(self, instance: VrpInstance, route: Any) -> VehicleRoute:
-        """Return a route of a solution with the model's names and units."""
+    def _route(
+        self,
+        instance: VrpInstance,
+        route: Any,
+        vehicle: tuple[Hashable, int],
+        service: NDArray[np.float64] | None = None,
+        positions: Sequence[Position] = (),
+    ) -> VehicleRoute:
+        """Return a route of a solution with the model's names and units.
+
+        Args:
+            instance: The instance.
+            route: The route.
+            vehicle: The kind and the number of its vehicle.
+            service: float64 [n], the durations of service, if those of the instance contain waiting.
+            positions: The positions of the vehicles that have left.
+        """
         from corl.problems.vrp.evaluation import schedule
         from corl.problems.vrp.timetable import stops
 
         timing, unit = schedule(instance, route), instance.speed * instance.scale
         names, kinds = [*self._depots.listed(), *self._clients.listed()], self._dimensions.listed()
-        visits = tuple(
-            Stop(
-                names[stop.node], stop.begin, stop.arrival, stop.wait, stop.pause, stop.service, stop.departure,
-                stop.load[0] if len(kinds) < 2 else dict(zip(kinds, stop.load)), stop.distance,
-            )
-            for stop in stops(instance, route)
-        )  # fmt: skip
+        visits = []
+        for stop in stops(instance, route):
+            waits_after = 0.0 if service is None else max(0.0, stop.service - float(service[stop.node]) / unit)
+            load = stop.load[0] if len(kinds) < 2 else dict(zip(kinds, stop.load))
+            visits.append(Stop(
+                names[stop.node], stop.begin, stop.arrival, stop.wait + waits_after, stop.pause, stop.service - waits_after,
+                stop.departure, load, stop.distance,
+            ))  # fmt: skip
         types = instance.vehicles
         ends = names[int(types.start[route.vehicle])], names[int(types.end[route.vehicle])]
+        position = next((each for each in positions if each.vehicle == vehicle), None)
         return VehicleRoute(
-            self._vehicles.listed()[route.vehicle], *ends, visits, timing.leave / unit, timing.back / unit,
-            timing.distance / instance.scale, timing.load,
+            vehicle[0], *ends, tuple(visits), timing.leave / unit, timing.back / unit, timing.distance / instance.scale,
+            timing.load, vehicle[1], 0 if position is None else len(position.done), 0 if position is None else position.fixed,
         )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def _serve(messages: queue.SimpleQueue[bytes], outbox: IO[bytes]) -> None:
     def report_refusal(refusal: str) -> None:
         send(outbox, ("discarded", refusal))
 
-    arguments = {"seed": seed, "workers": task["workers"], "warm_start": task["warm_start"]}
+    arguments = {"seed": seed, "workers": task["workers"]} | task["starts"]
     run = Run(problem, instance, on_improvement=report, on_refusal=report_refusal, **arguments, **task["limits"])
     send(outbox, ("ready", versions()))
     if pickle.loads(messages.get()) != "go":

@@ -60,7 +60,7 @@ class Team:
             "solver": solver,
             "limits": {"time_limit": run.time_limit, "iterations": run.iterations, "target": run.target},
             "workers": run.workers // count,
-            "warm_start": run.warm_start,
+            "starts": {"warm_start": run.warm_start, "partial_start": run.partial_start},
         }
         self._task = pickled(task, "an instance and options")
         self._executor = Threads([self._lane] * count, partial(end, self._children))

@@ -75,6 +75,12 @@ class Orienteering(Problem):
 
         return objective(instance, solution)
 
+    def partial(self, instance: OrienteeringInstance, value: Any, as_json: bool) -> tuple[NDArray[np.int64], str]:
+        """See `corl.adapter.Problem.partial`: the path is complete and feasible."""
+        from corl.problems.orienteering.partial import shortened_path
+
+        return shortened_path(instance, value, as_json)
+
     def recognises(self, head: str) -> bool:
         """Return whether `head` is the beginning of an OPLib file, or of a JSON file whose key "problem" comes first."""
         from corl.problems.orienteering.formats import recognises

@@ -79,6 +79,12 @@ class Tsp(Problem):
 
         return objective(instance, solution)
 
+    def partial(self, instance: TspInstance, value: Any, as_json: bool) -> tuple[NDArray[np.int64], str]:
+        """See `corl.adapter.Problem.partial`: the tour is complete and feasible."""
+        from corl.problems.tsp.partial import completed_tour
+
+        return completed_tour(instance, value, as_json)
+
     def recognises(self, head: str) -> bool:
         """Return whether `head`, the beginning of a file, is that of a TSPLIB file, but not of a vehicle routing problem.
 

@@ -70,6 +70,12 @@ class Vrp(Problem):
 
         return objective(instance, solution)
 
+    def partial(self, instance: VrpInstance, value: Any, as_json: bool) -> tuple[Any, str]:
+        """See `corl.adapter.Problem.partial`: `ruin-recreate` inserts the missing clients."""
+        from corl.problems.vrp.partial import partial_routes
+
+        return partial_routes(instance, value, as_json)
+
     def recognises(self, head: str) -> bool:
         """Return whether this is the head of a VRPLIB, Solomon or Li and Lim file, or of JSON that says "problem": "vrp"."""
         from corl.problems.vrp.formats import recognises

@@ -26,6 +26,7 @@ from corl.solvers.vrp.ruin.unserved_clients import drop_route, insert_unserved, 
 
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
+    from corl.problems.vrp.routes import Route
     from corl.run import Run
     from corl.solvers.vrp.ruin.state import RoutingData
 
@@ -107,34 +108,78 @@ class Search:
     def serve_all(self, heat: float) -> bool:
         """Make an initial solution, and search until it serves all mandatory clients; return whether it does.
 
-        The initial solution is the warm start, if there is one, otherwise that of the savings method or of greedy insertion.
+        The initial solution is the warm start, if there is one, otherwise that of the savings method or of greedy insertion. An
+        incomplete warm start is completed by greedy insertion; it is reported before a better initial solution replaces it.
 
         heat: The temperature of the search, in units of `self.unit`.
         """
         if self.run.warm_start is not None and self.run.solution is not None:
             load_routes(self.instance, self.data, self.plan, self.work, self.run.solution)
         else:
-            if self.instance.rules is not None:
-                load_routes(self.instance, self.data, self.plan, self.work, fixed_beginnings(self.instance))
-            if applies(self.instance, self.data):
-                restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
-            insert_all(self.data, self.plan, self.work, _NO_ROUTE_LIMIT)
-            if self.work.counts[UNSERVED] > 0 or self._infeasible:
+            given = self.run.partial_start
+            completed = given is not None and self._complete(given)
+            self._construct()
+            if self._is_incomplete:
+                if completed:
+                    self.return_to_best()
+                    return True
+                if given is not None:
+                    if reason := self.run.problem.infeasible(self.instance):
+                        self.run.report_infeasible(reason)
+                        return False
+                    self._complete(given, keep=True)
                 self._enumerate()
                 if not self._insert_unserved(_NO_ROUTE_LIMIT, heat, 1.0):
                     return False
-        save_best(self.plan, cost_of(self.data, self.plan))
+        if (value := cost_of(self.data, self.plan)) < self.plan.cost[BEST] or not self.plan.counts[IMPROVED]:
+            save_best(self.plan, value)
+        else:
+            self.return_to_best()
         return True
+
+    def _complete(self, routes: list[Route], keep: bool = False) -> bool:
+        """Make `routes` the current solution, insert the missing clients, and return whether all mandatory clients are served.
+
+        If so, the solution is reported.
+
+        keep: Whether it remains the current solution; otherwise no client is served afterwards.
+        """
+        self._clear()
+        load_routes(self.instance, self.data, self.plan, self.work, routes)
+        insert_all(self.data, self.plan, self.work, _NO_ROUTE_LIMIT)
+        if complete := not self._is_incomplete:
+            save_best(self.plan, cost_of(self.data, self.plan))
+            self.report()
+        if not keep:
+            self._clear()
+        return complete
+
+    def _clear(self) -> None:
+        """Remove all clients from the current solution."""
+        restore(self.data, self.plan, self.work, np.full(self.data.clients, -1, np.int32))
+
+    def _construct(self) -> None:
+        """Make an initial solution, of an empty one, by the savings method or by greedy insertion."""
+        if self.instance.rules is not None:
+            load_routes(self.instance, self.data, self.plan, self.work, fixed_beginnings(self.instance))
+        if applies(self.instance, self.data):
+            restore(self.data, self.plan, self.work, savings_plan(self.instance, self.data))
+        insert_all(self.data, self.plan, self.work, _NO_ROUTE_LIMIT)
 
     def _enumerate(self) -> None:
         """If there are few possible routes, make the cheapest solution current, or report that no solution is feasible."""
         if not can_enumerate(self.instance):
             return
         if (routes := cheapest_solution(self.instance, lambda: self.run.should_stop)) is not None:
-            restore(self.data, self.plan, self.work, np.full(self.data.clients, -1, np.int32))
+            self._clear()
             load_routes(self.instance, self.data, self.plan, self.work, routes)
         elif not self.run.should_stop:
             self.run.report_infeasible(NO_SOLUTION.format(self.instance.clients))
+
+    @property
+    def _is_incomplete(self) -> bool:
+        """Whether, after greedy insertion, a mandatory client is unserved or a fixed beginning violates a limit."""
+        return bool(self.work.counts[UNSERVED] > 0) or self._infeasible
 
     @property
     def _infeasible(self) -> bool:

@@ -69,6 +69,7 @@ class RuinRecreate(Solver):
     preparation_size: ClassVar[int] = 3  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "ruin and recreate (SISR): any size, windows, depots, fleets, prizes"
     iteration: ClassVar[str] = "one ruin and recreate"
+    completes_starts: ClassVar[bool] = True
 
     def accepts(self, instance: VrpInstance) -> str:
         rules = instance.rules
