@@ -72,9 +72,7 @@ def _columns(obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64]) -> list
     ]  # fmt: skip
 
 
-def _origin_columns(
-    obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], plan: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _origin_columns(obs: Mapping[str, NDArray[Any]], unit: NDArray[np.float64], plan: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return float64 [R, 4], further features of the origin's token: the rest of the current route, and the plan's gap in tenths.
 
     `plan` is float64 [R], the cost of the state's plan.

@@ -50,7 +50,7 @@ class Relaxation(NamedTuple):
     price: NDArray[np.float64]
     """[M] the final price of a client: no q-route costs less than the sum of its clients' prices."""
     best: NDArray[np.float64]
-    """[B + 1, M] the reduced cost of the cheapest way with this load from a client to the depot; above NO_ROUTE if there is none."""
+    """[B + 1, M] the least reduced cost of a way with this load from a client to the depot; above NO_ROUTE if there is none."""
     second: NDArray[np.float64]
     """[B + 1, M] the same for the cheapest way with another next client."""
     following: NDArray[np.int64]
