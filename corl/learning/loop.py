@@ -53,7 +53,8 @@ class PolicyRecipe(Recipe):
     network_options: tuple[str, ...] = option(
         (),
         "Further options of the architecture, NAME=VALUE. The architectures attention and muzero have grid=N: the last N tokens, "
-        "which follow each other in time, pass through a convolution first.",
+        "which follow each other in time, pass through a convolution first. attention has caution=W: W times the first feature "
+        "of an action, which shall say how much worse than the best it is, is subtracted from its logit.",
     )
     rate: float = option(1e-3, "Learning rate at the start; it falls to 0 along a cosine.", above=0, scale="log")
     watch: int = option(

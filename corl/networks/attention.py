@@ -30,7 +30,7 @@ class AttentionPolicy(NetworkPolicy):
     """A ReZero transformer over Tokens, with attention biases from pairs of tokens, a logit for each slot, and a value."""
 
     architecture: ClassVar[str] = "attention"
-    options: ClassVar[tuple[str, ...]] = ("grid",)  # see NetworkPolicy
+    options: ClassVar[tuple[str, ...]] = ("grid", "caution")  # see NetworkPolicy
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class AttentionPolicy(NetworkPolicy):
         value: bool = True,
         grid: int = 0,
         environment: str = "",
+        caution: float = 0.0,
     ) -> None:
         """Create a network with random weights.
 
@@ -60,19 +61,22 @@ class AttentionPolicy(NetworkPolicy):
             feedforward: The width of the feed-forward networks.
             value: Whether there is a value head.
             grid: If above 0, the last `grid` tokens, which follow each other in time, also pass through a convolution (Stem).
+            caution: The logit of an action is reduced by this multiple of the action's first feature. This is for features of
+                which the first says how much worse the action is than the best one in the eyes of a rule. Imitation is without
+                it (`imitated`), as a teacher's actions do not say what a mistake costs.
 
         Raises:
             UsageError: The sizes do not fit together.
         """
         super().__init__(problem, features, environment)
-        if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra, grid) < 0 or width % heads:
+        if min(inputs, width, layers, heads, feedforward) < 1 or min(pairs, extra, grid, caution) < 0 or width % heads:
             raise UsageError(f"width is {width} and heads {heads}; accepted: a multiple of heads, and positive sizes")
         self.config = {
             "problem": problem, "features": features, "inputs": inputs, "pairs": pairs, "extra": extra, "width": width,
             "layers": layers, "heads": heads, "feedforward": feedforward, "value": value, "grid": grid,
-            "environment": environment,
+            "environment": environment, "caution": caution,
         }  # fmt: skip
-        self.extra, self.heads, self.has_value = extra, heads, value
+        self.extra, self.heads, self.has_value, self.caution = extra, heads, value, caution
         self.embed = Stem(inputs, width, grid) if grid else nn.Linear(inputs, width)
         self.bias = nn.Linear(pairs, layers * heads, bias=False) if pairs else None
         self.layers = nn.ModuleList(Layer(width, heads, feedforward) for _ in range(layers))
@@ -87,7 +91,14 @@ class AttentionPolicy(NetworkPolicy):
         return cls(**sizes, width=width, layers=layers, heads=heads, feedforward=2 * width, **shape.options)
 
     def forward(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
-        """See NetworkPolicy.forward. Rows without any token have value 0, not NaN.
+        """See NetworkPolicy.forward. Rows without any token have value 0, not NaN."""
+        logits, values = self.imitated(batch)
+        if self.caution:
+            logits = logits - self.caution * batch[0][:, : logits.shape[1], 0]
+        return logits, values
+
+    def imitated(self, batch: TokenBatch) -> tuple[Tensor, Tensor]:
+        """Return the logits without `caution`, and values, see NetworkPolicy.imitated.
 
         If gradients are computed on a CPU, rows with similar numbers of tokens are processed together, which saves the work for
         empty slots and changes results only by rounding.

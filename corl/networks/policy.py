@@ -87,6 +87,14 @@ class NetworkPolicy(nn.Module, abc.ABC):
         `batch` is a result of `collate`.
         """
 
+    def imitated(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Return the logits and values that imitation of a solver trains; by default those of `forward`.
+
+        A network overrides this if its policy is more than what it imitates.
+        """
+        logits, values = self(batch)
+        return logits, values
+
     def on(self, environment: Environment) -> Evaluator:
         """Return the evaluator for an environment. The network must be in evaluation mode, as `corl.load_policy` returns it."""
         return Observer(self, environment)

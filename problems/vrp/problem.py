@@ -38,6 +38,13 @@ def _savings(observation: Mapping[str, Any]) -> Tokens:
     return savings(observation)
 
 
+def _priced(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.vrp.environments.priced.features.priced."""
+    from corl.problems.vrp.environments.priced.features import priced
+
+    return priced(observation)
+
+
 class Vrp(Problem):
     """Vehicle routing: capacities, time windows, depots, different vehicles, optional clients with prizes, side constraints.
 
@@ -50,8 +57,8 @@ class Vrp(Problem):
     sense = "min"
     instance_type = VrpInstance
     generators = GENERATORS
-    environments = ("routes", "savings")
-    features = {"routes": _routes, "savings": _savings}  # noqa: RUF012
+    environments = ("routes", "savings", "priced")
+    features = {"routes": _routes, "priced": _priced, "savings": _savings}  # noqa: RUF012
     suffixes = (".sol",)
     instance_suffixes = (".vrp",)
 
@@ -166,9 +173,11 @@ class Vrp(Problem):
         depots or vehicle types, side constraints, fewer vehicles than clients.
         """
         from corl.problems.vrp.environment import VrpEnvironment
+        from corl.problems.vrp.environments.priced.environment import PricedEnvironment
         from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 
-        kind = SavingsEnvironment if self.environment_name(name) == "savings" else VrpEnvironment
+        kinds: dict[str, type[VrpEnvironment]] = {"savings": SavingsEnvironment, "priced": PricedEnvironment}
+        kind = kinds.get(self.environment_name(name), VrpEnvironment)
         return kind(instances, rows) if width is None else kind(instances, rows, width)
 
     def decisions(self, instance: VrpInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.integer]:

@@ -1,7 +1,7 @@
 """Is it information that policies of vehicle routing lack? `python tests/studies/vrp_information.py STEP --folder FOLDER`.
 
-CVRP100 of the learning literature; the features of the shipped environment "savings", and those with a linear relaxation of all
-that remains beside them (vrp_priced.py). Steps, one after another, each of which keeps what it makes in the folder:
+CVRP100 of the learning literature; the features "savings", and "priced" without the plans by each shape parameter, which came
+later. Steps, one after another, each of which keeps what it makes in the folder:
 
     solve     solutions by ruin-recreate (30,000 iterations) of new instances, 60 % of them from where the rule, sampled, came to
     look      states at random places of these solutions, their features, and the actions that are right
@@ -30,11 +30,11 @@ import torch
 from numpy.typing import NDArray
 from routing_policies import RULES, fresh, gaps, reference
 from torch import Tensor, nn
-from vrp_priced import priced
-from vrp_pricing import PricedEnvironment
 
 from corl import registry
 from corl.environment import Environment
+from corl.problems.vrp.environments.priced.environment import PricedEnvironment
+from corl.problems.vrp.environments.priced.features import priced
 from corl.problems.vrp.generators import uniform
 from corl.tokens import Tokens
 
@@ -43,8 +43,8 @@ __all__ = ["Scorer", "fitted", "regrets", "right_states"]
 Scorer = Callable[[Tokens], NDArray[np.float64]]
 """Tokens -> float64 [R, K], the scores of actions, the highest of which is taken."""
 SEEDS = 7_000_000_000
-CLIENTS, OLD = 100, 28  # features of savings
-SETS = {"savings": [*range(OLD), *range(48, 48 + OLD)], "priced": list(range(96))}
+CLIENTS, OLD, USED = 100, 28, 47  # features of savings, and of priced
+SETS = {"savings": [*range(OLD), *range(USED, USED + OLD)], "priced": list(range(2 * USED))}
 """Columns of an action's and then of the origin's features."""
 HIDDEN = {"linear": 0, "perceptron": 64}
 
@@ -69,7 +69,7 @@ def new_solutions(count: int, iterations: int) -> list[tuple[int, list[int], lis
 
 
 def right_states(solutions: list[tuple[int, list[int], list[list[int]]]], each: int) -> dict[str, NDArray[Any]]:
-    """Of `each` states of a solution: features x [N, K, 96], mask and right [N, K], instance and remaining clients [N]."""
+    """Of `each` states of a solution: features x [N, K, 94], mask and right [N, K], instance and remaining clients [N]."""
     random, rows = np.random.default_rng(0), []
     for number, (seed, before, steps) in enumerate(solutions):
         environment = PricedEnvironment([uniform(size=CLIENTS, seed=seed)], 1)
@@ -160,8 +160,8 @@ def played(policy: Scorer, instances: list[Any]) -> NDArray[np.float64]:
 
 
 def _features(tokens: Tokens) -> NDArray[np.float32]:
-    """[R, K, 96], of each action and then of the origin."""
-    own, origin = tokens.x[:, :-2], tokens.x[:, -2:-1]
+    """[R, K, 94], of each action and then of the origin."""
+    own, origin = tokens.x[:, :-2, :USED], tokens.x[:, -2:-1, :USED]
     return np.concatenate([own, np.broadcast_to(origin, own.shape)], axis=2)
 
 

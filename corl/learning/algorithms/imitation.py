@@ -83,7 +83,7 @@ class Imitation(PolicyRecipe):
             return stream.batch(workers), curves
 
         def imitated(batch: Batch) -> tuple[Tensor, dict[str, float]]:
-            return loss(loop.network, batch, self.value_weight)
+            return loss(loop.network.imitated, batch, self.value_weight)
 
         with stream.teaching() as workers:
             loop.run(states, loop.minimise(imitated))
@@ -115,11 +115,18 @@ def draw(replay: Replay, at: NDArray[np.int64], network: TrainableNetwork) -> Ba
     return Batch(network.collate(*inputs), target, torch.from_numpy(value).to(device))
 
 
-def loss(network: TrainableNetwork, batch: Batch, value_weight: float = 0.0) -> tuple[Tensor, dict[str, float]]:
+def loss(
+    network: Callable[[Any], tuple[Tensor, Tensor]], batch: Batch, value_weight: float = 0.0
+) -> tuple[Tensor, dict[str, float]]:
     """Return the loss, cross-entropy with the target + `value_weight` * squared error of the value, and its terms by name.
 
     If the target is a set of right actions, the first term is minus the logarithm of the probability that one of them is taken.
     Listed actions that the network cannot choose (logits of -inf) cannot be learned and are removed from the target.
+
+    Args:
+        network: A network, or its method `imitated`: returns logits [N, K] and values [N] of the batch's states.
+        batch: The moves.
+        value_weight: See above.
     """
     import torch
     from torch.nn import functional

@@ -47,6 +47,8 @@ class SavingsLookahead(NamedTuple):
 
     plans: NDArray[np.float64]
     """[R, K] the cost of the action plus that of the plan after it."""
+    by_shape: NDArray[np.float64]
+    """[R, K, S] the same with the completion of each shape parameter instead of the cheapest one."""
     plan: NDArray[np.float64]
     """[R] the cost of the state's plan."""
     loads: NDArray[np.float64]
@@ -67,8 +69,8 @@ class SavingsLookahead(NamedTuple):
         """Return arrays of zeros for `rows` rows and `width` (K) action slots."""
         by_action, slots = (rows, width), width + 2
         return cls(
-            np.zeros(by_action), np.zeros(rows), np.zeros(by_action), np.zeros(by_action), np.zeros(by_action, bool),
-            np.zeros((rows, slots, slots), bool), np.zeros(rows), np.zeros((*by_action, 2)),
+            np.zeros(by_action), np.zeros((*by_action, len(SHAPES))), np.zeros(rows), np.zeros(by_action), np.zeros(by_action),
+            np.zeros(by_action, bool), np.zeros((rows, slots, slots), bool), np.zeros(rows), np.zeros((*by_action, 2)),
         )  # fmt: skip
 
 
@@ -229,6 +231,7 @@ def _observe_row(state: Any, row: Any, actions: Any, savings: Any, work: Any, pl
         least_cost, load_share = np.inf, 0.0
         for s in range(shapes):
             cost = _plan_routes(work, m, s, i, carried, capacity)
+            lookahead.by_shape[r, k, s] = step_cost + cost
             if cost < least_cost * _LESS:
                 least_cost, load_share = cost, work.load[work.other[i]] / capacity
         lookahead.plans[r, k], lookahead.loads[r, k] = step_cost + least_cost, load_share
