@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corl.environment import Environment
+    from corl.online.stream import Stream
     from corl.tokens import Tokens
     from corl.view.scene import Scene
 
@@ -51,6 +52,13 @@ def _queue(observation: Mapping[str, Any]) -> Tokens:
     return queue(observation)
 
 
+def _floor(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.jobshop.environments.floor.features.floor."""
+    from corl.problems.jobshop.environments.floor.features import floor
+
+    return floor(observation)
+
+
 class JobShop(Problem):
     """The job shop: classic, with release and due dates, with flexible machines, and with side constraints such as set-ups.
 
@@ -64,8 +72,8 @@ class JobShop(Problem):
     instance_type = JobShopInstance
     generators = GENERATORS
     instance_suffixes = (".fjs",)
-    environments = ("dispatching", "semi-active", "intervals", "arriving")
-    features = {"operations": _operations, "intervals": _intervals, "queue": _queue}  # noqa: RUF012
+    environments = ("dispatching", "semi-active", "intervals", "arriving", "floor")
+    features = {"operations": _operations, "intervals": _intervals, "queue": _queue, "floor": _floor}  # noqa: RUF012
 
     def evaluate(self, instance: JobShopInstance, solution: Any) -> float:
         """Return the objective value: the makespan, the weighted tardiness, or the sum of weighted earliness and tardiness.
@@ -209,10 +217,12 @@ class JobShop(Problem):
 
         "dispatching" builds an active schedule operation by operation, and lists the `width` choices that can start first;
         "semi-active" builds any semi-active schedule. "intervals" is a constraint model, in which the clock advances from
-        decision to decision. In "arriving" an action starts one of the jobs that wait for a free machine.
+        decision to decision. In "arriving" an action starts one of the jobs that wait for a free machine; "floor"
+        adds set-ups, choices of machines, breakdowns and the action of waiting.
         """
         from corl.problems.jobshop.environment import JobShopEnvironment
         from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
+        from corl.problems.jobshop.environments.floor.environment import FloorEnvironment
         from corl.problems.jobshop.environments.intervals.environment import IntervalEnvironment
 
         listed: dict[str, Any] = {} if width is None else {"width": width}
@@ -220,6 +230,8 @@ class JobShop(Problem):
             return IntervalEnvironment(instances, rows, **listed)
         if self.environment_name(name) == "arriving":
             return ArrivingEnvironment(instances, rows, **listed)
+        if self.environment_name(name) == "floor":
+            return FloorEnvironment(instances, rows, **listed)
         if self.environment_name(name) == "semi-active":
             listed["schedules"] = "semi-active"
         return JobShopEnvironment(instances, rows, **listed)
@@ -228,10 +240,17 @@ class JobShop(Problem):
         """Return actions of the named environment that build a schedule in which no operation ends later than in `solution`."""
         from corl.problems.jobshop.decisions import decisions as dispatching
         from corl.problems.jobshop.environments.arriving.decisions import decisions as arriving
+        from corl.problems.jobshop.environments.floor.decisions import decisions as floor
         from corl.problems.jobshop.environments.intervals.decisions import decisions as intervals
 
-        follow = {"intervals": intervals, "arriving": arriving}.get(self.environment_name(name), dispatching)
+        follow = {"intervals": intervals, "arriving": arriving, "floor": floor}.get(self.environment_name(name), dispatching)
         return follow(instance, solution)
+
+    def stream(self, instance: JobShopInstance) -> Stream:
+        """Return the stream of a shop floor: arrivals and breakdowns are revealed over time (problems/jobshop/stream.py)."""
+        from corl.problems.jobshop.stream import FloorStream
+
+        return FloorStream(instance)
 
     def default_policy(self, instance: JobShopInstance) -> str:
         """Return the name of the shipped policy for an instance; "" if there is none.

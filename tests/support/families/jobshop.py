@@ -168,3 +168,52 @@ def kernel_samples() -> list[Any]:
         make["flexible"](jobs=4, machines=3, tightness=1.3),
         make["workshop"](jobs=4, machines=3, ask="setups,calendars"),
     ]
+
+
+EXOGENOUS = {"arrival", "down"}
+
+
+def streamed(seed: int) -> JobShopInstance:
+    """A small day of a shop floor, with or without set-ups, choices of machines and breakdowns."""
+    from corl.problems.jobshop.generators import shop_floor
+
+    setup, down = (0.0, 0.4)[seed % 2], (0.2, 0.0)[seed // 2 % 2]
+    return shop_floor(size=6, machines=3, load=0.9, tightness=2.0, setup=setup, flexibility=0.5, down=down, seed=seed)
+
+
+def futures(seed: int) -> tuple[JobShopInstance, JobShopInstance, float]:
+    """Two days that differ in the jobs that arrive from a time on, and in the breakdowns from then on."""
+    from dataclasses import replace
+
+    first = streamed(seed)
+    when = int(np.sort(first.release)[3])
+    late = first.release >= when
+    changed = np.repeat(np.repeat(late, np.diff(first.first)), np.diff(first.choice_first))
+    rules = first.rules
+    if rules is not None and rules.unavailable is not None:
+        breaks = rules.unavailable.copy()
+        rules = replace(rules, unavailable=breaks[breaks[:, 1] < when] if (breaks[:, 1] < when).any() else None)
+        rules = rules if rules.names else None
+    second = replace(
+        first,
+        choice_duration=np.where(changed, 50 - first.choice_duration, first.choice_duration).clip(1).astype(np.int32),
+        weight=np.where(late, 7, first.weight),
+        rules=rules,
+    )
+    return first, second, when - 1.0
+
+
+def random_decision(stream: Any, knowledge: Any, random: np.random.Generator) -> Any:
+    """Some of what can start, in any order."""
+    starts, machines = [], set()
+    may_wait = any(not knowledge.idle(m) for m in range(len(knowledge.machines)))
+    for number in random.permutation(list(knowledge.jobs)).tolist():
+        job = knowledge.jobs[number]
+        if not knowledge.waits(job):
+            continue
+        free = [m for m, _ in job.operations[job.next] if knowledge.idle(m) and m not in machines]
+        if free and (not may_wait or random.random() < 0.7):
+            machines.add(machine := int(random.choice(free)))
+            starts.append({"job": number, "operation": job.next, "machine": machine})
+            may_wait = True
+    return {"start": starts}

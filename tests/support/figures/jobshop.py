@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .cells import bold, figure, interval, mean, number, recorded, row, rows, table
 
 __all__ = [
-    "arrivals", "flexible_public", "flexible_tardiness", "hard", "hard_whole", "rules", "slim", "slim_authors", "standard",
-    "summary", "tardiness_ratio",
+    "arrivals", "flexible_public", "flexible_tardiness", "floor", "hard", "hard_whole", "rules", "slim", "slim_authors",
+    "standard", "summary", "tardiness_ratio",
 ]  # fmt: skip
 
 _SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
@@ -107,16 +109,37 @@ def arrivals() -> str:
     return table(heads, lines)
 
 
-def tardiness_ratio(load: float, tightness: float, method: str, base: str = "covert") -> tuple[float, float, float]:
-    """Return the ratio of sums of tardiness, method to base, on their common instances, and its bootstrap interval.
+def floor() -> str:
+    """Weighted tardiness on the shop floor by that of the best tuned rule in each regime, with 95 % intervals over days."""
+    regimes = dict.fromkeys((each["load"], each["tightness"], each["setup"]) for each in rows("jobshop/floor"))
+    methods = {"covert": "`covert`", "atc": "`atc`", "evolution": "`jobshop-floor`", "gradient": "by policy gradient"}
+    present = [name for name in methods if rows("jobshop/floor", method=name)]
+    lines = []
+    for load, tightness, setup in sorted(regimes, key=lambda regime: [float(each) for each in regime]):
+        values = {name: _tardiness("floor", name, load=load, tightness=tightness, setup=setup) for name in present}
+        base = min(("atc", "covert"), key=lambda name: sum(values[name].values()))
+        named, cells = (load, tightness, setup) == ("0.85", "4.0", "0.4"), []
+        for name in present:
+            digits = 3 if named and name == "evolution" else 2
+            value, low, high = (number(each, digits) for each in _bootstrap(values[name], values[base]))
+            cells.append("1" if name == base else bold(f"{value} ({low}-{high})", named and name == "evolution"))
+        lines.append([bold(f"{float(load):g}, {float(tightness):g}, {float(setup):g}", named), *cells])
+    return table(["load, due, set-ups", *(methods[name] for name in present)], lines)
 
-    As in jobshop_arrivals.py.
-    """
-    found = [
-        {each["seed"]: float(each["tardiness"]) for each in rows("jobshop/arrivals", load=load, tightness=tightness, method=name)}
-        for name in (method, base)
-    ]
-    pairs = np.array([(value, found[1][seed]) for seed, value in found[0].items() if seed in found[1]])
+
+def tardiness_ratio(load: float, tightness: float, method: str, base: str = "covert") -> tuple[float, float, float]:
+    """Return the ratio of sums of tardiness, method to base, on their common instances, and its bootstrap interval."""
+    return _bootstrap(*(_tardiness("arrivals", name, load=load, tightness=tightness) for name in (method, base)))
+
+
+def _tardiness(table_name: str, method: str, **where: Any) -> dict[str, float]:
+    """Return the tardiness of a method by seeds, of the rows that have the values `where`."""
+    return {each["seed"]: float(each["tardiness"]) for each in rows(f"jobshop/{table_name}", method=method, **where)}
+
+
+def _bootstrap(values: dict[str, float], base: dict[str, float]) -> tuple[float, float, float]:
+    """Return the ratio of sums over the common seeds and its bootstrap interval, as in the studies."""
+    pairs = np.array([(value, base[seed]) for seed, value in values.items() if seed in base])
     drawn = np.random.default_rng(0).integers(0, len(pairs), (10_000, len(pairs)))
     sums = pairs[drawn].sum(axis=1)
     low, high = np.quantile(sums[:, 0] / np.maximum(1.0, sums[:, 1]), (0.025, 0.975))

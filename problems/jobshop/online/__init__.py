@@ -1,0 +1,1 @@
+"""What is known of a shop floor at one moment, and simulated days."""

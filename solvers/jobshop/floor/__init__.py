@@ -1,0 +1,1 @@
+"""Policies for a shop floor over time: dispatching rules with tuned parameters, and a learned dispatcher."""

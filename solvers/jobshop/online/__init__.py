@@ -1,0 +1,1 @@
+"""Online policies of a shop floor (corl.online)."""
