@@ -58,12 +58,15 @@ def at_random(name: str, seed: int) -> Decide:
     return lambda stream, knowledge, number: draw(stream, knowledge, np.random.default_rng([seed, number]))
 
 
-def policies(name: str) -> dict[str, Decide]:
-    """Of random decisions and each declared policy, quick ones."""
+def policies(name: str, instance: Any) -> dict[str, Decide]:
+    """Random decisions, and each declared policy that accepts the instance, with quick options."""
     found = {"random": at_random(name, 0)}
     quick = getattr(facts(name), "ONLINE", {})
     for each in registry.names(GROUP, name):
-        policy = options.build(policy_class(name, each), {"iterations": 20} if each == "resolve" else quick.get(each, {}))
+        policy = options.build(policy_class(name, each), quick.get(each, {"iterations": 20} if each == "resolve" else {}))
+        if policy.accepts(instance):
+            continue
+        policy.prepare(instance)
         found[each] = lambda stream, knowledge, number, policy=policy: policy.decide(stream, knowledge, 1e3, number)
     return found
 
@@ -100,7 +103,7 @@ def test_days_end_and_count(name, seed):
     instance, problem = facts(name).streamed(seed), registry.problem(name)
     for delay in (0.0, 0.7):
         assert math.isfinite(problem.evaluate(instance, play(name, instance, at_random(name, seed), delay=delay)[1]))
-    for decide in policies(name).values():
+    for decide in policies(name, instance).values():
         assert math.isfinite(problem.evaluate(instance, play(name, instance, decide)[1]))
 
 
@@ -113,7 +116,7 @@ def test_knowledge_goes_through_json(name, seed):
     def again(stream, knowledge, event):
         return stream.from_json(instance, json.loads(known(stream, knowledge)))
 
-    for decide in policies(name).values():
+    for decide in policies(name, instance).values():
         assert play(name, instance, decide, again)[0] == play(name, instance, decide)[0]
 
 
@@ -163,7 +166,7 @@ def test_chance_does_not_depend_on_decisions(name, seed):
 def test_nothing_comes_from_the_future(name, seed):
     """Two days that differ only after a time: until then events, knowledge and decisions are equal to the letter."""
     first, second, time = facts(name).futures(seed)
-    for decide in policies(name).values():
+    for decide in policies(name, first).values():
         days = [play(name, instance, decide)[0] for instance in (first, copy.deepcopy(second))]
         seen = [[step for step in day if step.time <= time] for day in days]
         assert seen[0] == seen[1] and len(seen[0]) > 2

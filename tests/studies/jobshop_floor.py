@@ -97,12 +97,12 @@ def drawn(rule: int, count: int, random: np.random.Generator) -> list[FloorRule]
     return sorted(found)
 
 
-def tune(output: Path) -> None:
-    """Write the best parameters of each rule in each regime, as JSON; regimes that are there are kept."""
+def tune(output: Path, part: Sequence[int]) -> None:
+    """Write the best parameters of each rule in a part of the regimes, as JSON; regimes that are there are kept."""
     done = json.loads(output.read_text()) if output.exists() else {}
     for number, regime in enumerate(sorted(REGIMES, key=lambda one: one != NAMED)):
         key = " ".join(map(str, regime))
-        if key in done:
+        if key in done or number not in part:
             continue
         random, first = np.random.default_rng(number), CHOOSE
         names = (*ONLY_NAMED, *TUNED) if regime == NAMED else TUNED
@@ -212,13 +212,14 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("tune", "judge", "resolve", "show"))
+    parser.add_argument("--regimes", type=int, nargs="*", default=range(9), help="to tune: numbers, 0 is the one named first")
     parser.add_argument("--rules", type=Path, default=Path("rules.json"), help="to judge: the file that `tune` wrote")
     parser.add_argument("--policies", nargs="*", default=[], metavar="NAME=NETWORK", help="to judge")
     parser.add_argument("--days", type=int, nargs=2, default=(5, 2), help="of re-solving, with 0.1 and with 1 s")
     parser.add_argument("--output", type=Path, default=Path("floor.csv"))
     given = parser.parse_args()
     if given.part == "tune":
-        tune(given.output)
+        tune(given.output, given.regimes)
     elif given.part == "judge":
         judge(given.rules, dict(pair.split("=", 1) for pair in given.policies), given.output)
     elif given.part == "resolve":
