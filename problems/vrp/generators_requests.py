@@ -46,7 +46,8 @@ def _customers(size: int, seed: int) -> VrpInstance:
     """Return customers uniform in a square around the depot; distances are travel times in whole seconds."""
     random = np.random.default_rng([seed, 1])
     points = np.concatenate([[[0.5, 0.5]], random.random((size, 2))]) * _SIDE
-    matrix = np.round(np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1)))
+    difference = points[:, None] - points[None]
+    matrix = np.round(np.hypot(difference[..., 0], difference[..., 1]))
     earliest = np.append(0.0, 600.0 * random.integers(12, 50, size))
     return VrpInstance(
         name="customers",

@@ -1,4 +1,4 @@
-"""The study of routing during the day: our simulation against the competition's own controller, which is not part of the project."""
+"""The study of routing during the day: our simulation against the competition's own controller, which is not in the project."""
 
 from __future__ import annotations
 
