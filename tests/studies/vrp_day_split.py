@@ -8,5 +8,5 @@ CHOOSE = tuple(range(1, 100, 10))
 """Days of the final (nr) on which options and weights are chosen."""
 JUDGE = tuple(range(101, 200, 2))
 """Days on which the two chosen policies are compared once, alternately day by day."""
-SECONDS = 5.0
-"""Seconds of an epoch in the judgement."""
+SECONDS = 2.5
+"""Processor seconds of an epoch in the judgement: the machine is shared, and seconds on the clock would measure its load."""
