@@ -47,7 +47,7 @@ def _customers(size: int, seed: int) -> VrpInstance:
     random = np.random.default_rng([seed, 1])
     points = np.concatenate([[[0.5, 0.5]], random.random((size, 2))]) * _SIDE
     difference = points[:, None] - points[None]
-    matrix = np.round(np.hypot(difference[..., 0], difference[..., 1]))
+    matrix = np.asarray(np.round(np.hypot(difference[..., 0], difference[..., 1])), np.float64)
     earliest = np.append(0.0, 600.0 * random.integers(12, 50, size))
     return VrpInstance(
         name="customers",

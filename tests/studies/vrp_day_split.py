@@ -11,5 +11,7 @@ JUDGE = tuple(range(101, 200, 2))
 SECONDS = 2.5
 """Processor seconds of an epoch in the judgement: the machine is shared, and seconds on the clock would measure its load."""
 CHOSEN = ("prizes", "learned")
-"""The policies that are judged: the best without learning on CHOOSE (as far as played: sampled prizes with their defaults), and the
-network. Both were chosen on three days of CHOOSE at 2.5 processor seconds, and on two to five at 1.5 to 5 seconds on the clock."""
+"""The policies that are judged: the best without learning on CHOOSE, as far as it was played, and the network.
+
+They were chosen on three of these days at 2.5 processor seconds, and on two to five at 1.5 to 5 seconds on the clock.
+"""
