@@ -45,5 +45,5 @@ def load_weights(path: str = "") -> Weights:
     """Return the weights in a .safetensors file; by default those that are shipped."""
     from safetensors.numpy import load_file
 
-    file = Path(path) if path else Path(__file__).parents[1] / "weights" / "vrp-day.safetensors"
+    file = Path(path) if path else Path(__file__).with_name("prizes.safetensors")
     return load_file(file)
