@@ -1,4 +1,4 @@
-"""The study of routing during the day: our simulation against the competition's own controller, which is not part of the project."""
+"""The study of routing during the day: our simulation against the competition's own controller, which is not in the project."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _by_controller(file: Path, seed: int) -> float:
 
 def _by_stream(file: Path, seed: int, policy) -> float:
     """Return the judge's cost of the policy's decisions on the day as an instance."""
-    instance = requests(customers=str(file), seed=seed)
+    instance = requests(past=str(file), seed=seed)
     problem = Vrp()
     stream, day = problem.stream(instance), problem.stream(instance).day(instance, 0)
     knowledge = stream.begin(instance)

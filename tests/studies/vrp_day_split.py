@@ -8,5 +8,10 @@ CHOOSE = tuple(range(1, 100, 10))
 """Days of the final (nr) on which options and weights are chosen."""
 JUDGE = tuple(range(101, 200, 2))
 """Days on which the two chosen policies are compared once, alternately day by day."""
-SECONDS = 5.0
-"""Seconds of an epoch in the judgement."""
+SECONDS = 2.5
+"""Processor seconds of an epoch in the judgement: the machine is shared, and seconds on the clock would measure its load."""
+CHOSEN = ("prizes", "learned")
+"""The policies that are judged: the best without learning on CHOOSE, as far as it was played, and the network.
+
+They were chosen on three of these days at 2.5 processor seconds, and on two to five at 1.5 to 5 seconds on the clock.
+"""

@@ -92,7 +92,7 @@ def requests_of(day: VrpInstance) -> tuple[NDArray[np.int64], NDArray[np.int64],
     matrix, rules = day.matrix, day.rules
     assert matrix is not None and rules is not None and rules.release is not None
     assert day.earliest is not None and day.latest is not None and customers.earliest is not None
-    place = np.array([_customer_at(matrix, past, node, int(day.ids[node])) for node in nodes], np.int64)
+    place = np.array([_customer_at(matrix, past, node, int(day.ids[node])) for node in nodes.tolist()], np.int64)
     known = (rules.release[nodes] - MARGIN) / EPOCH
     accepted = epochs(customers.earliest[1:])
     wrong = (known != np.floor(known)) | (known < accepted.first) | (known > accepted.last)

@@ -39,7 +39,8 @@ class Requests(NamedTuple):
 
     def take(self, which: NDArray[np.integer] | NDArray[np.bool_]) -> Requests:
         """Return the requests with these indices."""
-        return Requests(*(values[which] for values in self))
+        customer, demand, earliest, latest, service = self
+        return Requests(customer[which], demand[which], earliest[which], latest[which], service[which])
 
     def join(self, other: Requests) -> Requests:
         """Return these requests, followed by the others."""
@@ -71,7 +72,7 @@ def reachable(requests: Requests, matrix: _Floats, closing: float, time: float) 
     """
     begin = np.maximum(time + matrix[0, requests.customer], requests.earliest)
     back = begin + requests.service + matrix[requests.customer, 0]
-    return (begin <= requests.latest) & (back <= closing)
+    return np.asarray((begin <= requests.latest) & (back <= closing))
 
 
 def drivable(route: Requests, matrix: _Floats, closing: float, time: float) -> bool:

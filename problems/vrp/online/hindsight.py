@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,7 +37,10 @@ def planning_instance(
     """
     nodes = np.append(0, requests.customer)
     assert customers.matrix is not None and customers.latest is not None
-    optional = None if prize is None else np.append(False, np.isfinite(prize))
+    choice: dict[str, Any] = {}
+    if prize is not None:
+        optional = np.append(False, np.isfinite(prize))
+        choice = {"required": ~optional & (np.arange(len(nodes)) > 0), "prize": np.where(optional, np.append(0.0, prize), 0.0)}
     return VrpInstance(
         name=customers.name,
         edge_weight_type="EXPLICIT",
@@ -45,9 +50,8 @@ def planning_instance(
         earliest=np.append(start, np.maximum(requests.earliest, start)),
         latest=np.append(customers.latest[0], requests.latest),
         service=np.append(0.0, requests.service),
-        required=None if optional is None else ~optional & (np.arange(len(nodes)) > 0),
-        prize=None if prize is None or optional is None else np.where(optional, np.append(0.0, prize), 0.0),
         rules=None if release is None else SideConstraints(release=np.append(0.0, release)),
+        **choice,
     )
 
 

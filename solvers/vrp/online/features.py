@@ -15,6 +15,7 @@ __all__ = ["Column", "features", "length_unit"]
 
 _FAR = 2.0  # stands for the distance to a request where there is none
 _NEAREST = 5
+_LIKELY = 10
 _Floats = NDArray[np.float64]
 
 
@@ -67,37 +68,44 @@ class Column(IntEnum):
 
 
 def length_unit(now: Situation) -> float:
-    """Return the mean round trip of the customers."""
+    """Return the mean round trip of the customers; 1 if they are all at the depot."""
     matrix = _matrix(now)
-    return float((matrix[0, 1:] + matrix[1:, 0]).mean())
+    return float((matrix[0, 1:] + matrix[1:, 0]).mean()) or 1.0
 
 
 def features(now: Situation) -> _Floats:
     """Return float64 [R, len(Column)]; the rows of requests that must go are not meaningful in all columns."""
-    matrix, requests, must = _matrix(now), now.requests, now.must
-    unit, place, count = length_unit(now), requests.customer, len(must)
-    trip = matrix[0, place] + matrix[place, 0]
-    symmetric = 0.5 * (matrix + matrix.T)
-    between, waiting = symmetric[np.ix_(place, place)], waiting_epochs(now)
-    np.fill_diagonal(between, np.inf)
-    from_depot, capacity = symmetric[0], float(now.customers.vehicles.capacity[0])
-    saving = from_depot[place][:, None] + from_depot[place][None, :] - between
-    last_departure = np.minimum(
-        requests.latest - matrix[0, place],
-        float(now.customers.latest[0]) - matrix[place, 0] - requests.service - matrix[0, place],
-    )
-    to_customers = symmetric[place][:, 1:]
-    customer_savings = from_depot[place][:, None] + from_depot[None, 1:] - to_customers
-    customer_savings[np.arange(count), place - 1] = -np.inf
+    requests, must, waiting = now.requests, now.must, waiting_epochs(now)
+    capacity, count, four_hours = float(now.customers.vehicles.capacity[0]), len(must), EPOCH * 4.0
     out = np.zeros((count, len(Column)))
-    hours = EPOCH * 4.0
-    out[:, Column.ROUND_TRIP] = trip / unit
     out[:, Column.WAITING_EPOCHS] = waiting / 4.0
-    out[:, Column.SLACK] = (last_departure - now.start) / hours
-    out[:, Column.WINDOW_BEGINS] = np.maximum(requests.earliest - now.start, 0.0) / hours
-    out[:, Column.WIDTH] = (requests.latest - np.maximum(requests.earliest, now.start)) / hours
+    out[:, Column.SLACK] = (_last_departure(now) - now.start) / four_hours
+    out[:, Column.WINDOW_BEGINS] = np.maximum(requests.earliest - now.start, 0.0) / four_hours
+    out[:, Column.WIDTH] = (requests.latest - np.maximum(requests.earliest, now.start)) / four_hours
     out[:, Column.DEMAND] = 10.0 * requests.demand / capacity
     out[:, Column.SERVICE] = requests.service / (0.1 * EPOCH)
+    out[:, Column.EPOCHS_LEFT] = (now.last - now.epoch) / 4.0
+    out[:, Column.WAITING] = count / 100.0
+    out[:, Column.MUST_SHARE] = must.mean()
+    out[:, Column.LOAD] = requests.demand[must].sum() / capacity % 1.0
+    out[:, Column.NEXT_MUST] = (waiting == 1).mean()
+    _write_distances(now, out)
+    return out
+
+
+def _write_distances(now: Situation, out: _Floats) -> None:
+    """Write the columns of distances and savings, in place; out: float64 [R, len(Column)]."""
+    matrix, place, must, unit = _matrix(now), now.requests.customer, now.must, length_unit(now)
+    symmetric = 0.5 * (matrix + matrix.T)
+    between, from_depot = symmetric[np.ix_(place, place)], symmetric[0]
+    np.fill_diagonal(between, np.inf)
+    trip = np.maximum(matrix[0, place] + matrix[place, 0], 1e-6 * unit)
+    saving = from_depot[place][:, None] + from_depot[place][None, :] - between
+    to_customers = symmetric[place][:, 1:]
+    customer_savings = from_depot[place][:, None] + from_depot[None, 1:] - to_customers
+    customer_savings[np.arange(len(place)), place - 1] = -np.inf
+    likely = -np.sort(-customer_savings, axis=1)[:, : min(_LIKELY, to_customers.shape[1] - 1)]
+    out[:, Column.ROUND_TRIP] = trip / unit
     for column, others, nearest in (
         (Column.NEAREST_MUST, must, 1), (Column.MEAN_MUST, must, _NEAREST), (Column.NEAREST_WAITING, must | True, 1),
         (Column.MEAN_WAITING, must | True, _NEAREST), (Column.NEAREST_POSTPONABLE, ~must, 1),
@@ -106,14 +114,16 @@ def features(now: Situation) -> _Floats:
     out[:, Column.SAVING_MUST] = saving[:, must].max(axis=1, initial=0.0) / trip
     out[:, Column.SAVING_WAITING] = saving[:, ~must].max(axis=1, initial=0.0) / trip
     out[:, Column.MEAN_CUSTOMERS] = _nearest(to_customers, _NEAREST + 1) / unit
-    out[:, Column.LIKELY_SAVING] = -np.partition(-customer_savings, 10, axis=1)[:, :10].mean(axis=1) / trip
+    out[:, Column.LIKELY_SAVING] = likely.sum(axis=1) / max(1, likely.shape[1]) / trip
     out[:, Column.FITTING] = np.minimum(_fitting(now, between) / unit, _FAR)
-    out[:, Column.EPOCHS_LEFT] = (now.last - now.epoch) / 4.0
-    out[:, Column.WAITING] = count / 100.0
-    out[:, Column.MUST_SHARE] = must.mean()
-    out[:, Column.LOAD] = requests.demand[must].sum() / capacity % 1.0
-    out[:, Column.NEXT_MUST] = (waiting == 1).mean()
-    return out
+
+
+def _last_departure(now: Situation) -> _Floats:
+    """Return float64 [R]: the last departure with which a vehicle of its own serves each request and is back."""
+    matrix, requests = _matrix(now), now.requests
+    assert now.customers.latest is not None
+    to, back = matrix[0, requests.customer], matrix[requests.customer, 0]
+    return np.minimum(requests.latest, float(now.customers.latest[0]) - back - requests.service) - to
 
 
 def _fitting(now: Situation, between: _Floats) -> _Floats:

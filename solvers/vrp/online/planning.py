@@ -38,9 +38,9 @@ def search(instance: VrpInstance, seconds: float, seed: int, iterations: int = 0
     result = solve(instance, problem="vrp", solver="ruin-recreate", seed=seed, **limits)
     if result.limit == "interrupted":
         raise KeyboardInterrupt
-    if result.solution is None:
+    if result.solution is None or result.objective is None:
         return None, np.inf
-    return [np.asarray(route.visits, np.int64) - 1 for route in result.solution], float(result.objective)
+    return [np.asarray(route.visits, np.int64) - 1 for route in result.solution], result.objective
 
 
 def plan(

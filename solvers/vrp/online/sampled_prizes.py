@@ -71,4 +71,4 @@ def _costs(route: Route, matrix: NDArray[np.float64], mix: float) -> NDArray[np.
     """Return float64 [clients]: each client's cost in a route of a plan, see `SampledPrizes`."""
     path = np.concatenate([[0], route + 1, [0]])
     detour = matrix[path[:-2], path[1:-1]] + matrix[path[1:-1], path[2:]] - matrix[path[:-2], path[2:]]
-    return mix * detour + (1.0 - mix) * matrix[path[:-1], path[1:]].sum() / len(route)
+    return np.asarray(mix * detour + (1.0 - mix) * matrix[path[:-1], path[1:]].sum() / len(route))

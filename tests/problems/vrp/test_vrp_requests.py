@@ -86,7 +86,7 @@ def test_refused_decisions(decision, message):
 
 
 def test_refused_routes():
-    """All requests in one route exceed the capacity or a window; a request twice, or postponed although it must go, is refused."""
+    """Refused: an overfull or late route, a request in two routes, and one that is postponed although it must go."""
     stream, day = Vrp().stream(DAY), Vrp().stream(DAY).day(DAY, 0)
     knowledge = stream.begin(DAY)
     while not stream.decidable(knowledge) or not knowledge.situation()[1].must.any():
