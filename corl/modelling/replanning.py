@@ -119,7 +119,9 @@ class Situation:
                 self.clients.number(of, client)
                 if time > self.now:
                     raise UsageError(f"{of}: {shown(client)}: {time:g} is after now, {self.now:g}; accepted: times up to now")
-            found[vehicle] = Position(vehicle, sorted(times, key=lambda each: each[1]), left=route and route.leaves)
+            found[vehicle] = Position(
+                vehicle, sorted(times, key=lambda each: each[1]), left=None if route is None else route.leaves
+            )
         return found
 
     def _follow(self, found: dict[Vehicle, Position], vehicle: Vehicle, route: VehicleRoute) -> None:

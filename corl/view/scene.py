@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Group", "Scene", "short"]
+__all__ = ["Group", "Play", "Scene", "short"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,25 @@ class Group:
     """The group's row in the table, whose column names are `Scene.head`."""
     steps: Sequence[Sequence[Any]] = ()
     """The rows of the group's own table, such as the stops of a route; its column names are `Scene.steps_head`."""
+
+
+@dataclass
+class Play:
+    """The times of a scene that can be played: a shape is faint or missing before it is known, and grey once it is decided."""
+
+    begin: float
+    """The first time."""
+    end: float
+    """The last time."""
+    seconds: float = 0.0
+    """Seconds in a unit of time, to show times of day; 0: times are shown as numbers."""
+    points: list[tuple[float, float | None]] = field(default_factory=list)
+    """(from, to) of each point: when it becomes known, and when it is decided for good; None: never."""
+    boxes: list[tuple[float, float | None]] = field(default_factory=list)
+    """The same of each box."""
+    moves: list[tuple[Sequence[float], Sequence[float], Sequence[float], int]] = field(default_factory=list)
+    """(times, x coordinates, y coordinates, group) of each thing that moves, such as a vehicle: it is there from the first time
+    to the last."""
 
 
 @dataclass
@@ -50,6 +69,8 @@ class Scene:
     """The limits that the solution meets exactly, as texts."""
     note: str = ""
     """A text below the picture."""
+    play: Play | None = None
+    """The times of the shapes, if the picture can be played."""
 
 
 def short(value: float) -> str:

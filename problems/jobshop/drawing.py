@@ -13,7 +13,7 @@ from corl.problems.jobshop.evaluation import check, completion, ends, objective
 from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
-from corl.view.scene import Group, Scene
+from corl.view.scene import Group, Play, Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,12 +159,14 @@ def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
         _add_rules(instance, instance.rules, schedule, int(end.max()), scene)
     end_of = schedule.start + duration
     fixed = set() if instance.rules is None else set(instance.rules.fixed.tolist())
+    scene.play = Play(0.0, float(end.max()), boxes=[(0.0, None)] * len(scene.boxes))
     for i in range(instance.operations):
         job, start = int(instance.job[i]), int(schedule.start[i])
         step = i - int(instance.first[job])
         name = instance.job_names[job] if instance.job_names else str(job)
         text = f"{name}\noperation {step + 1} of job {name}: {start} to {start + duration[i]}" + (", fixed" if i in fixed else "")
         scene.boxes.append((start, int(schedule.machine[i]), int(duration[i]), 1, text, job, bool(is_critical[i])))
+        scene.play.boxes.append((float(instance.release[job]), float(start)))
     for job in range(instance.jobs):
         first, last = int(instance.first[job]), int(instance.first[job + 1])
         cells: list[Any] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from corl.problems.vrp.evaluation import objective, routes_of, schedule
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.timetable import length_unit, stops
-from corl.view.scene import Group, Scene, short
+from corl.view.scene import Group, Play, Scene, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,6 +119,8 @@ def scene(instance: VrpInstance, solution: Any) -> Scene:
     scene.head = ("route", "clients", "load", "distance")
     scene.steps_head = ("client", "arrival", "wait", "break", "begin", "service", "departure", "load", length_unit(instance)[0])
     owner = np.full(instance.n, -1)
+    if routes and (instance.timed or instance.rules is not None):
+        scene.play = _play(instance, routes, xy)
     for number, route in enumerate(routes):
         owner[route.visits] = number
         _add_route(scene, instance, number, route, xy)
@@ -152,6 +155,29 @@ def _add_route(scene: Scene, instance: VrpInstance, number: int, route: Route, x
     scene.lines.append((xy[path, 0].tolist(), xy[path, 1].tolist(), text, number))
     if times.load == capacity:
         scene.tight.append(f"route {number + 1}: the vehicle is full ({short(capacity)})")
+
+
+def _play(instance: VrpInstance, routes: Sequence[Route], xy: NDArray[np.float64]) -> Play:
+    """Return where the vehicles are at each time, when clients become known (their release) and when their service begins."""
+    unit, rules, vehicles = instance.scale * instance.speed, instance.rules, instance.vehicles
+    known = np.zeros(instance.n) if rules is None or rules.release is None else rules.release / unit
+    begins, moves = np.full(instance.n, np.inf), []
+    for number, route in enumerate(routes):
+        timing = schedule(instance, route)
+        times, path = [timing.leave / unit], [int(vehicles.start[route.vehicle])]
+        for stop in stops(instance, route):
+            times += [stop.arrival, stop.departure]
+            path += [stop.node, stop.node]
+            begins[stop.node] = stop.begin
+        if rules is None or rules.stays_out is None or not rules.stays_out[route.vehicle]:
+            times.append(max(times[-1], timing.back / unit))
+            path.append(int(vehicles.end[route.vehicle]))
+        moves.append(([round(time, 6) for time in times], xy[path, 0].tolist(), xy[path, 1].tolist(), number))
+    end = max(times[-1] for times, *_ in moves)
+    begin = min(min(times[0] for times, *_ in moves), float(known[known > 0].min(initial=end)))
+    begins[: instance.depots] = np.inf
+    points = [(max(one, begin), two if np.isfinite(two) else None) for one, two in zip(known.tolist(), begins.tolist())]
+    return Play(begin, end, {"s": 1.0, "min": 60.0, "h": 3600.0}.get(instance.units[1], 0.0), points=points, moves=moves)
 
 
 def _name_or_id(instance: VrpInstance, node: int) -> str | int:

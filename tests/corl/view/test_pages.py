@@ -69,6 +69,28 @@ def test_routes_with_loads_and_times():
         assert all(a["departure"] <= b["arrival"] for a, b in pairwise(rows))
 
 
+def test_a_day_can_be_played():
+    """Vehicles are at their stops at the times of the table, clients appear at their release, jobs at theirs."""
+    from corl.modelling import RoutingModel, SchedulingModel
+
+    day = RoutingModel("day", time="min")
+    day.add_depot("yard", x=0, y=0)
+    day.add_client("a", x=30, y=0, demand=1, service=5, release="08:00")
+    day.add_client("b", x=40, y=0, demand=1, service=5, window=("08:50", "10:00"))
+    day.add_vehicle("van")
+    play = embedded(day.solve(iterations=50).result.page())["scene"]["play"]
+    assert (play["begin"], play["seconds"]) == (480, 60) and play["points"] == [[480, None], [480, 515], [480, 530]]
+    ((times, xs, ys, group),) = play["moves"]
+    assert times == [485, 515, 520, 530, 535, 575], "it leaves as late as it can"
+    assert (xs, ys, group) == ([0, 30, 30, 40, 40, 0], [0] * 6, 0) and play["end"] == times[-1]
+    shop = SchedulingModel("makespan")
+    shop.add_job("one", [("saw", 3)])
+    shop.add_job("two", [("saw", 3)], release=2)
+    scene = embedded(shop.solve(time_limit=1).result.page())["scene"]
+    assert scene["play"]["boxes"] == [[0, 0], [2, 3]] and scene["play"]["end"] == 6 and not scene["play"]["moves"]
+    assert embedded(solved("knapsack").page())["scene"]["play"] is None
+
+
 def test_critical_operations():
     """Two jobs on two machines: the chain without a gap, not the operation with slack."""
     instance = from_jobs([[[(0, 3)], [(1, 2)]], [[(1, 1)], [(0, 4)]]], 2)
@@ -133,8 +155,13 @@ requestAnimationFrame(() => setTimeout(() => {
   at("dblclick", 0, 0); canvas.dispatchEvent(new MouseEvent("dblclick"));
   const back = picture();
   document.querySelector("#groups tbody tr").click();
-  const told = { zoomed: nearer !== before, back: back === before, stressed: picture() !== before, texts: seen.size,
-    steps: document.querySelectorAll("#steps tbody tr").length };
+  const slider = document.getElementById("time"), stressed = picture(), moments = new Set();
+  if (slider) for (const value of [100, 500, 900]) {
+    slider.value = value; slider.dispatchEvent(new Event("input"));
+    moments.add(picture()); moments.add(document.getElementById("now").textContent);
+  }
+  const told = { zoomed: nearer !== before, back: back === before, stressed: stressed !== before, texts: seen.size,
+    moments: moments.size, steps: document.querySelectorAll("#steps tbody tr").length };
   document.title = "told " + JSON.stringify(told);
 }, 100));
 </script></body>"""
@@ -155,4 +182,5 @@ def test_alive_in_a_browser(name, tmp_path):
     assert "CONSOLE" not in done.stderr, done.stderr[-2000:]
     told = json.loads(re.search(r"<title>told (.*?)</title>", done.stdout)[1].replace("&quot;", '"'))
     assert told["zoomed"] and told["back"] and told["stressed"] and told["texts"] > 3
+    assert told["moments"] == (0 if name == "memory" else 6)
     assert (told["steps"] > 0) == (name in ("vrp", "jobshop"))
