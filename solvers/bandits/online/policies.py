@@ -103,8 +103,10 @@ class _Bayesian(_Planning):
         "What an observation says about: arms with similar features; the arm in all its states and levels; its state and level.",
     )
     prior: str = option("", 'A file with a population of arms (corl.solvers.bandits.online.priors); "": little is known.')
-    every: int = option(10, "Steps between two plans, from the 40th step on; at first plans are more frequent.", low=1)
-    scale: float = option(1.0, "Exploration, in standard deviations.", low=0)
+    every: int = option(5, "Steps between two plans, from the 20th step on; at first plans are more frequent.", low=1)
+    scale: float = option(
+        0.25, "Exploration: the factor of a sample's distance from the posterior mean; 1: a sample of the posterior.", low=0
+    )
 
     def _settings(self, instance: BanditInstance) -> dict[str, Any]:
         from corl.solvers.bandits.online.priors import read_population
@@ -133,7 +135,8 @@ class Thompson(_Bayesian):
 class Ucb(_Bayesian):
     """Pull by upper confidence bounds: the mean of a pull's value over samples, plus `scale` standard deviations."""
 
-    scale: float = option(0.3, "Exploration, in standard deviations; 0: the mean.", low=0)
+    every: int = option(10, "Steps between two plans, from the 40th step on; at first plans are more frequent.", low=1)
+    scale: float = option(0.15, "Exploration, in standard deviations; 0: the mean.", low=0)
     samples: int = option(8, "Samples of the posterior, from which mean and standard deviation are computed.", low=2, high=10_000)
 
     title: ClassVar[str] = "upper confidence bounds of the values of pulls"
