@@ -13,6 +13,7 @@ import abc
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeAlias
 
+from corl.errors import UsageError
 from corl.options import Options
 
 __all__ = ["Day", "Decision", "Event", "OnlinePolicy", "Stream"]
@@ -81,6 +82,18 @@ class Stream(abc.ABC):
     @abc.abstractmethod
     def day(self, instance: Any, key: int) -> Day:
         """Return a simulated day of `instance`; days of equal keys have equal random numbers, whatever is decided."""
+
+    def problem_now(self, knowledge: Any) -> tuple[Any, Any]:
+        """Return the static instance of what is known and not yet done, and a warm start for it (None: there is none).
+
+        For re-solving (`corl.online.resolve`): what has been decided and cannot be changed is fixed in this instance. Raises
+        UsageError if the family has none.
+        """
+        raise UsageError("re-solving needs a static problem of what is known, and this family has none")
+
+    def decision_from(self, knowledge: Any, solution: Any) -> Decision:
+        """Return the decision for the present moment that a solution of `problem_now(knowledge)` begins with."""
+        raise UsageError("re-solving needs a static problem of what is known, and this family has none")
 
 
 class OnlinePolicy(Options, abc.ABC):
