@@ -1,4 +1,4 @@
-"""The relaxation of the environment "priced": a valid bound, prices that no q-route undercuts, and features of the plane alone."""
+"""The relaxation of the environment "priced": a valid bound, prices that no q-route undercuts, features of the plane alone."""
 
 from __future__ import annotations
 
