@@ -40,6 +40,7 @@ TWO_PROGRAMS = (
     " corl generate milp auctions --option items=40 --option bids=200 --seed 1 --output FOLDER/b.mps; cp FOLDER/a.mps FILE"
 )
 BEFORE = {  # what a reader of the page has at hand
+    "corl/documentation/decisions-over-time.md": "echo time,kind > events.csv",  # with the printed events: tests/corl/online
     "problems/bandits/README.md": "corl generate bandits capacity --option arms=20 --output bandit.json",
     "problems/memory/README.md": "corl generate memory dag --output program.json",
     "problems/memory_static/README.md": "corl generate memory-static tiled --output buffers.csv",

@@ -15,10 +15,16 @@ from support.counter import CounterStream
 PAGE = Path(__file__).parents[3] / "corl" / "documentation" / "decisions-over-time.md"
 
 
+def printed(pattern: str) -> str:
+    """The only block of the page that a pattern matches."""
+    (block,) = re.findall(rf"^```{pattern}^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return str(block)
+
+
 @pytest.fixture
 def follow():
     """The function of the page."""
-    (block,) = re.findall(r"^```python\n(import csv\n.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    block = printed(r"python\n(import csv\n.*?)")
     assert len(block.splitlines()) <= 40
     names: dict[str, object] = {}
     exec(block, names)
@@ -61,3 +67,14 @@ def test_it_names_the_line_of_a_bad_event(follow, day, events, tmp_path, capsys)
     assert len(errors) == 2 and errors[0].startswith(f"{events}:3: event.time is 0; accepted: a number from ")
     assert errors[1].startswith(f"{events}:4: event.customer is 0, who has arrived")
     assert len(found) == (corl.online.simulate("shortest", day).solution >= 0).sum()
+
+
+def test_the_printed_shop_floor(follow, tmp_path, monkeypatch, capsys):
+    """Its events are taken, and its operations start."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events.csv").write_text(printed(r"text\n(time,kind,.*?)"), encoding="utf-8")
+    exec(printed(r"python\n(shop = .*?)"), {"follow": follow})
+    done = capsys.readouterr()
+    assert not done.err
+    assert [line.partition(" ")[0] for line in done.out.splitlines()] == ["0.0", "5.0"]
+    assert "'job': 4, 'operation': 0, 'machine': 0" in done.out and "'job': 7, 'operation': 0, 'machine': 0" in done.out
