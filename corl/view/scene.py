@@ -33,7 +33,7 @@ class Play:
     """(from, to) of each point: when it becomes known, and when it is decided for good; None: never."""
     boxes: list[tuple[float, float | None]] = field(default_factory=list)
     """The same of each box."""
-    moves: list[tuple[Sequence[float], Sequence[float], Sequence[float], int]] = field(default_factory=list)
+    moves: Sequence[tuple[Sequence[float], Sequence[float], Sequence[float], int]] = field(default_factory=list)
     """(times, x coordinates, y coordinates, group) of each thing that moves, such as a vehicle: it is there from the first time
     to the last."""
 

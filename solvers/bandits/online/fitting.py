@@ -66,7 +66,7 @@ def _posterior(
         odds = np.einsum("jcd,jd->jc", spread, prior @ precision + successes - 0.5 * trials)
         size = np.maximum(np.sqrt(odds**2 + np.einsum("jcc->jc", spread)), 1e-6)
         omega = trials * 0.5 * np.tanh(0.5 * size) / size
-    return odds, spread
+    return np.asarray(odds), np.asarray(spread, np.float64)
 
 
 def _moment(values: NDArray[np.float64], spread: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
