@@ -210,7 +210,7 @@ class FloorStream(Stream):
 
     # ---------------------------------------------------------------- days and re-solving
     def day(self, instance: JobShopInstance, key: int) -> Day:
-        from corl.problems.jobshop.online.day import FloorDay
+        from corl.problems.jobshop.floor_day import FloorDay
 
         return FloorDay(instance, self)
 
