@@ -123,7 +123,7 @@ def _last_departure(now: Situation) -> _Floats:
     matrix, requests = _matrix(now), now.requests
     assert now.customers.latest is not None
     to, back = matrix[0, requests.customer], matrix[requests.customer, 0]
-    return np.minimum(requests.latest, float(now.customers.latest[0]) - back - requests.service) - to
+    return np.asarray(np.minimum(requests.latest, float(now.customers.latest[0]) - back - requests.service) - to)
 
 
 def _fitting(now: Situation, between: _Floats) -> _Floats:
