@@ -161,7 +161,8 @@ def _play(instance: VrpInstance, routes: Sequence[Route], xy: NDArray[np.float64
     """Return where the vehicles are at each time, when clients become known (their release) and when their service begins."""
     unit, rules, vehicles = instance.scale * instance.speed, instance.rules, instance.vehicles
     known = np.zeros(instance.n) if rules is None or rules.release is None else rules.release / unit
-    begins, moves = np.full(instance.n, np.inf), []
+    begins = np.full(instance.n, np.inf)
+    moves: list[tuple[Sequence[float], Sequence[float], Sequence[float], int]] = []
     for number, route in enumerate(routes):
         timing = schedule(instance, route)
         times, path = [timing.leave / unit], [int(vehicles.start[route.vehicle])]
