@@ -69,7 +69,7 @@ def instance_penalties(state: Any, instance: Any, penalties: Any) -> None:
     work.slot[: n + 1] = -1
     edge = _measure(state, instance, nodes, 0, work)
     for i in range(n - 1):
-        work.penalty[i] = work.near_distance[i, 0] if work.count[i] > 0 else 0.0
+        work.penalty[i] = work.near_distance[i, 0] if work.near_count[i] > 0 else 0.0
         work.penalty[i] += 2.0 * work.home[i] * state.demand[first + nodes[i]] / capacity
     relax(work, n - 1, -1, 0.0, _FIRST_STEPS, _FIRST_LENGTH * edge)
     penalties[0] = 0.0
@@ -142,7 +142,7 @@ def _measure(state: Any, instance: Any, nodes: Any, origin: Any, work: Any) -> A
                 at -= 1
             near[at], near_distance[at] = j, length
             count = min(NEAREST, count + 1)
-        work.count[i] = count
+        work.near_count[i] = count
         total += min(near_distance[0], 2.0 * work.home[i]) if count > 0 else 2.0 * work.home[i]
     return total / m
 

@@ -41,7 +41,7 @@ class Relaxation(NamedTuple):
     """[M, NEAREST] the nearest other clients."""
     near_distance: NDArray[np.float64]
     """[M, NEAREST] the distances to them."""
-    count: NDArray[np.int64]
+    near_count: NDArray[np.int64]
     """[M] the number of them."""
     slot: NDArray[np.int64]
     """[M + 2] the slot of each client, of the depot (at m) and of the position of the current vehicle (at m + 1); -1: none."""
@@ -159,7 +159,7 @@ def _find_ways(work: Any, m: Any, units: Any, price: Any) -> None:
             if rest == 0:
                 a, p = work.home[i], -1
             elif rest > 0:
-                for k in range(work.count[i]):
+                for k in range(work.near_count[i]):
                     j = work.near[i, k]
                     cost = (best[rest, j] if next_best[rest, j] != i else second[rest, j]) + work.near_distance[i, k]
                     if cost < a:
