@@ -101,8 +101,10 @@ def tuned(all_of_them: bool) -> list[str]:
 
 def judge(regimes: list[str]) -> None:
     """Append the rows of the tuned policies, one for each instance; of all of them in the regime named first."""
-    seeds, keys = _SPLIT["judge"]["seeds"], range(_SPLIT["judge"]["days"])
+    part = _SPLIT["judge"]
+    seeds = part["seeds"]
     for name in regimes:
+        keys = range(part.get(f"days_of_{name}", part["days"]))
         for instance, seed in zip(_instances(name, "judge"), range(seeds[0], seeds[1] + 1)):
             for row, policy in _missing(_JUDGED, [name], tuned(name == "first"), [str(seed)]):
                 begun = process_time()
@@ -112,7 +114,7 @@ def judge(regimes: list[str]) -> None:
 
 def pulls() -> None:
     """Append rows of the best policy that shares by features, and of hindsight, with minimum pulls, in the regime named first."""
-    seeds, keys = _SPLIT["judge"]["seeds"], range(_SPLIT["judge"]["days"])
+    seeds, keys = _SPLIT["judge"]["seeds"], range(_SPLIT["judge"]["days_of_pulls"])
     best = max((row for row in _rows(_TUNING) if "sharing=features" in row["policy"]), key=lambda row: float(row["reward"]))
     chosen = [(name, _parsed(name)) for name in ("clairvoyant", best["policy"])]
     labels = [_label(name, given | {"min_pulls": each}) for _, (name, given) in chosen for each in _MIN_PULLS]

@@ -14,7 +14,7 @@ def small(tmp_path, monkeypatch):
     tiny = {"arms": 6, "pulls": 2, "horizon": 60, "features": 2}
     split = {
         "tuning": {"seeds": [0, 1], "days": 1, "logs": 2},
-        "judge": {"seeds": [2, 3], "days": 2},
+        "judge": {"seeds": [2, 3], "days": 2, "days_of_pulls": 1},
         "regimes": {"first": tiny, "other": tiny},
     }
     grids = {"thompson": [("sharing", ("none", "features")), ("scale", (0.5, 1.0))], "wiql": [("scale", (0.1, 1.0))]}

@@ -62,7 +62,7 @@ def _posterior(
     """Return the posterior means [J, C] and covariances [J, C, C] of the log-odds, given prior means [J, C]."""
     precision, omega = np.linalg.inv(covariance), 0.25 * trials
     for _ in range(_SWEEPS):
-        spread = np.linalg.inv(precision + omega[:, :, None] * np.eye(len(precision)))
+        spread = np.asarray(np.linalg.inv(precision + omega[:, :, None] * np.eye(len(precision))), np.float64)
         odds = np.einsum("jcd,jd->jc", spread, prior @ precision + successes - 0.5 * trials)
         size = np.maximum(np.sqrt(odds**2 + np.einsum("jcc->jc", spread)), 1e-6)
         omega = trials * 0.5 * np.tanh(0.5 * size) / size

@@ -149,7 +149,7 @@ def leads(name: str, kind: str, solver: str, base: str) -> list[float]:
 _UNKNOWN = "bandits/unknown"
 _REGIMES = {
     "few": "20 arms", "first": "100 arms", "many": "1,000 arms", "strong": "strong calls", "three-states": "3 states",
-    "told": "features tell 0.9", "noise": "features tell nothing",
+    "told": "telling features", "noise": "features of noise",
 }  # fmt: skip
 
 
