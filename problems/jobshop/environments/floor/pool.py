@@ -1,4 +1,4 @@
-"""FloorState, the pool of the environment "floor", and how it is made from instances."""
+"""State, the pool of the environment "floor", and how it is made from instances."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from corl.errors import UsageError
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.rules import FOREVER
 
-__all__ = ["FloorState", "check_supported", "new_pool"]
+__all__ = ["State", "check_supported", "new_pool"]
 
 _SUPPORTED = ("unavailable", "family", "setups", "first_setups")
 
 
-class FloorState(NamedTuple):
+class State(NamedTuple):
     """A pool of R states of I instances with at most J jobs, M machines and O operations each.
 
     Jobs, operations and choices are numbered within their instance. An array of [all jobs] concatenates the jobs of all
@@ -136,7 +136,7 @@ def check_supported(instances: Sequence[JobShopInstance]) -> None:
             raise UsageError(f"{who}: the environment floor does not support machines that are down for good")
 
 
-def new_pool(instances: Sequence[JobShopInstance], rows: int) -> FloorState:
+def new_pool(instances: Sequence[JobShopInstance], rows: int) -> State:
     """Return a pool of `rows` states of `instances`; `reset_rows` initialises them."""
 
     def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
@@ -153,7 +153,7 @@ def new_pool(instances: Sequence[JobShopInstance], rows: int) -> FloorState:
     breaks = [_breaks(one) for one in instances]
     counts = np.concatenate([np.bincount(each[:, 0], minlength=one.machines) for each, one in zip(breaks, instances)])
     j, m, o = int(jobs.max()), int(machines.max()), int(operations.max())
-    return FloorState(
+    return State(
         tardy=np.array([one.objective == "weighted_tardiness" for one in instances]),
         jobs=jobs,
         machines=machines,

@@ -11,7 +11,7 @@ from corl import hooks
 from corl.hooks import attach
 from corl.jit import kernel
 from corl.kernels.copy import copy_between_rows
-from corl.problems.jobshop.environments.floor.pool import FloorState
+from corl.problems.jobshop.environments.floor.pool import State
 
 __all__ = ["may_wait", "reset_rows", "setup_time", "waits"]
 
@@ -175,7 +175,7 @@ def _can_start(state: Any, row: Any, instance: Any) -> Any:
     return False
 
 
-@attach(hooks.step, FloorState)
+@attach(hooks.step, State)
 def _step(state: Any, src: Any, dst: Any, action: Any) -> Any:
     """Start an operation, or wait; then go on to the next decision. The reward is minus the growth of the estimate."""
     instance = state.instance[src]
@@ -233,7 +233,7 @@ def _copy(state: Any, src: Any, dst: Any, instance: Any) -> None:
     copy_between_rows(state.chosen, src, dst, state.operations[instance])
 
 
-@attach(hooks.actions, FloorState)
+@attach(hooks.actions, State)
 def _actions(state: Any, row: Any, out: Any) -> Any:
     """List the choices that can start now, jobs in the order of arrival; then, if it is legal and there is room, to wait."""
     instance, count = state.instance[row], 0
