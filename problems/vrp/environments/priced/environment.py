@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.problems.vrp.environments.priced.prices import Prices, instance_penalties, price_actions
+from corl.problems.vrp.environments.priced.prices import Prices, instance_penalties, observe
 from corl.problems.vrp.environments.savings.environment import SavingsEnvironment
 from corl.problems.vrp.instance import VrpInstance
 
@@ -37,5 +37,5 @@ class PricedEnvironment(SavingsEnvironment):
     def _observe(self, rows: NDArray[np.int64], actions: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the arrays of SavingsEnvironment's observation and those of Prices."""
         prices = Prices.empty(len(rows), self.width)
-        price_actions(self.state, rows, actions, self._penalties, prices)
+        observe(self.state, rows, actions, self._penalties, prices)
         return super()._observe(rows, actions) | prices._asdict()

@@ -13,7 +13,7 @@ from corl.problems.vrp.transitions import CAPACITY
 from corl.routing.graph_pool import graph_metric
 from corl.routing.metric import distance
 
-__all__ = ["Prices", "instance_penalties", "price_actions"]
+__all__ = ["Prices", "instance_penalties", "observe"]
 
 _MAX_UNITS = 60  # a capacity that is no whole number up to this is divided into so many units of load
 _FIRST_STEPS = 60  # steps of the ascent for a whole instance
@@ -77,7 +77,7 @@ def instance_penalties(state: Any, instance: Any, penalties: Any) -> None:
 
 
 @kernel
-def price_actions(state: Any, rows: Any, actions: Any, penalties: Any, prices: Any) -> None:
+def observe(state: Any, rows: Any, actions: Any, penalties: Any, prices: Any) -> None:
     """Write the relaxation of `rows` to `prices`.
 
     Args:
