@@ -46,7 +46,7 @@ class AttentionPolicy(NetworkPolicy):
         value: bool = True,
         grid: int = 0,
         environment: str = "",
-        caution: float = 0.0,
+        caution: int = 0,
     ) -> None:
         """Create a network with random weights.
 

@@ -184,14 +184,14 @@ def test_groups_change_nothing_but_rounding(pairs):
 def test_caution_is_subtracted_where_the_network_plays_but_not_where_it_imitates():
     """`forward` has the logits of `imitated` less `caution` times the first feature; a loss of imitation has none of it."""
     batch = tokens(3, 6, [6, 4, 2])
-    plain, careful = network(), network(caution=2.5)
-    assert careful.config["caution"] == 2.5 and AttentionPolicy(**careful.config).caution == 2.5
+    plain, careful = network(), network(caution=2)
+    assert careful.config["caution"] == 2 and AttentionPolicy(**careful.config).caution == 2
     logits, values = plain(batch)
     torch.testing.assert_close(careful.imitated(batch)[0], logits)
     played, same = careful(batch)
     torch.testing.assert_close(same, values)
     for row, taken in enumerate([6, 4, 2]):
-        torch.testing.assert_close(played[row, :taken], logits[row, :taken] - 2.5 * batch[0][row, :taken, 0])
+        torch.testing.assert_close(played[row, :taken], logits[row, :taken] - 2 * batch[0][row, :taken, 0])
         assert torch.isneginf(played[row, taken:]).all()
     with pytest.raises(UsageError, match="positive sizes"):
-        network(caution=-1.0)
+        network(caution=-1)
