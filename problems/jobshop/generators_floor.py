@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,7 +57,7 @@ def shop_floor(
     weight = random.choice([1, 2, 2, 2, 4], size)
     family = np.repeat(random.integers(0, _FAMILIES, size), lengths)
     end = int(1.5 * (release[-1] + mean_time * lengths.sum() / machines) + 10 * _REPAIR)
-    rules = {"setups": _setups(machines, share, random), "family": family} if share > 0 else {}
+    rules: dict[str, Any] = {"setups": _setups(machines, share, random), "family": family} if share > 0 else {}
     if len(breaks := _breaks(machines, down, end, random)):
         rules["unavailable"] = breaks
     comment = f"corl generate jobshop shop-floor --option size={size} --option machines={machines} --option load={load} "

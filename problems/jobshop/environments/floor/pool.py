@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ def check_supported(instances: Sequence[JobShopInstance]) -> None:
 def new_pool(instances: Sequence[JobShopInstance], rows: int) -> FloorState:
     """Return a pool of `rows` states of `instances`; `reset_rows` initialises them."""
 
-    def joined(parts: list[NDArray[np.integer]], dtype: type) -> NDArray[np.integer]:
+    def joined(parts: list[Any], dtype: type) -> NDArray[Any]:
         return np.concatenate(parts).astype(dtype)
 
     def offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
