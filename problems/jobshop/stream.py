@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corl.errors import InputError, UsageError, shown
-from corl.fields import Array, Either, Flag, Integer, Null, Number, Object, Row
+from corl.fields import Array, Either, Flag, Integer, Kind, Null, Number, Object, Row
 from corl.online.events import check_event
 from corl.online.stream import Day, Decision, Event, Stream
 from corl.problems.jobshop.environments.floor.pool import check_supported
@@ -33,7 +33,7 @@ from corl.problems.jobshop.online.known import Job, Known, Machine, instance_now
 __all__ = ["FloorStream"]
 
 _OPERATIONS = Array(Array(Row(Integer(0), Integer(0)), 1), 1)
-_KINDS = {
+_KINDS: dict[str, dict[str, Kind]] = {
     "arrival": {
         "job": Integer(0), "operations": _OPERATIONS, "family": Array(Integer(0), 1), "due": Integer(0), "weight": Integer(0),
     },

@@ -55,7 +55,7 @@ def _undone(instance: JobShopInstance, environment: FloorEnvironment, listed: ND
         now = int(seen["now"][0])
         end = now + int(seen["setup"][0, k] + seen["duration"][0, k])
         if spells is not None and any(now < begin < end for begin, _ in spells(int(seen["machine"][0, k]))):
-            return action
+            return int(action)
     raise UsageError(
         "the environment floor has no decisions of this schedule; accepted: one that is never idle while a job waits"
     )
