@@ -74,8 +74,9 @@ def test_a_load_is_held_to_its_capacity_in_any_unit(size):
     """Demands of 3e-10 counted as nothing: "optimal" 60.5 where the judge took 22.2, which as a warm start ended in an error."""
     instance = VrpInstance("t", "EXACT_2D", demand=np.array([0, 2, 2, 2]) * size, vehicles=Vehicles(capacity=3 * size),
                            points=POINTS[:4])  # fmt: skip
-    with pytest.raises(corl.UsageError, match="route 1 has load"):
-        corl.solve(instance, solver="ruin-recreate", iterations=10, warm_start=[[1, 2, 3]])
+    with pytest.raises(corl.Infeasible, match="route 1 has load"):
+        registry.problem("vrp").evaluate(instance, [[1, 2, 3]])
+    assert len(corl.solve(instance, solver="ruin-recreate", iterations=10, warm_start=[[1, 2, 3]]).solution) == 3
     result = corl.solve(instance, solver="ruin-recreate", iterations=100, warm_start=[[1], [2], [3]])
     assert len(result.solution) == 3
     eased = replace(instance, vehicles=Vehicles(capacity=6 * size * (1 - 1e-10)))

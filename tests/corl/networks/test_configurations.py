@@ -24,6 +24,7 @@ from corl.version import DISTRIBUTION
 PLANE = {"problem": "tsp", "features": "plane", "inputs": 3, "width": 8, "layers": 1, "heads": 2, "feedforward": 8}
 SMALL: dict[str, dict[str, Any]] = {
     "attention": PLANE, "muzero": PLANE | {"bins": 8}, "jobshop-cp": {"width": 4, "hidden": 4}, "jobshop-queue": {"width": 4},
+    "jobshop-floor": {"width": 4},
     "memory-priority": {"width": 4},
     "gated-graph": {"problem": "tsp", "features": "candidate-edges", "nodes": 3, "edges": 2, "width": 8, "layers": 2},
     "slim": {"problem": "jobshop"}, "milp-branching": {}, "milp-gcnn": {"width": 4},

@@ -38,7 +38,7 @@ def queue(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     look-ahead factor 2). The scale of the values approximates how much the objective may still grow. Raises UsageError for
     observations of another environment.
     """
-    if "queue" not in observation:
+    if "queue" not in observation or "setup" in observation:
         raise UsageError("the features queue are of the environment arriving; accepted: its observations")
     jobs = np.stack([observation[name] for name in OF_JOBS], axis=2)
     shop = np.stack([observation[name] for name in OF_SHOP], axis=1)
