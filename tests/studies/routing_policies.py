@@ -46,9 +46,10 @@ SPLITS = {
     "judge-2": 4_330_000_000,
     "judge-3": 4_340_000_000,
     "judge-4": 4_350_000_000,
+    "long": 5_400_000_000,
 }
 """The first seed of each; the second round was judged on "judge-2", networks that began as the rule on "judge-3" and,
-as the tuned rule of routes, "judge-4"."""
+as the tuned rule of routes, "judge-4"; policies of long training are judged on "long", the split "judge" of learning_splits."""
 COUNT = 128
 """Instances of each."""
 GENERATED: dict[str, tuple[str, dict[str, Any]]] = {
