@@ -47,7 +47,7 @@ class Consensus(EpochPolicy):
                 for route in routes or []:
                     own = route[route < sampled.waiting]
                     leaves[own] += now.must[own].any()
-                if time.perf_counter() - begin > self.sampling * seconds:
+                if not self.iterations and time.perf_counter() - begin > self.sampling * seconds:
                     break
             postponed = (leaves < self.threshold * plans) & ~now.must
         left = seconds - (time.perf_counter() - begin)

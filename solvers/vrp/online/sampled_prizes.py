@@ -60,7 +60,7 @@ class SampledPrizes(EpochPolicy):
                 for route in routes:
                     costs, own = _costs(route, sampled.instance.matrix, self.mix), route < sampled.waiting
                     total[route[own]] += costs[own]
-            if time.perf_counter() - begin > seconds:
+            if not self.iterations and time.perf_counter() - begin > seconds:
                 break
         prize = np.full(len(now.must), np.inf)
         prize[optional] = self.factor * total / max(1, plans)

@@ -10,10 +10,12 @@ from corl.problems.vrp.online.days import customers_of, requests_of
 from corl.problems.vrp.online.epochs import departure, drivable, epochs
 from corl.problems.vrp.online.hindsight import dispatch_epochs
 from corl.problems.vrp.online.situation import must_go, situation
+from corl.solvers.vrp.online.consensus import Consensus
 from corl.solvers.vrp.online.dispatching import waiting_epochs
 from corl.solvers.vrp.online.features import Column, features
 from corl.solvers.vrp.online.network import load_weights, network_prizes
 from corl.solvers.vrp.online.planning import plan, routes_that_must_leave
+from corl.solvers.vrp.online.sampled_prizes import SampledPrizes
 
 DAY = requests(size=20, per_epoch=8, seed=2)
 CUSTOMERS = customers_of(DAY)[1]
@@ -80,3 +82,18 @@ def test_plans_serve_what_must_go():
     routes = plan(now, 1e3, 0, 30, prize=np.where(now.must, np.inf, 1.0))
     assert set(np.flatnonzero(now.must)) <= set(np.concatenate(routes).tolist())
     assert all(now.must[route].any() for route in routes_that_must_leave(now, routes))
+
+
+def test_with_iterations_the_clock_changes_nothing(monkeypatch):
+    """All scenarios are planned, although the seconds are over after the first; without iterations one is."""
+    from corl.solvers.vrp.online import consensus, sampled_prizes
+
+    now, searched = at(EPOCHS.first + 1), []
+    assert now.must.any() and not now.must.all()
+    for module in (consensus, sampled_prizes):
+        monkeypatch.setattr(module, "search", lambda *args: (searched.append(args), (None, np.inf))[1])
+    for policy, count in ((Consensus, 6), (SampledPrizes, 3)):
+        for iterations, expected in ((20, count), (0, count // 3)):
+            searched.clear()
+            policy(scenarios=3, iterations=iterations).routes(now, 1e-9, 0)
+            assert len(searched) == expected
