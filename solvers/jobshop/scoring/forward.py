@@ -1,4 +1,4 @@
-"""QueueNetwork's forward pass as kernels: observations of rows of a pool, logits, and whole episodes."""
+"""ScoringNetwork's forward pass as kernels: observations of rows of a pool, logits, and whole episodes."""
 
 # mypy: allow-untyped-defs
 # numba infers the types of kernels; their docstrings give shapes and dtypes.
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,70 +14,76 @@ from numpy.typing import ArrayLike, NDArray
 from corl import hooks
 from corl.decoding.players import play_rows
 from corl.environment import Environment, View
-from corl.errors import UsageError
 from corl.jit import kernel
 from corl.networks.compiled import dense, draw
-from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
-from corl.problems.jobshop.environments.arriving.features import (
-    JOB_FEATURES,
-    OF_JOBS,
-    OF_SHOP,
-    SHOP_FEATURES,
-    describe,
-    observe_row,
-)
 
-__all__ = ["QueueEvaluator", "QueueWeights"]
+__all__ = ["Scratch", "ScoringEvaluator", "ScoringWeights", "describe_listed"]
 
 _ACTIONS_PER_CHECK = 500  # actions between two calls of `stop`, about 10 ms
 
 
-class QueueWeights(NamedTuple):
-    """The parameters of a network with W hidden units."""
+class ScoringWeights(NamedTuple):
+    """The parameters of a network with F features of an action, G of the whole and W hidden units."""
 
     line: NDArray[np.float32]
-    """[JOB_FEATURES] the linear part of a job's logit."""
+    """[F] the linear part of an action's logit."""
     hidden: NDArray[np.float32]
-    """[JOB_FEATURES + SHOP_FEATURES + 1, W] the hidden layer; its last row is the bias."""
+    """[F + G + 1, W] the hidden layer; its last row is the bias."""
     out: NDArray[np.float32]
     """[W] the output layer."""
 
 
-class _Scratch(NamedTuple):
-    """Work arrays for one row with up to K listed jobs on M machines."""
+class Scratch(NamedTuple):
+    """Work arrays for one row with up to K listed actions on M machines."""
 
     listed: NDArray[np.int32]
     """[K] the listed actions."""
     work: NDArray[np.int64]
-    """[M] a work array of `observe_row`."""
-    jobs: NDArray[np.int64]
-    """[K, 10] the columns OF_JOBS of the listed jobs."""
-    shop: NDArray[np.int64]
-    """[5] the entries OF_SHOP of the shop."""
+    """[M] a work array of the observation."""
+    observed: NDArray[np.int64]
+    """[K, columns of the environment's observation of an action] the observation of the listed actions."""
+    observed_whole: NDArray[np.int64]
+    """[entries of the environment's observation of the whole] the observation of the shop as a whole."""
     x: NDArray[np.float32]
-    """[K, JOB_FEATURES + SHOP_FEATURES] the features of each listed job, then those of the shop."""
+    """[K, F + G] the features of each listed action, then those of the whole."""
     whole: NDArray[np.float32]
-    """[SHOP_FEATURES] the features of the shop."""
+    """[G] the features of the whole."""
     hidden: NDArray[np.float32]
     """[W] the values of the hidden layer."""
 
 
-class QueueEvaluator:
-    """The network as a `corl.policy.Player` of a pool of the environment "arriving"; it estimates no values and returns 0."""
+@hooks.hook
+def describe_listed(state: Any, row: int, count: int, scratch: Any) -> None:
+    """Write the features of the actions scratch.listed[:count] of a row to scratch.x[:, :F], and of the whole to scratch.whole.
+
+    Attached for an environment's class of state (corl.hooks); it may overwrite all of `scratch` but `listed`.
+    """
+    raise NotImplementedError("only compiled code can call a hook")
+
+
+class ScoringEvaluator:
+    """The network as a `corl.policy.Player` of an environment's pool; it estimates no values and returns 0."""
 
     together = 1
 
-    def __init__(self, environment: Environment, weights: QueueWeights) -> None:
-        if not isinstance(environment, ArrivingEnvironment):
-            raise UsageError("a network jobshop-queue plays in the environment arriving; accepted: that one")
+    def __init__(self, environment: Environment, weights: ScoringWeights, columns: int, entries: int) -> None:
+        """Prepare to play.
+
+        Args:
+            environment: An environment for whose class of state `describe_listed` is attached.
+            weights: The parameters.
+            columns: The number of columns of the environment's observation of an action.
+            entries: The number of entries of its observation of the whole.
+        """
         self._environment, self._weights = environment, weights
-        self._scratch = _Scratch(
-            np.empty(environment.width, np.int32),
+        width, features = environment.width, len(weights.hidden) - 1
+        self._scratch = Scratch(
+            np.empty(width, np.int32),
             np.empty(environment.state.free.shape[1], np.int64),
-            np.zeros((environment.width, len(OF_JOBS)), np.int64),
-            np.zeros(len(OF_SHOP), np.int64),
-            np.zeros((environment.width, JOB_FEATURES + SHOP_FEATURES), np.float32),
-            np.zeros(SHOP_FEATURES, np.float32),
+            np.zeros((width, columns), np.int64),
+            np.zeros(entries, np.int64),
+            np.zeros((width, features), np.float32),
+            np.zeros(features - len(weights.line), np.float32),
             np.zeros(len(weights.out), np.float32),
         )
 
@@ -142,13 +148,12 @@ def _logits_of_rows(state, rows, weights, scratch, out):
 def _logits(state, row, count, weights, scratch, out):
     """Write the logits of the actions scratch.listed[:count] to out (float32 [K])."""
     x, hidden = scratch.x, scratch.hidden
-    observe_row(state, row, scratch.listed[:count], scratch.work, scratch.jobs, scratch.shop)
-    describe(scratch.jobs, count, scratch.shop, x, scratch.whole)
+    describe_listed(state, row, count, scratch)
     for k in range(count):
-        x[k, JOB_FEATURES:] = scratch.whole
+        x[k, len(weights.line) :] = scratch.whole
         dense(x[k], weights.hidden, hidden)
         score = np.float32(0.0)
-        for f in range(JOB_FEATURES):
+        for f in range(len(weights.line)):
             score += x[k, f] * weights.line[f]
         for w in range(len(hidden)):
             score += np.tanh(hidden[w]) * weights.out[w]
