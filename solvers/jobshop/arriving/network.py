@@ -1,11 +1,8 @@
 """QueueNetwork: a policy with a few hundred parameters that chooses which waiting job a free machine processes next."""
 
-# mypy: allow-untyped-defs
-# numba infers the types of kernels; their docstrings give shapes and dtypes.
-
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from corl.hooks import attach
 from corl.problems.jobshop.environments.arriving.environment import ArrivingEnvironment
@@ -39,7 +36,7 @@ class QueueNetwork(ScoringNetwork):
 
 
 @attach(describe_listed, State, borrow=True)
-def _describe_listed(state, row, count, scratch):
+def _describe_listed(state: Any, row: Any, count: Any, scratch: Any) -> None:
     """See `describe_listed`."""
     observe_row(state, row, scratch.listed[:count], scratch.work, scratch.observed, scratch.observed_whole)
     describe(scratch.observed, count, scratch.observed_whole, scratch.x, scratch.whole)

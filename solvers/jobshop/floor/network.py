@@ -1,11 +1,8 @@
 """FloorNetwork: a policy with a few hundred parameters that chooses what starts next on a shop floor."""
 
-# mypy: allow-untyped-defs
-# numba infers the types of kernels; their docstrings give shapes and dtypes.
-
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from corl.hooks import attach
 from corl.problems.jobshop.environments.floor.environment import FloorEnvironment
@@ -36,7 +33,7 @@ class FloorNetwork(ScoringNetwork):
 
 
 @attach(describe_listed, State, borrow=True)
-def _describe_listed(state, row, count, scratch):
+def _describe_listed(state: Any, row: Any, count: Any, scratch: Any) -> None:
     """See `describe_listed`."""
     observe_row(state, row, scratch.listed, count, scratch.work, scratch.observed, scratch.observed_whole)
     describe(scratch.observed, count, scratch.observed_whole, scratch.x, scratch.whole)
