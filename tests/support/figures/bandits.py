@@ -164,6 +164,17 @@ def _ways(regime: str, policy: str, part: str) -> list[float]:
     return [100 * (value - low[at]) / (high[at] - low[at]) for at, value in found[policy].items()]
 
 
+def unknown_below(regime: str, method: str, other: str) -> list[float]:
+    """Return how far the reward of `method` with features is below that of `other`, tuned, on each instance, in per cent."""
+    tuned = [name for name in dict.fromkeys(each["policy"] for each in rows(_UNKNOWN, regime=regime)) if ":" in name]
+    names = [next(name for name in tuned if name.startswith(method) and "sharing=features" in name)]
+    names.append(next((name for name in tuned if name.startswith(other)), other))
+    mine, theirs = (
+        {each["instance"]: float(each["reward"]) for each in rows(_UNKNOWN, regime=regime, policy=name)} for name in names
+    )
+    return [100 * (1 - mine[at] / value) for at, value in theirs.items()]
+
+
 def _unknown_policies() -> dict[str, str]:
     """Return the labels of the policies in the file, in their order, and their names in the table."""
     sharing = {"none": "cells alone", "arm": "cells of an arm", "features": "features"}

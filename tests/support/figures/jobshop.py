@@ -9,8 +9,8 @@ import numpy as np
 from .cells import bold, figure, interval, mean, number, recorded, row, rows, table
 
 __all__ = [
-    "arrivals", "flexible_public", "flexible_tardiness", "floor", "hard", "hard_whole", "rules", "slim", "slim_authors",
-    "standard", "summary", "tardiness_ratio",
+    "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes", "floor_resolving",
+    "floor_resolving_ratios", "hard", "hard_whole", "rules", "slim", "slim_authors", "standard", "summary", "tardiness_ratio",
 ]  # fmt: skip
 
 _SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
@@ -111,20 +111,58 @@ def arrivals() -> str:
 
 def floor() -> str:
     """Weighted tardiness on the shop floor by that of the best tuned rule in each regime, with 95 % intervals over days."""
-    regimes = dict.fromkeys((each["load"], each["tightness"], each["setup"]) for each in rows("jobshop/floor"))
-    methods = {"covert": "`covert`", "atc": "`atc`", "evolution": "`jobshop-floor`", "gradient": "by policy gradient"}
+    methods = {
+        "covert": "`covert`", "atc": "`atc`", "evolution": "`jobshop-floor`", "line": "without a hidden layer",
+        "gradient": "by policy gradient",
+    }  # fmt: skip
     present = [name for name in methods if rows("jobshop/floor", method=name)]
     lines = []
-    for load, tightness, setup in sorted(regimes, key=lambda regime: [float(each) for each in regime]):
-        values = {name: _tardiness("floor", name, load=load, tightness=tightness, setup=setup) for name in present}
-        base = min(("atc", "covert"), key=lambda name: sum(values[name].values()))
-        named, cells = (load, tightness, setup) == ("0.85", "4.0", "0.4"), []
+    for regime in floor_regimes():
+        named, cells = regime == (0.85, 4.0, 0.4), []
         for name in present:
-            digits = 3 if named and name == "evolution" else 2
-            value, low, high = (number(each, digits) for each in _bootstrap(values[name], values[base]))
-            cells.append("1" if name == base else bold(f"{value} ({low}-{high})", named and name == "evolution"))
-        lines.append([bold(f"{float(load):g}, {float(tightness):g}, {float(setup):g}", named), *cells])
+            chosen = named and name == "evolution"
+            value, low, high = (number(each, 3 if chosen else 2) for each in floor_ratio(*regime, name))
+            cells.append("1" if low == high else bold(f"{value} ({low}-{high})", chosen))
+        lines.append([bold("{:g}, {:g}, {:g}".format(*regime), named), *cells])
     return table(["load, due, set-ups", *(methods[name] for name in present)], lines)
+
+
+def floor_regimes() -> list[tuple[float, float, float]]:
+    """Return the regimes of the shop floor, in order: load, tightness and share of set-ups."""
+    found = {(float(each["load"]), float(each["tightness"]), float(each["setup"])) for each in rows("jobshop/floor")}
+    return sorted(found)
+
+
+def floor_ratio(load: float, tightness: float, setup: float, method: str) -> tuple[float, float, float]:
+    """Return the ratio of sums of tardiness, method to the best tuned rule of the regime, and its bootstrap interval."""
+    where = {"load": load, "tightness": tightness, "setup": setup}
+    rules = [_tardiness("floor", name, **where) for name in ("atc", "covert")]
+    return _bootstrap(_tardiness("floor", method, **where), min(rules, key=lambda values: sum(values.values())))
+
+
+def floor_resolving() -> str:
+    """Weighted tardiness of re-solving on short days, by that of the tuned rule on the same days."""
+    lines = []
+    base = _tardiness("floor-resolving", "covert")
+    for method in dict.fromkeys(each["method"] for each in rows("jobshop/floor-resolving")):
+        found = rows("jobshop/floor-resolving", method=method)
+        value, low, high = (number(each, 2) for each in _bootstrap(_tardiness("floor-resolving", method), base))
+        ratio = "1" if method == "covert" else f"{value} ({low}-{high})"
+        label = {"covert": "`covert`, tuned", "evolution": "`jobshop-floor`"}.get(method, method)
+        lines.append([label, str(len(found)), number(mean(each["ms_per_decision"] for each in found), 1), ratio])
+    return table(["", "days", "ms per decision", "tardiness"], lines)
+
+
+def floor_resolving_ratios(method: str) -> list[tuple[str, str, tuple[float, float, float]]]:
+    """Return, for each kind of re-solving, its label, the time of both, and the ratio of sums of tardiness, method to it."""
+    kinds = dict.fromkeys(each["method"] for each in rows("jobshop/floor-resolving") if "re-solving" in each["method"])
+    found = []
+    for kind in kinds:
+        seconds, _, delay = kind.removeprefix("re-solving ").partition(" s, delay ")
+        label = "`annealing` at every decision" + (", the clock stands still" if delay == "0" else "")
+        ratio = _bootstrap(_tardiness("floor-resolving", method), _tardiness("floor-resolving", kind))
+        found.append((label, f"1 ms; {seconds} s a decision", ratio))
+    return found
 
 
 def tardiness_ratio(load: float, tightness: float, method: str, base: str = "covert") -> tuple[float, float, float]:

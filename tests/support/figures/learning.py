@@ -15,7 +15,7 @@ _HEADS = ("", "time (learned; other)", "learned", "other", "difference or ratio,
 
 
 def over_time() -> str:
-    """Decisions while the world changes: jobs that arrive, and restless bandits."""
+    """Decisions while the world changes: jobs that arrive, a shop floor, requests during the day, and restless bandits."""
     lines = [
         _ratio(
             f"jobs arriving, load {load:g}, due at {due} times their work", "0.5 ms; 0.003 ms a decision", "`jobshop-arrivals`",
@@ -27,6 +27,7 @@ def over_time() -> str:
         found = jobshop.tardiness_ratio(0.9, 3, "policy", f"re-solving {limit} ms")
         head, time = "load 0.9, due at 3 times, eight instances", f"0.5 ms; {tabu} ms a decision"
         lines.append(_ratio(head, time, "`jobshop-arrivals`", "`tabu` at every arrival", *found))
+    lines += [*_shop_floor(), *_routes_during_the_day(), *_unknown_arms()]
     for kind in ("scheduling", "routing"):
         for time, label, solver in (
             ("0.6 s; 0.1 s", "policy gradient", "policy:policy=pg.safetensors"), ("2 to 7 s; 0.1 s", "`sequoia`", "sequoia"),
@@ -34,6 +35,34 @@ def over_time() -> str:
             below = [-lead for lead in bandits.leads("trained", kind, solver, "fluid")]
             lines.append(_difference(f"restless bandits, {kind}, 20 arms", time, label, "`fluid`", below))
     return table(_HEADS, lines)
+
+
+def _shop_floor() -> Iterator[list[str]]:
+    """Yield the lines of the shop floor: the regime named first, those of the least and the greatest gain, and re-solving."""
+    found = {regime: jobshop.floor_ratio(*regime, "evolution") for regime in jobshop.floor_regimes()}
+    named = (0.85, 4.0, 0.4)
+    by_gain = sorted(found, key=lambda regime: -found[regime][0])
+    for regime in dict.fromkeys((named, by_gain[0], by_gain[-1])):
+        head = "shop floor, load {:g}, due at {:g} times, set-ups {:g}".format(*regime)
+        yield _ratio(head, "0.03 ms; 0.005 ms a decision", "`jobshop-floor`", "`covert`, tuned", *found[regime])
+    for label, time, ratio in jobshop.floor_resolving_ratios("evolution"):
+        yield _ratio("shop floor, short days of load 0.9", time, "`jobshop-floor`", label, *ratio)
+
+
+def _routes_during_the_day() -> Iterator[list[str]]:
+    """Yield the line of requests during the day: the learned prizes beside sampled ones."""
+    found = row("vrp/day", policy="learned minus prizes")
+    per_cent = {key: str(100 * float(found[key])) for key in ("ratio", "low", "high")}
+    head, time = f"requests during the day, {found['days']} days", f"{found['seconds']} s an epoch"
+    yield _given(head, time, "network's prizes", "sampled prizes", per_cent, "ratio")
+
+
+def _unknown_arms() -> Iterator[list[str]]:
+    """Yield the lines of arms whose transitions are learned during the day, beside a published rule and hindsight."""
+    for regime, head in (("first", "unknown arms, 100"), ("many", "unknown arms, 1,000")):
+        for label, other in (("`wiql`, tuned", "wiql"), ("knows the transitions", "clairvoyant")):
+            below = bandits.unknown_below(regime, "thompson", other)
+            yield _difference(head, "a step", "`thompson` with features", label, below)
 
 
 def programs() -> str:
