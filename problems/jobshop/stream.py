@@ -9,6 +9,7 @@ Events, with times in whole units of the instance:
     {"time": 40, "kind": "up", "machine": 1}
     {"time": 40, "kind": "clock"}
 
+The set-up families of the operations may be missing (then 0), and so may the weight (then 1).
 "clock" says that all that has happened up to its time has been reported; then it may be decided. A decision is {"start": [{"job",
 "operation", "machine"}, ...]}: the set-ups for these operations begin now, each on a free machine; with an empty list nothing
 starts until the next events. A breakdown undoes the operation under way with its set-up.
@@ -24,7 +25,7 @@ import numpy as np
 
 from corl.errors import InputError, UsageError, shown
 from corl.fields import Array, Either, Flag, Integer, Kind, Null, Number, Object, Row
-from corl.online.events import check_event
+from corl.online.events import check_event, check_form
 from corl.online.stream import Day, Decision, Event, Stream
 from corl.problems.jobshop.environments.floor.pool import check_supported
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
@@ -35,7 +36,8 @@ __all__ = ["FloorStream"]
 _OPERATIONS = Array(Array(Row(Integer(0), Integer(0)), 1), 1)
 _KINDS: dict[str, dict[str, Kind]] = {
     "arrival": {
-        "job": Integer(0), "operations": _OPERATIONS, "family": Array(Integer(0), 1), "due": Integer(0), "weight": Integer(0),
+        "job": Integer(0), "operations": _OPERATIONS, "family": Either(Array(Integer(0), 1), Null()), "due": Integer(0),
+        "weight": Either(Integer(0), Null()),
     },
     "ended": {"job": Integer(0), "operation": Integer(0), "machine": Integer(0)},
     "down": {"machine": Integer(0), "until": Integer(0)},
@@ -99,12 +101,12 @@ class FloorStream(Stream):
                 raise UsageError(f"event.operations has the machines {machines}; accepted: {accepted}")
         rules = knowledge.shop.rules
         families = 1 if rules is None or rules.setups is None else rules.setups.shape[1]
-        if len(event["family"]) != len(operations) or max(event["family"]) >= families:
-            raise UsageError(
-                f"event.family is {event['family']}; accepted: 0 to {families - 1} for each of {len(operations)} operations"
-            )
+        family = [0] * len(operations) if event.get("family") is None else list(event["family"])
+        if len(family) != len(operations) or max(family) >= families:
+            raise UsageError(f"event.family is {family}; accepted: 0 to {families - 1} for each of {len(operations)} operations")
+        weight = 1 if event.get("weight") is None else event["weight"]
         time = int(event["time"])
-        knowledge.jobs[number] = Job(operations, list(event["family"]), event["due"], event["weight"], time, 0, time)
+        knowledge.jobs[number] = Job(operations, family, event["due"], weight, time, 0, time)
 
     def _end(self, knowledge: Known, event: Event) -> None:
         machine, number = knowledge.machines[event["machine"]], event["job"]
@@ -150,8 +152,7 @@ class FloorStream(Stream):
 
     def checked(self, knowledge: Known, decision: Decision, delay: float = 0.0) -> list[dict[str, int]]:
         """Return the starts of a decision. Raises UsageError for one that is not permitted now."""
-        if not isinstance(decision, dict) or not _DECISION.fits(decision):
-            raise UsageError('decision: accepted: {"start": [{"job", "operation", "machine"}, ...]}')
+        check_form("decision", decision, _DECISION)
         if not self.decidable(knowledge):
             raise UsageError("decision: nothing can start now; accepted: decisions after an event clock, while a job waits")
         starts: list[dict[str, int]] = decision["start"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corl.errors import InputError, UsageError, shown
 from corl.fields import Array, Flag, Integer, Number, Object
-from corl.online.events import check_event
+from corl.online.events import check_event, check_form
 from corl.online.stream import Day, Decision, Event, Stream
 from corl.problems.vrp.evaluation import Route
 from corl.problems.vrp.instance import VrpInstance
@@ -198,8 +198,7 @@ def _must_go(knowledge: Known) -> list[int]:
 
 def _checked_routes(knowledge: Known, decision: Decision, delay: float) -> list[list[int]]:
     """Return the routes of a decision. Raises UsageError for a decision that is not permitted."""
-    if not _DECISION.fits(dict(decision)):
-        raise UsageError(f'decision: accepted: {{"routes": [[request, ...], ...]}}, not {shown(dict(decision))}')
+    check_form("decision", dict(decision), _DECISION)
     if knowledge.decided:
         raise UsageError("decision: the routes of this epoch have been chosen; accepted: one decision in an epoch")
     if delay > MARGIN:

@@ -30,8 +30,8 @@ def test_a_day_is_one_episode():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"states": [0] * 5}, "event.states is"),
-        ({"states": [0, 0, 0, 0, 0, 2]}, "event.states is"),
+        ({"states": [0] * 5}, "event.states"),
+        ({"states": [0, 0, 0, 0, 0, 2]}, "event.states"),
         ({"time": 2}, "event.time is 2; accepted: 1"),
         ({"step": 0}, "event.step is 0; accepted: 1"),
         ({"kind": "begin"}, "event.kind"),
