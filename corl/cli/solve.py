@@ -59,6 +59,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--time-limit", metavar="S", type=float, help="seconds of wall-clock time; default 10, or none with --iterations")
     add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same result")
     add("--target", metavar="X", type=float, help="stop at an objective value this good or better")
+    patience_help = "stop when there was no better solution or bound for S seconds, after the first solution"
+    add("--patience", metavar="S", type=float, help=patience_help)
     add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
     add("--warm-start", metavar="FILE", type=Path, help="a solution to start from: JSON or the problem's own format")
     add(
@@ -167,6 +169,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 time_limit=args.time_limit,
                 iterations=args.iterations,
                 target=args.target,
+                patience=args.patience,
                 seed=args.seed,
                 workers=args.workers,
                 warm_start=args.warm_start,
