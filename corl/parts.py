@@ -36,6 +36,9 @@ class Files:
     instance_suffixes: ClassVar[Sequence[str]] = ()
     """File name endings that only instances of this problem have (".tsp"), used if the content fits several problems."""
 
+    solution_formats: ClassVar[Sequence[str]] = ()
+    """Names of other programs' formats in which solutions can be written, for `--format`."""
+
     def recognises(self, head: str) -> bool:
         """Return whether a file whose first 4096 characters are `head` looks like an instance of this problem."""
         return False
@@ -71,6 +74,10 @@ class Files:
     def write_solution(self, instance: Any, solution: Any, path: Path) -> None:
         """Write a Solution in the family's own format, with the ids of the instance's file."""
         raise UsageError(f"{self.name} has no own format of solution files; use a .json name")
+
+    def solution_text(self, instance: Any, solution: Any, form: str) -> str:
+        """Return a Solution as text in a format of another program, one of `solution_formats`."""
+        raise UsageError(f"solutions of {self.name} are not written in another program's format")
 
     def to_json(self, instance: Any, solution: Any) -> Any:
         """Return the solution as JSON values, with the ids of the instance's file."""

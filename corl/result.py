@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from corl import registry
-from corl.errors import InputError, UsageError
+from corl.errors import InputError, UsageError, unknown
 from corl.fields import Anything, Array, Choice, Either, Flag, Integer, Kind, Null, Number, Row, String, Table, Worded
 from corl.files import json_values
 from corl.files.opening import replacing
@@ -131,12 +131,17 @@ class Result:
             "required": [key for key in properties if key not in optional],
         }
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: str | os.PathLike[str], form: str = "") -> None:
         """Write the solution: JSON for a .json name, otherwise the problem's own solution format.
 
-        The file is replaced as a whole.
+        The file is replaced as a whole. `form` is the name of another program's format, such as "vroom" for vehicle routing.
         """
         path = Path(path)
+        if form:
+            text = self.solution_text(form)
+            with replacing(path) as partial:
+                partial.write_text(text, encoding="utf-8")
+            return
         if path.suffix == ".json":
             with replacing(path) as partial:
                 partial.write_text(self.to_json() + "\n", encoding="utf-8")
@@ -147,6 +152,14 @@ class Result:
             raise UsageError(f"{path.name}: a solution of {problem.name} is written to {', '.join(problem.suffixes)} or .json")
         with replacing(path) as partial:
             problem.write_solution(self.data, self.solution, partial)
+
+    def solution_text(self, form: str) -> str:
+        """Return the solution as text in the format of another program: "vroom" for vehicle routing. Raises UsageError."""
+        self._need("write")
+        problem = self._problem()
+        if form not in problem.solution_formats:
+            raise UsageError(unknown(f"{problem.name} has no format", form, problem.solution_formats))
+        return str(problem.solution_text(self.data, self.solution, form))
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes | None:
         """Draw the solution into an image file (.png, .svg, .pdf), on the axes `ax`, or on new axes if neither is given.

@@ -61,6 +61,7 @@ class Run:
         time_limit: float | None = None,
         iterations: int | None = None,
         target: float | None = None,
+        patience: float | None = None,
         seed: int = 0,
         workers: int = 1,
         warm_start: Any = None,
@@ -73,6 +74,8 @@ class Run:
         self.proves = proves
         """Whether bounds are wanted; if not, a solver may skip work that only proves one."""
         self.time_limit, self.iterations, self.target = time_limit, iterations, target
+        self.patience = patience
+        """Seconds without a better solution or bound, after the first solution, that end the run; None: no such limit."""
         self.seed, self.workers, self.warm_start = seed, workers, warm_start
         self.partial_start = partial_start
         """An incomplete warm start (`Problem.partial`) for a solver that completes it (`Solver.completes_starts`); or None. The
@@ -95,6 +98,7 @@ class Run:
         self._on_improvement, self._on_refusal = on_improvement, on_refusal
         self._limit: Limit | None = None
         self._started = time.perf_counter()
+        self._improved_at = 0.0
         self._done = self._granted = self._last_grant = 0
         self._granted_at = 0.0
         self._seconds_per_unit = 0.0
@@ -112,6 +116,7 @@ class Run:
         other = copy.copy(self)
         other._done = other._granted = other._last_grant = 0
         other._seconds_per_unit = 0.0
+        other.patience = None  # only this run knows the improvements; the other asks it
         if self.time_limit is not None:
             other.time_limit = self.time_limit - reserve
         other._parent = self
@@ -155,6 +160,9 @@ class Run:
         """The reason that ended the run, one of `corl.termination.LIMITS`; None while it may continue."""
         if self._limit is None and self.time_limit is not None and self.elapsed >= self.time_limit:
             self._limit = "time_limit"
+        waiting = self._limit is None and self.patience is not None and self.objective is not None
+        if waiting and self.elapsed - self._improved_at >= (self.patience or 0.0):
+            self._limit = "patience"
         if self._limit is None and self._parent is not None:
             self._limit = self._parent.limit
         return self._limit
@@ -349,7 +357,7 @@ class Run:
 
     def _improved(self) -> None:
         """Process a better solution or bound: compare both, extend the trace, end the run if it suffices, call the callback."""
-        now = self.elapsed
+        self._improved_at = now = self.elapsed
         if self._contradicted():  # by a new solution: no earlier bound can be trusted
             self.bound, self.trace = None, [(at, objective, None) for at, objective, _ in self.trace if objective is not None]
             self._resume("optimal")

@@ -35,6 +35,8 @@ class Solver(Options, abc.ABC):
     `run.remaining`. Benchmarks then run the solver once, to the longest limit, and read the results at shorter limits from the
     trace.
     """
+    reports_at_end: ClassVar[bool] = False
+    """Whether no solution is reported before the end of the search, so that `patience=` is refused."""
     own_workers: ClassVar[bool] = False
     """Whether `solve` always uses `run.workers` cores by itself (override `uses_workers` if it depends on the run)."""
     preparation_size: ClassVar[int] = 0

@@ -41,6 +41,7 @@ def solve(
     time_limit: float | None = None,
     iterations: int | None = None,
     target: float | None = None,
+    patience: float | None = None,
     seed: int = 0,
     workers: int = 1,
     warm_start: Any = None,
@@ -64,6 +65,8 @@ def solve(
         iterations: A limit in the solver's own unit (`corl list solvers`), from 1. With this limit alone, equal seeds give
             identical results on one machine.
         target: Stop at an objective value this good or better.
+        patience: Stop when there was no better solution or bound for this many seconds, below the time limit; the first solution
+            is waited for. A solver that cools down during its time limit, such as annealing, may find its best solutions late.
         seed: The seed of the random numbers, from 0.
         workers: Processes, up to four for each processor. They search with different seeds; the best solution is returned.
         warm_start: A solution to start from: a Result, the return value of a model's `solve`, the path of a solution file, or a
@@ -87,15 +90,17 @@ def solve(
     _check_call(solver, workers, on_improvement)
     if time_limit is None and iterations is None:
         time_limit = _DEFAULT_TIME_LIMIT
+    patience = None if patience is None else _patience(patience, time_limit, iterations)
     adapter, data = load(instance, problem)
     chosen, name = _solver(solver, adapter.name, data, time_limit, iterations, solver_options)
-    _check_solver(chosen, name, data, iterations)
+    _check_solver(chosen, name, data, iterations, patience)
     run = Run(
         adapter,
         data,
         time_limit=time_limit,
         iterations=iterations,
         target=target,
+        patience=patience,
         seed=seed,
         workers=workers,
         on_improvement=on_improvement,
@@ -124,6 +129,16 @@ def _seconds(name: str, value: Any) -> float:
     if 0 < (seconds := _number(name, value)) < math.inf:
         return seconds
     raise UsageError(f"{name}: {seconds!r} is not accepted; it takes seconds, above 0")
+
+
+def _patience(value: Any, time_limit: float | None, iterations: int | None) -> float:
+    """Return the seconds without improvement that end a run. Raises UsageError where they could not end it."""
+    seconds = _seconds("patience", value)
+    if iterations is not None:
+        raise UsageError("patience: with iterations, a run does not depend on the clock; accepted: a time_limit instead")
+    if time_limit is not None and seconds >= time_limit:
+        raise UsageError(f"patience: {seconds:g} s would never end a run of {time_limit:g} s; accepted: less than the time_limit")
+    return seconds
 
 
 def _integer(name: str, value: Any, least: int) -> int:
@@ -160,10 +175,12 @@ def _arguments() -> list[str]:
     return [name for name, each in inspect.signature(solve).parameters.items() if each.kind is each.KEYWORD_ONLY]
 
 
-def _check_solver(method: Solver, name: str, data: Any, iterations: int | None) -> None:
-    """Raise UsageError if the solver cannot solve this instance or count iterations, before anything is imported or compiled."""
+def _check_solver(method: Solver, name: str, data: Any, iterations: int | None, patience: float | None) -> None:
+    """Raise UsageError if the solver cannot solve this instance or keep a limit, before anything is imported or compiled."""
     if iterations is not None and not method.iteration:
         raise UsageError(f"solver {name} has no iterations to count; give it a time_limit")
+    if patience is not None and method.reports_at_end:
+        raise UsageError(f"solver {name} reports no solution before its end, so patience cannot end it; give it a time_limit")
     if reason := method.accepts(data):
         raise UsageError(f"solver {name} cannot solve this instance because {reason}")
 

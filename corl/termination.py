@@ -8,7 +8,9 @@ from typing import Literal
 __all__ = ["LIMITS", "STATUSES", "Limit", "Status"]
 
 Status = Literal["optimal", "feasible", "infeasible", "unbounded", "no_solution"]
-Limit = Literal["time_limit", "iterations", "target", "optimal", "infeasible", "unbounded", "interrupted", "failed", "finished"]
+Limit = Literal[
+    "time_limit", "iterations", "target", "patience", "optimal", "infeasible", "unbounded", "interrupted", "failed", "finished"
+]  # fmt: skip
 
 STATUSES: Mapping[Status, str] = {
     "optimal": "the solution is the best, as the bound proves (to 1e-9 of its value)",
@@ -22,6 +24,7 @@ LIMITS: Mapping[Limit, str] = {
     "time_limit": "the time limit was reached",
     "iterations": "all iterations were done",
     "target": "the target was reached",
+    "patience": "there was no better solution or bound for the seconds given as patience",
     "optimal": "the solution was proven to be the best",
     "infeasible": "it was proven that there is no solution",
     "unbounded": "it was proven that there is no best solution",

@@ -8,13 +8,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from corl.adapter import Problem
 from corl.cli.main import fail, one_line
 from corl.cli.option_help import options_text
-from corl.errors import CorlError, UsageError
+from corl.errors import CorlError, UsageError, unknown
 from corl.files.drawing import check_name
 from corl.files.opening import plain_name, replacing
 from corl.interruption import interrupt_count, interruptible
@@ -58,6 +59,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--time-limit", metavar="S", type=float, help="seconds of wall-clock time; default 10, or none with --iterations")
     add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same result")
     add("--target", metavar="X", type=float, help="stop at an objective value this good or better")
+    patience_help = "stop when there was no better solution or bound for S seconds, after the first solution"
+    add("--patience", metavar="S", type=float, help=patience_help)
     add("--seed", metavar="N", type=int, default=0, help="seed of the random numbers; default 0")
     add("--warm-start", metavar="FILE", type=Path, help="a solution to start from: JSON or the problem's own format")
     add(
@@ -78,6 +81,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="picture of the solution to write (.png, .svg, .pdf); a folder for several FILEs",
+    )
+    add(
+        "--format",
+        metavar="NAME",
+        help="another program's format of the solution, written to --output or printed; vehicle routing: vroom",
     )
     add("--json", action="store_true", help="print each result as one line of JSON on stdout")
     add("--progress", action="store_true", help="show progress on stderr even if stderr is not a terminal")
@@ -126,6 +134,8 @@ def _check_targets(args: argparse.Namespace) -> None:
             raise UsageError(f"{target}: several FILEs are called {repeated[0]!r} and would overwrite each other's results")
     if args.plot is not None and not args.plot.is_dir():
         check_name(args.plot)
+    if args.format and args.json and args.output is None:
+        raise UsageError("--format and --json both print; accepted: one of them, or --format with --output")
 
 
 def _solve_one(file: Path, args: argparse.Namespace) -> int:
@@ -133,11 +143,13 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
 
     problem, instance = load(file, args.problem)
     solver_options = _solver_options(args.option)
-    output = _within(args.output, file, (problem.suffixes or (".json",))[0])
+    if args.format and args.format not in problem.solution_formats:
+        raise UsageError(unknown(f"--format: {problem.name} has no format", args.format, problem.solution_formats))
+    output = _within(args.output, file, f".{args.format}.json" if args.format else (problem.suffixes or (".json",))[0])
     plot = _within(args.plot, file, ".png")
-    if output is not None and output.suffix not in (".json", *problem.suffixes):
+    if not args.format and output is not None and output.suffix not in (".json", *problem.suffixes):
         raise UsageError(f"{output}: a solution of {problem.name} is written to {', '.join([*problem.suffixes, '.json'])}")
-    keeper = _Keeper(problem, instance, output)
+    keeper = _Keeper(problem, instance, None if args.format else output)
     shown = args.progress or sys.stderr.isatty()
     output_guard, before = _Output(), interrupt_count()
     incumbent = _Incumbent(one_line(name_of(instance)), args.time_limit)
@@ -157,6 +169,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 time_limit=args.time_limit,
                 iterations=args.iterations,
                 target=args.target,
+                patience=args.patience,
                 seed=args.seed,
                 workers=args.workers,
                 warm_start=args.warm_start,
@@ -210,10 +223,13 @@ class _Output:
     def write_all(self, result: Result, args: argparse.Namespace, output: Path | None, plot: Path | None) -> None:
         """Print the result, then write the solution file and the picture; if one step fails, the next ones are still done."""
         with contextlib.ExitStack() as later:
-            for path, write in ((plot, "plot"), (output, "write")):
+            for path, write in ((plot, result.plot), (output, partial(result.write, form=args.format or ""))):
                 if path is not None and result.solution is not None:
-                    later.callback(self._write, path, getattr(result, write), announced=not args.json)
-            print(result.to_json() if args.json else _text(result, args.solver), flush=True)
+                    later.callback(self._write, path, write, announced=not args.json)
+            if args.format and output is None and result.solution is not None:
+                print(result.solution_text(args.format), end="", flush=True)
+            else:
+                print(result.to_json() if args.json else _text(result, args.solver), flush=True)
 
     @staticmethod
     def _write(path: Path, write: Callable[[Path], object], *, announced: bool) -> None:
@@ -255,8 +271,8 @@ class _Keeper:
         before = time.monotonic()
         if self.output is None or news.solution is None or before < self.due:
             return
-        with contextlib.suppress(OSError), replacing(self.output) as partial:  # the disk may be full now and not at the end
-            self.problem.write_solution(self.instance, news.solution, partial)
+        with contextlib.suppress(OSError), replacing(self.output) as unfinished:  # the disk may be full now and not at the end
+            self.problem.write_solution(self.instance, news.solution, unfinished)
         after = time.monotonic()
         self.due = after + max(_SAVE_EVERY, 50 * (after - before))  # writing takes at most 2 % of the time
 

@@ -282,7 +282,7 @@ def without_client(model_fields: Mapping[str, Any], at: int, depots: int) -> dic
     """Return the fields of a model's instance as a whole without a client.
 
     Args:
-        model_fields: Matrix, profiles, shipments and groups, with clients numbered from 0.
+        model_fields: The matrices of each profile of travel, shipments and groups, with clients numbered from 0.
         at: The number of the client.
         depots: The number of depots, which come first in matrices.
     """
@@ -291,10 +291,10 @@ def without_client(model_fields: Mapping[str, Any], at: int, depots: int) -> dic
     def cut(matrix: list[list[float]]) -> list[list[float]]:
         return [row[: depots + at] + row[depots + at + 1 :] for k, row in enumerate(matrix) if k != depots + at]
 
-    if "matrix" in found:
-        found["matrix"] = cut(found["matrix"])
-    if "profiles" in found:
-        found["profiles"] = [{key: cut(matrix) for key, matrix in each.items()} for each in found["profiles"]]
+    if "travel" in found:
+        found["travel"] = {
+            name: {key: cut(matrix) for key, matrix in matrices.items()} for name, matrices in found["travel"].items()
+        }
     if "shipments" in found:
         kept = [each for each in found["shipments"] if at not in (each["from"], each["to"])]
         found["shipments"] = [each | {key: each[key] - (each[key] > at) for key in ("from", "to")} for each in kept]

@@ -132,24 +132,40 @@ class Routes(Solved):
     def to_geojson(self) -> dict[str, Any]:
         """Return a GeoJSON FeatureCollection (RFC 7946): a LineString for each route, and a Point for each depot and client.
 
+        Properties of lines: route (from 0), vehicle, number (of the vehicle among its kind), distance, load, leaves, returns,
+        stops (names in order). Of points: name, kind ("depot" or "client"), and, if a route serves the client, route, vehicle,
+        order (from 1), arrival, begin, departure. The line of a route without a return ends at its last client.
         Raises UsageError if the nodes have no latitudes and longitudes.
         """
         if not self.on_globe:
             raise UsageError("GeoJSON needs latitudes and longitudes; these nodes have none")
-        features = [
-            _feature("LineString", [self.places[name] for name in (route.start, *route.names, route.end)],
-                     route=r, vehicle=route.vehicle, distance=route.distance, leaves=route.leaves, returns=route.returns)
-            for r, route in enumerate(self.routes)
-        ]  # fmt: skip
-        begins = {stop.name: (r, stop.begin) for r, route in enumerate(self.routes) for stop in route.stops}
+        features, visits = [], dict[Hashable, dict[str, Any]]()
+        for r, route in enumerate(self.routes):
+            path = [route.start, *route.names, *([] if self._stays_out(route) else [route.end])]
+            facts = {"vehicle": route.vehicle, "number": route.number, "distance": route.distance, "load": route.load}
+            times = {"leaves": route.leaves, "returns": route.returns, "stops": route.names}
+            features.append(_feature("LineString", [self.places[name] for name in path], route=r, **facts, **times))
+            for order, stop in enumerate(route.stops, 1):
+                clock = {"arrival": stop.arrival, "begin": stop.begin, "departure": stop.departure}
+                visits[stop.name] = {"route": r, "vehicle": route.vehicle, "order": order, **clock}
+        known = set(self.clients)
         for name, place in self.places.items():
-            route, begin = begins.get(name, (None, None))
-            features.append(_feature("Point", place, name=name, route=route, begin=begin))
+            kind = "client" if name in known else "depot"
+            visit = visits.get(name, {"route": None}) if kind == "client" else {}
+            features.append(_feature("Point", place, name=name, kind=kind, **visit))
         return {"type": "FeatureCollection", "features": features}
 
+    def _stays_out(self, route: VehicleRoute) -> bool:
+        """Return whether a route ends at its last client."""
+        rules, names = self.result.data.rules, self.result.data.vehicle_names
+        open_kinds = (
+            [] if rules is None or rules.stays_out is None else [name for name, out in zip(names, rules.stays_out) if out]
+        )
+        return str(route.vehicle) in open_kinds
 
-def _feature(kind: str, coordinates: Any, **properties: Any) -> dict[str, Any]:
-    return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
+
+def _feature(geometry: str, coordinates: Any, /, **properties: Any) -> dict[str, Any]:
+    return {"type": "Feature", "geometry": {"type": geometry, "coordinates": coordinates}, "properties": properties}
 
 
 def _loads(load: float | Mapping[Hashable, float]) -> dict[str, float]:

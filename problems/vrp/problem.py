@@ -61,6 +61,7 @@ class Vrp(Problem):
     features = {"routes": _routes, "priced": _priced, "savings": _savings}  # noqa: RUF012
     suffixes = (".sol",)
     instance_suffixes = (".vrp",)
+    solution_formats = ("vroom",)
 
     def infeasible(self, instance: VrpInstance) -> str:
         """Return why the instance has no solution, in one line; "" if that is not proven. See corl.problems.vrp.feasibility."""
@@ -84,19 +85,19 @@ class Vrp(Problem):
         return partial_routes(instance, value, as_json)
 
     def recognises(self, head: str) -> bool:
-        """Return whether this is the head of a VRPLIB, Solomon or Li and Lim file, or of JSON that says "problem": "vrp"."""
+        """Return whether this is the head of a VRPLIB, Solomon or Li and Lim file, of VROOM's JSON or our own."""
         from corl.problems.vrp.formats import recognises
 
         return recognises(head)
 
     def read(self, path: Path) -> VrpInstance:
-        """Return the instance in a VRPLIB, Solomon, Li and Lim or JSON file. Raises InputError or OSError."""
+        """Return the instance in a VRPLIB, Solomon, Li and Lim, VROOM or JSON file. Raises InputError or OSError."""
         from corl.problems.vrp.formats import read_instance
 
         return read_instance(path)
 
     def write(self, instance: VrpInstance, path: Path) -> None:
-        """Write JSON (a name ending in .json) or VRPLIB; `read` returns an identical instance. Raises UsageError."""
+        """Write VROOM's JSON (a name ending in .vroom.json), our own (.json) or VRPLIB. Raises UsageError."""
         from corl.problems.vrp.formats import write_instance
 
         write_instance(instance, path)
@@ -118,6 +119,12 @@ class Vrp(Problem):
         from corl.problems.vrp.formats.solutions import write_solution
 
         write_solution(instance, solution, path)
+
+    def solution_text(self, instance: VrpInstance, solution: Any, form: str) -> str:
+        """See Files.solution_text: "vroom" is VROOM's JSON."""
+        from corl.problems.vrp.formats.vroom.solutions import solution_text
+
+        return solution_text(instance, solution)
 
     def to_json(self, instance: VrpInstance, solution: Any) -> list[Any]:
         """Return a list of client ids for each route, or a dict for each route if vehicles or depots differ."""

@@ -44,6 +44,7 @@ class Online(Solver):
 
     title: ClassVar[str] = "an online policy plays the day, deciding with what is known"
     iteration: ClassVar[str] = "one decision"
+    reports_at_end: ClassVar[bool] = True
     own_workers: ClassVar[bool] = True  # copies with other seeds would play other days, and the best of them would count
 
     def accepts(self, instance: Any) -> str:

@@ -31,6 +31,7 @@ class Highs(Solver):
     """
 
     title: ClassVar[str] = "HiGHS (through SciPy)"
+    reports_at_end: ClassVar[bool] = True
 
     def prepare(self, instance: MilpInstance) -> None:
         import scipy.optimize  # noqa: F401

@@ -240,6 +240,49 @@ def test_meeting_the_bound_is_optimal_and_stops():
     assert run.optimal and run.limit == "optimal" and run.budget() == 0
 
 
+def test_patience_ends_a_run_without_improvement(clock):
+    """It begins with the first solution; a better solution or bound begins it again, a worse one does not."""
+    run = Run(Number(), None, time_limit=100, patience=5)
+    run.start()
+    clock.sleep(20)
+    assert run.limit is None  # there is no solution to keep
+    run.report(9)
+    clock.sleep(4)
+    run.report(8)
+    clock.sleep(4)
+    run.report_bound(1)
+    clock.sleep(4)
+    assert not run.report(8.5) and run.budget() > 0
+    clock.sleep(1)
+    assert run.budget() == 0 and run.limit == "patience" and run.status == "feasible"
+    run.report(7)  # what a solver had not reported yet still counts
+    assert run.objective == 7 and run.limit == "patience"
+
+
+def test_patience_of_a_run_ends_its_sub_runs(clock):
+    """A part of a run, which does not see what is reported elsewhere, ends when the run does, and not before."""
+    run = Run(Number(), None, time_limit=100, patience=5)
+    run.start()
+    run.report(9)
+    part = run.sub_run()
+    clock.sleep(4)
+    run.report(8)
+    clock.sleep(4)
+    assert part.limit is None
+    clock.sleep(1)
+    assert part.budget() == 0 and part.limit == "patience" and run.limit == "patience"
+
+
+def test_an_engine_is_asked_to_stop_after_patience(clock):
+    """`call_interruptible`, by which engines of others run, ends for this reason as for any other."""
+    run, stopped = Run(Number(), None, time_limit=100, patience=5), threading.Event()
+    run.start()
+    run.report(9)
+    clock.sleep(6)
+    run.call_interruptible(stopped.wait, stopped.set)
+    assert run.limit == "patience"
+
+
 def test_target_stops():
     """Reaching the target, or passing it, ends the run; just missing it does not."""
     run = Run(Number(), None, iterations=10, target=5)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import corl
+from corl.run import Improvement
 
 ITSELF: list = []
 ITSELF.append(ITSELF)
@@ -28,6 +29,38 @@ def test_bad_arguments_are_usage_errors(plugin, name, value):
     with pytest.raises(corl.UsageError, match=rf"{name}: |\b{name}\b.*called|no option '{name}'") as error:
         corl.solve(plugin / "numbers.txt", **{"iterations": 3} | {name: value})
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"patience": 0}, "patience: 0.0 is not accepted; it takes seconds, above 0"),
+        ({"patience": "5"}, "patience: '5' is not accepted; it takes a number"),
+        ({"patience": 10}, r"patience: 10 s would never end a run of 10 s; accepted: less than the time_limit"),
+        (
+            {"patience": 1, "iterations": 3},
+            "patience: with iterations, a run does not depend on the clock; accepted: a time_limit",
+        ),
+        ({"patience": 1, "problem": "tsp", "solver": "fast-tsp"}, "fast-tsp reports no solution before its end"),
+    ],
+)
+def test_patience_is_refused_where_it_cannot_work(plugin, arguments, words):
+    """A limit that could not end the run is a UsageError before anything is compiled."""
+    instance = np.eye(5) if "problem" in arguments else plugin / "numbers.txt"
+    with pytest.raises(corl.UsageError, match=words) as error:
+        corl.solve(instance, **arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_patience_is_the_limit_of_the_result(plugin, clock):
+    """A run that stops improving ends long before its time limit, and the Result says why."""
+
+    def wait(news: Improvement) -> None:
+        clock.sleep(6 if news.objective is not None else 0)  # as if the next improvement took six seconds
+
+    result = corl.solve(plugin / "numbers.txt", time_limit=50, patience=5, on_improvement=wait)
+    assert result.limit == "patience" and result.status == "feasible"
+    assert corl.Result.from_json(result.to_json()).limit == "patience"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible, InputError, UsageError
 from corl.files.text import Text, quoted
 from corl.problems.vrp.evaluation import Route, objective, routes_of
+from corl.problems.vrp.formats.vroom import solutions as vroom
 from corl.problems.vrp.instance import VrpInstance
 
 __all__ = ["from_json", "read_solution", "to_json", "write_solution"]
@@ -87,7 +88,12 @@ def to_json(instance: VrpInstance, solution: Any) -> list[Any]:
 
 
 def from_json(instance: VrpInstance, value: Any) -> list[Route]:
-    """Return the inverse of `to_json`. Raises InputError if `value` is no list of routes, Infeasible for an unknown client."""
+    """Return the inverse of `to_json`; solutions of VROOM are accepted, too.
+
+    Raises InputError if `value` is neither, Infeasible for an unknown client.
+    """
+    if vroom.is_solution(value):
+        return vroom.routes_from(instance, value)
     if not isinstance(value, list):
         raise InputError("accepted: a list of routes, each a list of the file's client ids", field="solution")
     node_of: dict[Any, int] = {label: node for node, label in enumerate(instance.ids.tolist())}

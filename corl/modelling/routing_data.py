@@ -1,0 +1,273 @@
+"""The data of a RoutingModel: named depots, clients, vehicles and rules, and the object of an instance file made from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+from corl import arguments as check
+from corl.errors import UsageError, shown
+from corl.modelling.common import Names, loads
+from corl.modelling.replanning import without_client
+from corl.modelling.routing_fields import BREAKS, UNITS, break_in, moment_in, place, times_in
+from corl.modelling.travel import travel_fields, without_matrix
+
+__all__ = ["Load", "RoutingData", "Window"]
+
+Load = float | Mapping[Hashable, float]
+Window = Sequence[float | str | None]
+
+
+class RoutingData:
+    """The part of RoutingModel that describes the problem. Names are numbered in the order in which they are added."""
+
+    def __init__(self, name: str = "model", *, time: Literal["min", "h", "s", ""] = "", speed: float = 1.0) -> None:
+        """See RoutingModel."""
+        self.name, self.time = check.text("name", name), check.choice("time", time, UNITS)
+        self.speed = check.number("speed", speed)
+        if not self.speed > 0:
+            raise check.refusal("speed", speed, "a number above 0")
+        self._depots, self._clients, self._vehicles = Names("depot"), Names("client"), Names("vehicle")
+        self._dimensions = Names("kind of load")
+        self._objects: dict[str, list[dict[str, Any]]] = {"depots": [], "clients": [], "vehicles": []}
+        self._loads: dict[tuple[str, int, str], dict[Hashable, float]] = {}
+        self._needs: list[frozenset[Hashable]] = []
+        self._skills: list[frozenset[Hashable]] = []
+        self._model_fields: dict[str, Any] = {}  # fields of the instance as a whole: travel, shipments, groups
+
+    # ---------------------------------------------------------------- nodes, vehicles and constraints
+    def add_depot(
+        self,
+        name: Hashable,
+        *,
+        x: float | None = None,
+        y: float | None = None,
+        lat: float | None = None,
+        lon: float | None = None,
+        window: Window | None = None,
+    ) -> None:
+        """Add a depot, at which routes begin and end. Raises UsageError.
+
+        Args:
+            name: The name of the depot.
+            x: The first coordinate in the plane.
+            y: The second coordinate in the plane.
+            lat: The latitude in degrees, instead of x and y.
+            lon: The longitude in degrees.
+            window: (begin, end) of the opening hours; None as begin or end: no limit.
+        """
+        new_name = self._new(self._depots, self._clients, name)
+        of = f"depot {shown(new_name)}"
+        node = place(of, x, y, lat, lon) | times_in(self.time, of, window=window)
+        self._depots.add(new_name)
+        self._objects["depots"].append(node)
+
+    def add_client(
+        self,
+        name: Hashable,
+        *,
+        x: float | None = None,
+        y: float | None = None,
+        lat: float | None = None,
+        lon: float | None = None,
+        demand: Load = 0,
+        pickup: Load | None = None,
+        service: float = 0,
+        window: Window | None = None,
+        windows: Sequence[Window] | None = None,
+        prize: float | None = None,
+        required: bool | None = None,
+        release: float | str | None = None,
+        needs: Collection[Hashable] = (),
+    ) -> None:
+        """Add a client. Raises UsageError.
+
+        Args:
+            name: The name of the client.
+            x: The first coordinate in the plane.
+            y: The second coordinate in the plane.
+            lat: The latitude in degrees, instead of x and y.
+            lon: The longitude in degrees.
+            demand: The load delivered to the client.
+            pickup: The load collected from the client.
+            service: The duration of the visit.
+            window: (begin, end) of the times at which service may begin; None as begin or end: no limit.
+            windows: Several such windows, instead of `window`.
+            prize: The cost of not serving the client; None: the client must be served.
+            required: Whether the client must be served even if it has a prize.
+            release: The time from which the client's demand is available at the depot.
+            needs: The skills that the client's vehicle must have.
+        """
+        new_name = self._new(self._clients, self._depots, name)
+        of = f"client {shown(new_name)}"
+        node = place(of, x, y, lat, lon) | times_in(self.time, of, window=window, windows=windows)
+        node["service"] = check.number(f"{of}: service", service)
+        node |= {} if prize is None else {"prize": check.number(f"{of}: prize", prize)}
+        node |= {} if required is None else {"required": check.flag(f"{of}: required", required)}
+        node |= {} if release is None else {"release": moment_in(self.time, f"{of}: release", release)}
+        skills = frozenset(check.names(f"{of}: needs", needs))
+        carried = {"demand": loads(f"{of}: demand", demand, self._dimensions, new=True)}
+        if pickup is not None:
+            carried["pickup"] = loads(f"{of}: pickup", pickup, self._dimensions, new=True)
+        at = self._clients.add(new_name)
+        self._objects["clients"].append(node)
+        self._needs.append(skills)
+        for field, amounts in carried.items():
+            self._loads["clients", at, field] = amounts
+
+    def remove_client(self, name: Hashable) -> None:
+        """Remove a client, from its groups and from the matrix, too. Raises UsageError.
+
+        If it is an end of a shipment, the shipment is removed, and the other end becomes a client without a load.
+        """
+        at = self._clients.number("client", name)
+        self._clients = Names("client", (each for each in self._clients.listed() if each != name))
+        del self._objects["clients"][at], self._needs[at]
+        self._loads = {
+            (key, k - (k > at) if key == "clients" else k, field): amounts
+            for (key, k, field), amounts in self._loads.items()
+            if (key, k) != ("clients", at)
+        }
+        self._model_fields = without_client(self._model_fields, at, len(self._depots))
+
+    def add_vehicle(
+        self,
+        name: Hashable,
+        *,
+        count: int | None = 1,
+        capacity: Load | None = None,
+        depot: Hashable | None = None,
+        end_depot: Hashable | None = None,
+        fixed_cost: float = 0,
+        unit_cost: float = 1,
+        duration_cost: float | None = None,
+        max_distance: float | None = None,
+        max_duration: float | None = None,
+        shift: Window | None = None,
+        breaks: Sequence[tuple[float | str, float | str, float]] = (),
+        reloads: int | None = None,
+        stays_out: bool | None = None,
+        skills: Collection[Hashable] = (),
+        profile: str = "",
+    ) -> None:
+        """Add vehicles of one kind. Raises UsageError.
+
+        Args:
+            name: The name of the kind.
+            count: The number of vehicles; None: no limit.
+            capacity: The largest load; None: no limit.
+            depot: The depot at which routes begin; by default the first.
+            end_depot: The depot at which routes end; by default the depot at which they begin.
+            fixed_cost: The cost of each vehicle used.
+            unit_cost: The cost per unit of distance.
+            duration_cost: The cost per unit of time.
+            max_distance: The largest distance of a route.
+            max_duration: The longest duration of a route.
+            shift: (begin, end) of the times at which the vehicle may be on its route.
+            breaks: (earliest begin, latest begin, duration) of each break.
+            reloads: The largest number of returns to a depot to load again, per route.
+            stays_out: Whether routes end at their last client instead of a depot.
+            skills: The skills of the vehicle.
+            profile: The name of its matrices, such as "bike"; "": those that are set without a name.
+        """
+        new_name = self._vehicles.new(name)
+        of = f"vehicle {shown(new_name)}"
+        kind: dict[str, Any] = {"count": -1 if count is None else check.integer(f"{of}: count", count)}
+        costs = {"fixed_cost": fixed_cost, "unit_cost": unit_cost, "duration_cost": duration_cost}
+        kind |= {key: check.number(f"{of}: {key}", cost) for key, cost in costs.items() if cost is not None}
+        limits = {"max_distance": max_distance, "max_duration": max_duration}
+        found = {key: check.number(f"{of}: {key}", limit, infinite=True) for key, limit in limits.items() if limit is not None}
+        kind |= {key: limit for key, limit in found.items() if limit < math.inf}
+        kind |= times_in(self.time, of, shift=shift)
+        kind |= {} if reloads is None else {"reloads": check.integer(f"{of}: reloads", reloads)}
+        kind |= {} if stays_out is None else {"stays_out": check.flag(f"{of}: stays_out", stays_out)}
+        depots = {"depot": depot, "end_depot": end_depot}
+        kind |= {key: self._depots.number(f"{of}: {key}", each) for key, each in depots.items() if each is not None}
+        if all_breaks := [break_in(self.time, of, each) for each in check.entries(f"{of}: breaks", breaks, BREAKS)]:
+            kind["breaks"] = all_breaks
+        kind["profile"] = check.text(f"{of}: profile", profile)
+        skill_set = frozenset(check.names(f"{of}: skills", skills))
+        capacities = None if capacity is None else loads(f"{of}: capacity", capacity, self._dimensions, new=True, infinite=True)
+        at = self._vehicles.add(new_name)
+        self._objects["vehicles"].append(kind)
+        self._skills.append(skill_set)
+        if capacities is not None:
+            self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in capacities.items() if amount < math.inf}
+
+    def add_shipment(self, origin: Hashable, destination: Hashable, *, amount: float = 0) -> None:
+        """Add a shipment: one route visits the client `origin` and later the client `destination`. Raises UsageError.
+
+        The load `amount` is on the vehicle between the two visits. Neither client has a demand of its own.
+        """
+        given = {
+            "from": self._clients.number("origin", origin),
+            "to": self._clients.number("destination", destination),
+            "amount": check.number("amount", amount),
+        }
+        if given["from"] == given["to"]:
+            raise check.refusal("destination", destination, "another client than the origin")
+        self._model_fields.setdefault("shipments", []).append(given)
+
+    def add_group(self, clients: Sequence[Hashable], *, required: bool = True) -> None:
+        """Add a group of clients, of which exactly one is served, or at most one if `required` is False. Raises UsageError."""
+        members = [self._clients.number("clients", client) for client in check.names("clients", clients)]
+        if not members:
+            raise check.refusal("clients", clients, "at least one client")
+        self._model_fields.setdefault("groups", []).append({"clients": members, "required": check.flag("required", required)})
+
+    def _new(self, names: Names, others: Names, name: Hashable) -> Hashable:
+        """Return the name of a new node. Raises UsageError if a node has it already."""
+        new_name = names.new(name)
+        if new_name in others.known:
+            raise UsageError(f"a depot and a client are both {shown(new_name)}; accepted: another name")
+        return new_name
+
+    def _object(self) -> dict[str, Any]:
+        """Return the model as the JSON object of an instance file, in which nodes are numbered, depots first."""
+        first_client, dimensions = len(self._depots), self._dimensions.listed()
+        objects = {key: [dict(each) for each in rows] for key, rows in self._objects.items()}
+        for key, names in (("depots", self._depots), ("clients", self._clients), ("vehicles", self._vehicles)):
+            for each, name in zip(objects[key], names.texts()):
+                each["name"] = name
+        for i, node in enumerate(objects["depots"] + objects["clients"]):
+            node["id"] = i
+        for (key, at, field), amounts in self._loads.items():
+            default = self._ample_capacity() if field == "capacity" else dict.fromkeys(dimensions, 0)
+            listed = [amounts.get(dimension, default[dimension]) for dimension in dimensions]
+            objects[key][at] |= {field: listed if len(listed) > 1 else listed[0]} if listed else {}
+        for vehicle, skills in zip(objects["vehicles"], self._skills):
+            if any(self._needs):
+                vehicle["allowed"] = [first_client + i for i, needs in enumerate(self._needs) if needs <= skills]
+            if len(dimensions) > 1 and "capacity" not in vehicle:
+                vehicle["capacity"] = [self._ample_capacity()[dimension] for dimension in dimensions]
+        fields = dict(self._model_fields)
+        if "travel" in fields:
+            profiles = {name: vehicle.pop("profile") for name, vehicle in zip(self._vehicles.listed(), objects["vehicles"])}
+            travel, places = travel_fields(fields.pop("travel"), profiles, self.speed)
+            fields |= travel
+            for vehicle, at in zip(objects["vehicles"], places if "profiles" in travel else ()):
+                vehicle["profile"] = at
+        for name, vehicle in zip(self._vehicles.listed(), objects["vehicles"]):
+            if vehicle.get("profile") == "":
+                del vehicle["profile"]
+            elif isinstance(vehicle.get("profile"), str):
+                raise UsageError(f"vehicle {shown(name)}: {without_matrix(vehicle['profile'])}")
+        if "groups" in fields:
+            fields["groups"] = [each | {"clients": [first_client + i for i in each["clients"]]} for each in fields["groups"]]
+        if "shipments" in fields:
+            fields["shipments"] = [
+                each | {"from": first_client + each["from"], "to": first_client + each["to"]} for each in fields["shipments"]
+            ]
+        on_globe = "matrix" not in fields and "lat" in objects["depots"][0]
+        units = {"time": self.time} | ({"distance": "km"} if on_globe else {})
+        facts = {"problem": "vrp", "name": self.name, "units": units, "speed": self.speed}
+        if "matrix" in fields:
+            for node in objects["depots"] + objects["clients"]:
+                node.pop("lat", None), node.pop("lon", None)
+        return facts | ({"coordinates": "latlon"} if on_globe else {}) | fields | objects
+
+    def _ample_capacity(self) -> dict[Hashable, float]:
+        """Return kind of load -> 1 more than the sum over all clients: a capacity that never is a limit."""
+        amounts = [given for (key, _, _), given in self._loads.items() if key == "clients"]
+        return {kind: 1.0 + sum(each.get(kind, 0) for each in amounts) for kind in self._dimensions.known}
