@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from vrp_day import day_of, play, policy_of, quickstart
-from vrp_day_split import CHOOSE, JUDGE
+from vrp_day_split import CHOOSE, FIRST, JUDGE, SECOND
 
 from corl.problems.vrp.generators_requests import requests
 from corl.problems.vrp.problem import Vrp
@@ -24,8 +24,9 @@ POLICY = "threshold:factor=0.2;iterations=300"
 
 
 def test_split():
-    """No day is both chosen on and judged."""
+    """No day is both chosen on and judged, and none is judged twice."""
     assert not set(CHOOSE) & set(JUDGE)
+    assert not set(FIRST) & set(SECOND) and set(FIRST) | set(SECOND) == set(JUDGE)
 
 
 def test_costs_equal_the_controllers():

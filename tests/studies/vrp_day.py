@@ -3,7 +3,8 @@
     QUICKSTART=FOLDER python tests/studies/vrp_day.py OUT.csv --days 1,11 --policies greedy,prizes:factor=1.2 --seconds 5
 
 QUICKSTART is a checkout of the competition's quickstart repository (github.com/ortec/euro-neurips-vrp-2022-quickstart). Days are
-played one after another, each with all policies before the next; pairs of day and policy that are in OUT.csv are skipped.
+played one after another, each with all policies before the next; pairs of day and policy that are in OUT.csv are skipped. Days
+from 10,000 are generated like those on which the network was trained, and need no QUICKSTART.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from processor_run import ProcessorRun
+from vrp_day_plans import customers_of
 
 from corl import solving
 from corl.loading import load
@@ -26,7 +28,7 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.online.epochs import Requests, epochs
 from corl.problems.vrp.online.sampling import REQUESTS_PER_EPOCH, sample_epoch
 from corl.problems.vrp.online.situation import situation
-from corl.solvers.vrp.online import consensus, planning, sampled_prizes
+from corl.solvers.vrp.online import consensus, sampled_prizes
 from corl.solvers.vrp.online.consensus import Consensus
 from corl.solvers.vrp.online.dispatching import Greedy, Lazy, Threshold
 from corl.solvers.vrp.online.learned import LearnedPrizes
@@ -37,6 +39,7 @@ KINDS = {
     "greedy": Greedy, "lazy": Lazy, "threshold": Threshold, "consensus": Consensus, "prizes": SampledPrizes,
     "learned": LearnedPrizes,
 }  # fmt: skip
+GENERATED = 10_000
 COLUMNS = ("nr", "policy", "seconds", "cost", "longest")
 
 
@@ -52,7 +55,9 @@ def policy_of(text: str) -> EpochPolicy:
 
 
 def day_of(nr: int) -> tuple[VrpInstance, int, Path]:
-    """Return the customers, the seed and the file of a dynamic day of the final."""
+    """Return the customers, the seed and the file of a dynamic day of the final; of a generated day without a file."""
+    if nr >= GENERATED:
+        return customers_of(nr), nr, Path()
     entry = json.loads((quickstart() / "instances/final/configs.json").read_text())[nr]
     assert not entry["static"]
     file = quickstart() / "instances/final" / entry["instance"]
@@ -82,7 +87,7 @@ def play(customers: VrpInstance, seed: int, policy: EpochPolicy, seconds: float)
 def count_processor_time() -> None:
     """Make planner and policies count processor seconds of this process instead of seconds on the clock."""
     solving.Run = ProcessorRun
-    for module in (planning, sampled_prizes, consensus):
+    for module in (sampled_prizes, consensus):
         module.time = SimpleNamespace(perf_counter=time.process_time)
 
 

@@ -2,8 +2,8 @@
 
     QUICKSTART=FOLDER python tests/studies/vrp_day_summary.py instances/vrp/results/day.csv RUNS.csv [RUNS.csv ...]
 
-Only days that all policies played count. Published costs of these days are read from QUICKSTART/results; of the finalists, only
-means are written. Intervals are Student's, at 95 %, over days.
+Each file of runs is one judgement. Only days that all its policies played count. Published costs of these days are read from
+QUICKSTART/results; of the finalists, only means are written. Intervals are Student's, at 95 %, over days.
 """
 
 from __future__ import annotations
@@ -33,31 +33,35 @@ def interval(values: np.ndarray) -> list[float]:
     return [mean, mean - half, mean + half]
 
 
+def summary(file: Path) -> list[list[object]]:
+    """Return the lines of one judgement: seconds, days, ratio, low and high for each policy and finalist."""
+    costs: dict[str, dict[int, float]] = {}
+    seconds = set()
+    with file.open() as opened:
+        for line in csv.DictReader(opened):
+            costs.setdefault(line["policy"].partition(":")[0], {})[int(line["nr"])] = float(line["cost"])
+            seconds.add(float(line["seconds"]))
+    days = sorted(set.intersection(*(set(found) for found in costs.values())))
+    greedy = np.array([published("baseline_greedy", nr) for nr in days])
+    ratios = {policy: np.array([found[nr] for nr in days]) / greedy for policy, found in costs.items()}
+    lines = [[policy, *seconds, len(days), *interval(found)] for policy, found in ratios.items()]
+    difference = interval(ratios["learned"] - ratios["prizes"])
+    lines.append(["learned minus prizes", *seconds, len(days), *difference])
+    for team in FINALISTS:
+        lines.append([team, 120, len(days), *interval(np.array([published(team, nr) for nr in days]) / greedy)])
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("summary", type=Path)
     parser.add_argument("runs", type=Path, nargs="+")
     arguments = parser.parse_args()
-    costs: dict[str, dict[int, float]] = {}
-    seconds = set()
-    for file in arguments.runs:
-        with file.open() as opened:
-            for line in csv.DictReader(opened):
-                costs.setdefault(line["policy"], {})[int(line["nr"])] = float(line["cost"])
-                seconds.add(float(line["seconds"]))
-    days = sorted(set.intersection(*(set(found) for found in costs.values())))
-    greedy = np.array([published("baseline_greedy", nr) for nr in days])
-    ratios = {policy: np.array([found[nr] for nr in days]) / greedy for policy, found in costs.items()}
-    lines = [[policy, *seconds, len(days), *interval(found)] for policy, found in ratios.items()]
-    for policy, found in ratios.items():
-        if policy != "prizes":
-            lines.append([f"{policy} minus prizes", *seconds, len(days), *interval(found - ratios["prizes"])])
-    for team in FINALISTS:
-        lines.append([team, 120, len(days), *interval(np.array([published(team, nr) for nr in days]) / greedy)])
     with arguments.summary.open("w", newline="") as opened:
         writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(["policy", "seconds", "days", "ratio", "low", "high"])
-        writer.writerows([*line[:3], *(f"{value:.5f}" for value in line[3:])] for line in lines)
+        writer.writerow(["judgement", "policy", "seconds", "days", "ratio", "low", "high"])
+        for number, file in enumerate(arguments.runs, 1):
+            writer.writerows([number, *line[:3], *(f"{value:.5f}" for value in line[3:])] for line in summary(file))
     print(arguments.summary.read_text())
 
 

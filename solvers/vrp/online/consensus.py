@@ -10,7 +10,7 @@ import numpy as np
 
 from corl.options import option
 from corl.problems.vrp.online.situation import Situation
-from corl.solvers.vrp.online.planning import plan, routes_that_must_leave, search
+from corl.solvers.vrp.online.planning import plan, search
 from corl.solvers.vrp.online.policy import EpochPolicy
 from corl.solvers.vrp.online.scenarios import scenario
 
@@ -33,9 +33,7 @@ class Consensus(EpochPolicy):
 
     title: ClassVar[str] = "requests are dispatched that leave now in most plans of sampled futures"
 
-    def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
-        if now.must.all() or not now.must.any():
-            return plan(now, seconds, seed, self.iterations) if now.must.all() else []
+    def choose(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         begin, random, postponed = time.perf_counter(), np.random.default_rng(seed), np.zeros(len(now.must), np.bool_)
         each = self.sampling * seconds / (self.rounds * self.scenarios)
         for _ in range(self.rounds):
@@ -51,4 +49,4 @@ class Consensus(EpochPolicy):
                     break
             postponed = (leaves < self.threshold * plans) & ~now.must
         left = seconds - (time.perf_counter() - begin)
-        return routes_that_must_leave(now, plan(now, left, seed, self.iterations, which=np.flatnonzero(~postponed)))
+        return plan(now, left, seed, self.iterations, which=np.flatnonzero(~postponed))

@@ -9,7 +9,7 @@ import numpy as np
 
 from corl.options import option
 from corl.problems.vrp.online.situation import Situation
-from corl.solvers.vrp.online.planning import plan, routes_that_must_leave
+from corl.solvers.vrp.online.planning import plan
 from corl.solvers.vrp.online.policy import EpochPolicy
 
 if TYPE_CHECKING:
@@ -28,11 +28,8 @@ class Greedy(EpochPolicy):
 
     title: ClassVar[str] = "every request is dispatched as soon as it is known"
 
-    def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
-        if self.drop and not now.must.any():
-            return []
-        routes = plan(now, seconds, seed, self.iterations)
-        return routes_that_must_leave(now, routes) if self.drop else routes
+    def choose(self, now: Situation, seconds: float, seed: int) -> list[Route]:
+        return plan(now, seconds, seed, self.iterations)
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Lazy(EpochPolicy):
 
     title: ClassVar[str] = "every request is dispatched as late as possible"
 
-    def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
+    def choose(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         return plan(now, seconds, seed, self.iterations, which=np.flatnonzero(now.must))
 
 
@@ -51,18 +48,14 @@ class Threshold(EpochPolicy):
 
     factor: float = option(0.2, "The prize, as a multiple of the round trip.", low=0)
     decay: float = option(1.0, "The factor of the prize for each epoch beyond the next that the request can wait.", low=0, high=1)
-    drop: bool = option(True, "Whether routes without a request that must go are postponed.")
 
     title: ClassVar[str] = "prizes proportional to round trips, one prize-collecting plan"
 
-    def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
-        if self.drop and not now.must.any():
-            return []
+    def choose(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         assert now.customers.matrix is not None
         trip = now.customers.matrix[0, now.requests.customer] + now.customers.matrix[now.requests.customer, 0]
         prize = self.factor * self.decay ** np.maximum(waiting_epochs(now) - 1, 0) * trip
-        routes = plan(now, seconds, seed, self.iterations, prize=np.where(now.must, np.inf, prize))
-        return routes_that_must_leave(now, routes) if self.drop else routes
+        return plan(now, seconds, seed, self.iterations, prize=np.where(now.must, np.inf, prize))
 
 
 def waiting_epochs(now: Situation) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from corl.problems.vrp.online.epochs import EPOCH
 from corl.problems.vrp.online.situation import Situation
 from corl.solvers.vrp.online.dispatching import waiting_epochs
 
-__all__ = ["Column", "features", "length_unit"]
+__all__ = ["Column", "features", "length_unit", "round_trips"]
 
 _FAR = 2.0  # stands for the distance to a request where there is none
 _NEAREST = 5
@@ -73,6 +73,12 @@ def length_unit(now: Situation) -> float:
     return float((matrix[0, 1:] + matrix[1:, 0]).mean()) or 1.0
 
 
+def round_trips(now: Situation) -> _Floats:
+    """Return float64 [R]: the travel time from the depot to each waiting request and back."""
+    matrix, place = _matrix(now), now.requests.customer
+    return np.asarray(matrix[0, place] + matrix[place, 0])
+
+
 def features(now: Situation) -> _Floats:
     """Return float64 [R, len(Column)]; the rows of requests that must go are not meaningful in all columns."""
     requests, must, waiting = now.requests, now.must, waiting_epochs(now)
@@ -99,7 +105,7 @@ def _write_distances(now: Situation, out: _Floats) -> None:
     symmetric = 0.5 * (matrix + matrix.T)
     between, from_depot = symmetric[np.ix_(place, place)], symmetric[0]
     np.fill_diagonal(between, np.inf)
-    trip = np.maximum(matrix[0, place] + matrix[place, 0], 1e-6 * unit)
+    trip = np.maximum(round_trips(now), 1e-6 * unit)
     saving = from_depot[place][:, None] + from_depot[place][None, :] - between
     to_customers = symmetric[place][:, 1:]
     customer_savings = from_depot[place][:, None] + from_depot[None, 1:] - to_customers

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import SolverError
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.online.epochs import Requests
 from corl.problems.vrp.online.hindsight import planning_instance
 from corl.problems.vrp.online.situation import Situation
 
@@ -53,6 +50,8 @@ def plan(
 ) -> list[Route]:
     """Return routes that leave now.
 
+    Raises SolverError if there are none.
+
     Args:
         now: The situation, with R requests.
         seconds: The time limit.
@@ -64,36 +63,13 @@ def plan(
     chosen = np.arange(len(now.must)) if which is None else which
     if not len(chosen) or (prize is not None and not (prize > 0).any()):
         return []
-    if prize is None:
-        routes = _plan_with_few(now.customers, now.requests.take(chosen), now.start, seconds, seed, iterations)
-        return [chosen[route] for route in routes]
-    found, _ = search(planning_instance(now.customers, now.requests, start=now.start, prize=prize), seconds, seed, iterations)
-    return _found(found)
-
-
-def _plan_with_few(
-    customers: VrpInstance, requests: Requests, start: float, seconds: float, seed: int, iterations: int
-) -> list[Route]:
-    """Return routes that serve all requests: half of the time with any number of vehicles, half with one vehicle fewer.
-
-    Where windows are long and routes are few, ruin-recreate often ends with a route too many.
-    """
-    begin = time.perf_counter()
-    routes, cost = search(planning_instance(customers, requests, start=start), 0.5 * seconds, seed, iterations)
-    if routes is None or len(routes) < 2:
-        return _found(routes)
-    instance = planning_instance(customers, requests, start=start, vehicles=len(routes) - 1)
-    fewer, lower = search(instance, begin + seconds - time.perf_counter(), seed, iterations)
-    return fewer if fewer is not None and lower < cost else routes
+    requests = now.requests.take(chosen)
+    found, _ = search(planning_instance(now.customers, requests, start=now.start, prize=prize), seconds, seed, iterations)
+    if found is None:
+        raise SolverError("ruin-recreate finds no plan for the epoch in its time; accepted: more seconds per decision")
+    return [chosen[route] for route in found]
 
 
 def routes_that_must_leave(now: Situation, routes: list[Route]) -> list[Route]:
     """Return the routes with at least one request that must go; the others are postponed."""
     return [route for route in routes if now.must[route].any()]
-
-
-def _found(routes: list[Route] | None) -> list[Route]:
-    """Return the routes. Raises SolverError if there are none."""
-    if routes is None:
-        raise SolverError("ruin-recreate finds no plan for the epoch in its time; accepted: more seconds per decision")
-    return routes

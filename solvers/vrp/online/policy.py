@@ -18,13 +18,29 @@ __all__ = ["EpochPolicy"]
 
 @dataclass(frozen=True)
 class EpochPolicy(OnlinePolicy):
-    """A policy whose decision follows from the situation."""
+    """A policy whose decision follows from the situation.
+
+    When all requests must go, all are planned. With `drop`, routes without a request that must go are postponed, and nothing is
+    planned when no request must go.
+    """
 
     iterations: int = option(0, "Iterations of ruin-recreate for a plan; 0: as many as the decision's time limit permits.", low=0)
+    drop: bool = option(True, "Whether routes without a request that must go are postponed.")
 
     @abc.abstractmethod
+    def choose(self, now: Situation, seconds: float, seed: int) -> list[Route]:
+        """Return routes that leave now, as indices of the situation's requests; they serve all requests that must go."""
+
     def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         """Return the routes to dispatch, as indices of the situation's requests."""
+        from corl.solvers.vrp.online.planning import plan, routes_that_must_leave
+
+        if now.must.all():
+            return plan(now, seconds, seed, self.iterations)
+        if self.drop and not now.must.any():
+            return []
+        routes = self.choose(now, seconds, seed)
+        return routes_that_must_leave(now, routes) if self.drop else routes
 
     def prepare(self, instance: Any) -> None:
         import numpy as np

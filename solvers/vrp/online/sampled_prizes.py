@@ -10,7 +10,7 @@ import numpy as np
 
 from corl.options import option
 from corl.problems.vrp.online.situation import Situation
-from corl.solvers.vrp.online.planning import plan, routes_that_must_leave, search
+from corl.solvers.vrp.online.planning import plan, search
 from corl.solvers.vrp.online.policy import EpochPolicy
 from corl.solvers.vrp.online.scenarios import scenario
 
@@ -35,17 +35,13 @@ class SampledPrizes(EpochPolicy):
     ahead: int = option(2, "The number of epochs whose requests are sampled.", low=1)
     share: float = option(0.7, "The share of the requests of an epoch that is sampled.", above=0)
     sampling: float = option(0.6, "The share of the time for scenarios.", above=0, high=1)
-    drop: bool = option(True, "Whether routes without a request that must go are postponed.")
 
     title: ClassVar[str] = "prizes are the costs in plans of sampled futures, one prize-collecting plan"
 
-    def routes(self, now: Situation, seconds: float, seed: int) -> list[Route]:
-        if now.must.all() or (self.drop and not now.must.any()):
-            return plan(now, seconds, seed, self.iterations) if now.must.all() else []
+    def choose(self, now: Situation, seconds: float, seed: int) -> list[Route]:
         begin = time.perf_counter()
         prize = self.prizes(now, self.sampling * seconds, seed)
-        routes = plan(now, seconds - (time.perf_counter() - begin), seed, self.iterations, prize=prize)
-        return routes_that_must_leave(now, routes) if self.drop else routes
+        return plan(now, seconds - (time.perf_counter() - begin), seed, self.iterations, prize=prize)
 
     def prizes(self, now: Situation, seconds: float, seed: int) -> NDArray[np.float64]:
         """Return float64 [R], the prizes; inf for requests that must go."""

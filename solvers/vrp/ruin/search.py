@@ -36,6 +36,8 @@ _NO_ROUTE_LIMIT = 1 << 40  # a number of routes that is never reached
 _MAX_CLIENTS = 1200  # greatest number of clients for route selection
 _MAX_ROUTE_LENGTH = 20  # greatest mean number of clients per route for route selection
 _POOL_SIZE = 1 << 15  # routes that the pool can hold
+_FEW_ROUTES = 30  # greatest number of routes for a search with one route fewer
+_INSERTION_SHARE = 0.5  # share of this search after which it is given up if clients are still unserved
 _PRIZE_LEVELS = 50  # steps in which the factor of prizes falls to 1
 _PRIZE_PHASE = 0.5  # share of a cooling during which the factor falls
 _COLUMNS_PER_CLIENT = 10  # stored routes per client that the first selection considers
@@ -212,6 +214,58 @@ class Search:
             save_best(self.plan, value)
             self.report()
         self.return_to_best()
+
+    @property
+    def may_drop_route(self) -> bool:
+        """Whether a search with one route fewer may pay: time windows, few routes, and capacity for all mandatory clients.
+
+        The vehicles are of one type, and there are no reloads, groups of clients or fixed beginnings of routes.
+        """
+        data, rules, used = self.data, self.data.rules, self.routes
+        if not data.windows or len(self.plan.free_size) != 1 or not 1 < used <= _FEW_ROUTES:
+            return False
+        if rules is not None and (rules.multi_trip or rules.has_groups or bool(rules.locked.any())):
+            return False
+        mandatory = np.isinf(data.prize)
+        capacity = float(self.instance.vehicles.capacity[0])
+        return bool(mandatory.any() and data.demand[mandatory].sum() <= (used - 1) * capacity)
+
+    def drop_one(self, heat: float, cold: float, share: float) -> None:
+        """Search for a better solution with one route fewer than the best one, until the given share of the run is over.
+
+        If routes are few and windows long, annealing rarely empties a route: the other routes cannot take all its clients at
+        once. Here clients may be unserved for a while. Afterwards the best solution is the current one.
+
+        Args:
+            heat: First temperature of the annealing, in units of `self.unit`.
+            cold: Last temperature, in the same units.
+            share: The share of the run at which the search ends.
+        """
+        self.return_to_best()
+        if not self.may_drop_route or not self._empty_route(heat, share):
+            self.return_to_best()
+            self.cool(heat, cold, share)
+        else:
+            if (value := cost_of(self.data, self.plan)) < self.plan.cost[BEST]:
+                save_best(self.plan, value)
+            self.plan.cost[CURRENT] = value
+            hidden = self.plan.free_size.copy()  # without free slots, no route is opened
+            self.plan.stack_start[:] += hidden
+            self.plan.free_size[:] -= hidden
+            self.cool(heat, cold, share)
+            self.plan.stack_start[:] -= hidden
+            self.plan.free_size[:] += hidden
+        self.return_to_best()
+
+    def _empty_route(self, heat: float, share: float) -> bool:
+        """Empty the shortest route and search for positions for its mandatory clients; return whether all are served.
+
+        share: The share of the run at which the search with one route fewer ends; a part of it is used here.
+        """
+        unserved, counts = np.zeros(self.data.clients + 1, np.int32), np.ones(self.data.clients, np.int64)
+        max_routes = int(drop_route(self.data, self.plan, self.work, unserved, counts))  # the shortest: all counts are 1
+        over = self.run.fraction if self.run.iterations is None else self.done / self.run.iterations
+        return self._insert_unserved(max_routes, heat, over + _INSERTION_SHARE * (share - over), unserved, counts)
 
     def cool(self, heat: float, cold: float, share: float, prizes: float = 1.0) -> None:
         """Anneal until the given share of the run is over.

@@ -28,6 +28,9 @@ _MAX_COOLINGS = 8
 _SPEED_SHARE = 0.005  # share of the run that measures the speed of iterations, at the last temperature
 _LAST_SELECTION = 0.93  # share of the run after which routes are selected for the last time; then the solution is improved
 _FINAL_HEAT = 3.0  # first temperature of this final improvement, as a multiple of the last temperature
+_DROP_SHARE = 0.3  # share of the first cooling's time for a search with one route fewer, if there are windows and few routes
+_DROP_ITERATIONS = 1_500.0  # iterations per client from which a run has time for it
+_DROP_HEAT = 2.0  # first temperature of this search, in the unit of `heat`
 _FLEET_SHARE = 0.3  # greatest share of the run for reducing the number of routes
 
 
@@ -36,8 +39,9 @@ class RuinRecreate(Solver):
     """Ruin and recreate under simulated annealing (SISR: Christiaens & Vanden Berghe, 2020), with route selection.
 
     It solves instances with capacities, time windows, optional clients, several depots and different vehicles. If the instance
-    asks for the fewest vehicles (`fleet` is "fewest"), it first reduces the number of routes. The time of an iteration does not
-    depend on the size of the instance.
+    asks for the fewest vehicles (`fleet` is "fewest"), it first reduces the number of routes. With time windows and few routes, a
+    part of the run searches for a better solution with one route fewer. The time of an iteration does not depend on the size of
+    the instance.
     """
 
     neighbours: int = option(40, "Clients next to which a client may be inserted.", low=2, scale="log")
@@ -82,8 +86,9 @@ class RuinRecreate(Solver):
     def kind(self, instance: VrpInstance) -> str:
         if instance.rules is not None or _needs_rules(instance):
             return "rules"
-        # With few vehicles, more kernels are compiled: those that search for positions for unserved clients.
-        return "scarce" if instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any()) else ""
+        # With few vehicles or windows, more kernels are compiled: those that search for positions for unserved clients.
+        limited = instance.fleet == "fewest" or bool((instance.vehicles.count >= 0).any())
+        return "scarce" if limited or instance.windows else ""
 
     def prepare(self, instance: VrpInstance) -> None:
         from corl.problems.vrp.problem import Vrp
@@ -129,13 +134,18 @@ class RuinRecreate(Solver):
             self._cooling_count(instance.clients, planned, long_routes),
             self._first_temperature(instance.clients, planned),
         )
+        drops = search.may_drop_route and instance.fleet != "fewest" and planned >= _DROP_ITERATIONS * instance.clients
         for number, (heat, share) in enumerate(steps):
             if number and selects and not run.should_stop:
                 search.choose_routes(min(seconds, 0.8 * run.remaining))
             elif number:
                 search.return_to_best()
             end = 1.0 if number + 1 == len(steps) else start + (1.0 - start) * share
-            search.cool(heat, self.cold, end, 1.0 if number else self.prizes)
+            if drops and not number:
+                search.cool(heat, self.cold, start + (1.0 - _DROP_SHARE) * (end - start), self.prizes)
+                search.drop_one(min(heat, _DROP_HEAT), self.cold, end)
+            else:
+                search.cool(heat, self.cold, end, 1.0 if number else self.prizes)
         search.report()
 
     def _steps(self, selects: bool, count: int, heat: float) -> list[tuple[float, float]]:

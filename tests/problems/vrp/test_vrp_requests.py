@@ -7,9 +7,9 @@ import pytest
 
 from corl.errors import InputError, UsageError
 from corl.problems.vrp.generators import solomon
-from corl.problems.vrp.generators_requests import requests
+from corl.problems.vrp.generators_requests import clustered_customers, requests
 from corl.problems.vrp.online.days import customers_of, requests_of
-from corl.problems.vrp.online.epochs import EPOCH, MARGIN, departure, epochs
+from corl.problems.vrp.online.epochs import EPOCH, MARGIN, Requests, departure, epochs
 from corl.problems.vrp.online.situation import must_go
 from corl.problems.vrp.problem import Vrp
 
@@ -128,3 +128,29 @@ def test_days_pass_through_files(tmp_path):
     again = Vrp().read(path)
     for one, other in zip(requests_of(DAY), requests_of(again)):
         np.testing.assert_array_equal(np.array(one), np.array(other))
+
+
+@pytest.mark.parametrize("size", [1, 2, 300])
+def test_clustered_customers(size):
+    """Each can be served by a vehicle of its own, and no detour is shorter than the direct way (up to rounding)."""
+    customers = clustered_customers(size, 4)
+    first = epochs(customers.earliest[1:]).first
+    assert not must_go(customers, _all(customers), first - 1, first).any()
+    matrix = customers.matrix[:40, :40]
+    assert (matrix[:, :, None] + matrix[None] >= matrix[:, None, :] - 1.5).all() and (matrix.diagonal() == 0).all()
+    assert (customers.latest[0] >= customers.latest[1:]).all() and (customers.demand <= customers.vehicles.capacity[0]).all()
+
+
+def _all(customers):
+    """A request of each customer."""
+    rows = (customers.demand, customers.earliest, customers.latest, customers.service)
+    return Requests(np.arange(1, customers.n), *(values[1:] for values in rows))
+
+
+def test_layouts():
+    """Each layout makes other days, its command is in the comment, and an unknown one is refused in one line."""
+    day = requests(size=20, per_epoch=6, layout="clustered", seed=1)
+    assert "--option layout=clustered" in day.comment and "layout" not in DAY.comment
+    assert day.matrix.shape != DAY.matrix.shape or (day.matrix != DAY.matrix).any()
+    with pytest.raises(UsageError, match="layout: round is not accepted; accepted: uniform, clustered"):
+        requests(size=20, layout="round")

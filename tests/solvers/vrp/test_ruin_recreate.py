@@ -15,7 +15,12 @@ from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.problem import Vrp
 from corl.problems.vrp.rules import SideConstraints
 from corl.run import Run
+from corl.solvers.vrp.ruin.annealing import save_best
+from corl.solvers.vrp.ruin.construction import cost_of
+from corl.solvers.vrp.ruin.conversion import load_routes
+from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
+from corl.solvers.vrp.ruin.state import BEST
 
 FEATURES = ("plain", "exact", "matrix", "windows", "prizes", "depots", "fleet", "length", "duration", "fewest", "all", "ends")
 
@@ -47,6 +52,39 @@ def test_tiny_instances_are_solved(make, least, feature):
         optimum = least(instance)
         assert run.objective == pytest.approx(optimum, rel=1e-9)
         assert run.bound is None or run.bound <= optimum * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("feature", ["windows", "all"])
+def test_chunks_do_not_matter_to_the_search_with_one_route_fewer(make, monkeypatch, feature):
+    """A run that is long enough for it ends in the same routes whatever the size of the chunks."""
+    budget, instance, found = Run.budget, make(feature, 8, 5), []
+    for most in (7, 10**6):
+        monkeypatch.setattr(Run, "budget", lambda self, cap=None, m=most: budget(self, m if cap is None else min(cap, m)))
+        run = solve(instance, 14_000, seed=3)
+        found.append([run.objective, [(route.vehicle, route.visits.tolist()) for route in run.solution]])
+    assert found[0] == found[1]
+
+
+def test_a_route_is_dropped():
+    """Of three routes to the same far place, one is emptied, and the slots that were hidden are free again."""
+    n, far = 10, 100.0
+    matrix = np.zeros((n, n))
+    matrix[0, 1:] = matrix[1:, 0] = far
+    instance = VrpInstance(
+        name="far", edge_weight_type="EXPLICIT", demand=np.append(0.0, np.ones(n - 1)), matrix=matrix,
+        vehicles=Vehicles(capacity=np.array([5.0])), earliest=np.zeros(n), latest=np.full(n, 1e4), service=np.zeros(n),
+    )  # fmt: skip
+    run = Run(Vrp(), instance, iterations=2_000, seed=0)
+    run.start()
+    search = Search(instance, 8, 0, run)
+    load_routes(instance, search.data, search.plan, search.work, [[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    save_best(search.plan, cost_of(search.data, search.plan))
+    free = search.plan.free_size.copy()
+    assert search.may_drop_route
+    search.drop_one(2.0, 0.1, 1.0)
+    assert search.routes == 2 and search.plan.cost[BEST] == 4 * far
+    assert (search.plan.free_size == free + 1).all() and search.plan.stack_start[0] == 0
+    assert not search.may_drop_route  # the capacity of one vehicle does not suffice
 
 
 def test_chunks_do_not_matter(make, monkeypatch):

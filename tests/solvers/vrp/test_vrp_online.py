@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from corl.errors import UsageError
 from corl.problems.vrp.generators_requests import requests
 from corl.problems.vrp.online.days import customers_of, requests_of
-from corl.problems.vrp.online.epochs import departure, drivable, epochs
+from corl.problems.vrp.online.epochs import Requests, departure, drivable, epochs
 from corl.problems.vrp.online.hindsight import dispatch_epochs
 from corl.problems.vrp.online.situation import must_go, situation
 from corl.solvers.vrp.online.consensus import Consensus
-from corl.solvers.vrp.online.dispatching import waiting_epochs
+from corl.solvers.vrp.online.dispatching import Greedy, Threshold, waiting_epochs
 from corl.solvers.vrp.online.features import Column, features
-from corl.solvers.vrp.online.network import load_weights, network_prizes
+from corl.solvers.vrp.online.learned import LearnedPrizes
+from corl.solvers.vrp.online.network import corrected_prizes, load_weights
 from corl.solvers.vrp.online.planning import plan, routes_that_must_leave
 from corl.solvers.vrp.online.sampled_prizes import SampledPrizes
 
@@ -44,7 +46,7 @@ def test_features_and_prizes_are_finite(customers):
     day = requests(size=customers, per_epoch=6, seed=1)
     past, (_, known, drawn) = customers_of(day)[1], requests_of(day)
     now = situation(past, drawn.take(known == known.min()), int(known.min()), epochs(past.earliest[1:]).last)
-    prize = network_prizes(load_weights(), now)
+    prize = LearnedPrizes(scenarios=2, iterations=20).prizes(now, 1e3, 0)
     assert np.isfinite(features(now)).all()
     assert np.array_equal(np.isinf(prize), now.must) and (prize[~now.must] >= 0).all()
 
@@ -61,9 +63,26 @@ def test_features_do_not_depend_on_the_order_of_requests():
 def test_every_part_of_the_network_matters():
     """Without one of its layers the prizes change."""
     now, weights = at(EPOCHS.first + 1), dict(load_weights())
-    whole = network_prizes(weights, now)[~now.must]
+    sampled = np.where(now.must, np.inf, 100.0)
+    whole = corrected_prizes(weights, now, sampled)[~now.must]
     for name in [name for name in weights if name.startswith("weight")]:
-        assert not np.allclose(network_prizes(weights | {name: 0.0 * weights[name]}, now)[~now.must], whole), name
+        assert not np.allclose(corrected_prizes(weights | {name: 0.0 * weights[name]}, now, sampled)[~now.must], whole), name
+
+
+def test_without_its_last_layer_the_network_corrects_nothing():
+    """The prizes are then those of `sampled-prizes`."""
+    now, weights = at(EPOCHS.first + 1), dict(load_weights())
+    last = {name: 0.0 * weights[name] for name in ("weight2", "bias2")}
+    sampled = np.where(now.must, np.inf, np.arange(1.0, 1.0 + len(now.must)))
+    np.testing.assert_allclose(corrected_prizes(weights | last, now, sampled), sampled)
+
+
+@pytest.mark.parametrize("policy", [Greedy(drop=True), Threshold(), Consensus(), SampledPrizes(), LearnedPrizes()])
+def test_nothing_is_planned_when_nothing_must_go(policy):
+    """No route leaves, and no time is spent."""
+    early = Requests(np.array([1]), np.ones(1), np.array([40_000.0]), np.array([42_000.0]), np.zeros(1))
+    now = situation(CUSTOMERS, early, EPOCHS.first, EPOCHS.last)
+    assert not now.must.any() and policy.routes(now, 0.0, 0) == []
 
 
 def test_hindsight_routes_leave_as_late_as_they_must():
@@ -97,3 +116,14 @@ def test_with_iterations_the_clock_changes_nothing(monkeypatch):
             searched.clear()
             policy(scenarios=3, iterations=iterations).routes(now, 1e-9, 0)
             assert len(searched) == expected
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path):
+    """A file that is missing, no safetensors file, or of another network: one line."""
+    from safetensors.numpy import save_file
+
+    (tmp_path / "text").write_text("weights")
+    save_file({"mean": np.zeros(3, np.float32)}, tmp_path / "other.safetensors")
+    for name in ("missing", "text", "other.safetensors"):
+        with pytest.raises(UsageError, match=name):
+            load_weights(str(tmp_path / name))

@@ -14,7 +14,7 @@ from corl.problems.vrp.online.epochs import EPOCH
 
 EXOGENOUS = ("epoch",)
 ONLINE = {
-    name: {"iterations": 20, **({"scenarios": 2} if name in ("consensus", "sampled-prizes") else {})}
+    name: {"iterations": 20, **({"scenarios": 2} if name in ("consensus", "learned", "sampled-prizes") else {})}
     for name in ("consensus", "greedy", "lazy", "learned", "sampled-prizes", "threshold")
 }
 """Options with which the policies are quick."""

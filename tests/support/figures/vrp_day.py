@@ -11,9 +11,19 @@ _LABELS = {
     "Team_sb": "Team_sb, second", "OptiML": "OptiML, third",
 }  # fmt: skip
 
+_FIRST = ", an earlier network"
+
 
 def judged() -> str:
-    """Costs on days of the final, divided by the greedy baseline's."""
-    found = [each for each in rows("vrp/day") if each["policy"] in _LABELS]
-    lines = ([_LABELS[each["policy"]], each["seconds"], each["days"], interval(each, "ratio", 3)] for each in found)
+    """Costs on days of the final, divided by the greedy baseline's: the second judgement, then the first."""
+    found = sorted((each for each in rows("vrp/day") if each["policy"] in _LABELS), key=lambda each: -int(each["judgement"]))
+    lines = (
+        [
+            _LABELS[each["policy"]] + (_FIRST if each["judgement"] == "1" and each["policy"] == "learned" else ""),
+            each["seconds"],
+            each["days"],
+            interval(each, "ratio", 3),
+        ]
+        for each in found
+    )
     return table(["", "seconds an epoch", "days", "cost, of the greedy baseline's"], lines)
