@@ -135,18 +135,23 @@ def by_policy(shops: Sequence[JobShopInstance], policy: str) -> Any:
 
 
 def judge(rules: Path, policies: dict[str, str], output: Path) -> None:
-    """Write a row per regime, day and method."""
+    """Write a row per regime, day and method; a file that is there is continued with the methods that it lacks."""
     tuned = json.loads(rules.read_text())
-    with output.open("w", newline="") as file:
+    done = set()
+    if output.exists():
+        with output.open() as file:
+            done = {row["method"] for row in csv.DictReader(file)}
+    with output.open("a", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["load", "tightness", "setup", "seed", "method", "tardiness", "ms_per_decision"])
+        if not done:
+            table.writerow(["load", "tightness", "setup", "seed", "method", "tardiness", "ms_per_decision"])
         for regime in sorted(REGIMES, key=lambda one: one != NAMED):
             shops = days(JUDGE, DAYS, regime)
             operations = sum(shop.operations for shop in shops)
             methods = {
                 name: [FloorRule(int(rule), *rest)] for name, ((rule, *rest), _) in tuned[" ".join(map(str, regime))].items()
             }
-            for name in [*methods, *policies]:
+            for name in (each for each in (*methods, *policies) if each not in done):
                 begun = time.process_time()
                 values = by_rules(shops, methods[name])[0] if name in methods else by_policy(shops, policies[name])
                 spent = 1e3 * (time.process_time() - begun) / operations
