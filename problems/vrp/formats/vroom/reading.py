@@ -304,7 +304,8 @@ class _Reader:
 
 def _matrices(problem: Record, vehicles: list[Record]) -> dict[str, dict[str, _Floats]]:
     """Return the matrices of each profile that a vehicle has: kind -> float64 [m, m]. Raises InputError."""
-    given = {key: problem["matrices"].record().get(key).record(MATRICES) for key in problem.get("matrices", {}).value}
+    records = problem.get("matrices", {}).record()
+    given = {key: records.get(key).record(MATRICES) for key in records.values}
     if not given and "matrix" in problem:  # its old form
         given = {"car": Record({"durations": problem["matrix"].value}, "", MATRICES.keys)}
     found: dict[str, dict[str, _Floats]] = {}
@@ -320,7 +321,7 @@ def _matrices(problem: Record, vehicles: list[Record]) -> dict[str, dict[str, _F
             raise InputError(f"{message} would need a routing engine", field="matrices")
         record, found[profile] = given[profile], {}
         for key in ("durations", "distances", "costs"):
-            if key in record:
+            if key in record or key == "durations":
                 size = size or len(record[key].entries())
                 found[profile][key] = record[key].integers(size, size).astype(np.float64)
     return found
