@@ -176,16 +176,16 @@ class Result:
         drawing.save(self._problem(), self.data, self.solution, Path(path))
         return None
 
-    def page(self) -> str:
+    def page(self, *, tiles: str = "") -> str:
         """Return one self-contained HTML page: an interactive picture, tables, objective and bound over time.
 
-        Raises UsageError.
+        With `tiles`, an address of map tiles with {z}, {x} and {y}, the page loads a map behind routes. Raises UsageError.
         """
         from corl.view.page import page
 
         if self.data is None:
             self._need("show")
-        return page(self._problem(), self.data, self.solution, self.facts(), self.trace)
+        return page(self._problem(), self.data, self.solution, self.facts(), self.trace, tiles)
 
     def facts(self) -> list[tuple[str, str]]:
         """Return names and values of the run for display, such as ("status", "optimal"); unknown values are omitted."""

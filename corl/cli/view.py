@@ -24,6 +24,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="PAGE", type=Path, help="the page; default: FILE's name with .html, in the current folder"
     )
+    parser.add_argument(
+        "--tiles",
+        metavar="URL",
+        default="",
+        help="address of map tiles with {z}, {x} and {y}, for a map behind routes between longitudes and latitudes; "
+        "without it, the page loads nothing",
+    )
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -40,7 +47,8 @@ def execute(args: argparse.Namespace) -> int:
         solution, _ = read_solution(problem, instance, Path(args.solution))
         judge(problem, instance, solution, Path(args.solution))
     result = _result(args.solution, instance)
-    html = page(problem, instance, solution, result.facts() if result else (), result.trace if result else ())
+    run = (result.facts(), result.trace) if result else ((), ())
+    html = page(problem, instance, solution, *run, tiles=args.tiles)
     with replacing(output) as partial:
         partial.write_text(html, encoding="utf-8")
     print(one_line(output))

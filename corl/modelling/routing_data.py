@@ -262,10 +262,7 @@ class RoutingData:
         on_globe = "matrix" not in fields and "lat" in objects["depots"][0]
         units = {"time": self.time} | ({"distance": "km"} if on_globe else {})
         facts = {"problem": "vrp", "name": self.name, "units": units, "speed": self.speed}
-        if "matrix" in fields:
-            for node in objects["depots"] + objects["clients"]:
-                node.pop("lat", None), node.pop("lon", None)
-        return facts | ({"coordinates": "latlon"} if on_globe else {}) | fields | objects
+        return facts | ({"coordinates": "latlon"} if "lat" in objects["depots"][0] else {}) | fields | objects
 
     def _ample_capacity(self) -> dict[Hashable, float]:
         """Return kind of load -> 1 more than the sum over all clients: a capacity that never is a limit."""

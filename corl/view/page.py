@@ -8,11 +8,13 @@ from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from corl.errors import UsageError
 from corl.files.page import render
 from corl.formatting import value
 
 if TYPE_CHECKING:
     from corl.adapter import Problem
+    from corl.view.scene import Scene
 
 __all__ = ["Facts", "Trace", "in_browser", "in_notebook", "page"]
 
@@ -22,7 +24,7 @@ Trace: TypeAlias = Sequence[tuple[float, float | None, float | None]]
 """(seconds, objective, bound) at each improvement."""
 
 
-def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (), trace: Trace = ()) -> str:
+def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (), trace: Trace = (), tiles: str = "") -> str:
     """Return the HTML page of an instance and, if given, of a solution.
 
     Args:
@@ -31,8 +33,14 @@ def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (),
         solution: The solution, or None.
         run: Facts about the run that found the solution (`Result.facts`).
         trace: The trace of that run (`Result.trace`).
+        tiles: The address of map tiles with {z}, {x} and {y}, from which the page loads a map; "": it loads nothing.
+
+    Raises:
+        UsageError: `tiles` is no such address, or the problem has no longitudes and latitudes.
     """
     scene = problem.view(instance, solution)
+    if tiles:
+        _check_tiles(tiles, scene)
     name = getattr(instance, "name", "") or problem.name
     values = {
         "title": scene.title if scene else name,
@@ -41,9 +49,25 @@ def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (),
         "facts": _facts(problem, instance, solution, run),
         "explained": problem.explain(instance, solution) if solution is not None else {},
         "trace": bool(trace),
-        "data": _embedded({"scene": asdict(scene) if scene else None, "trace": list(trace)}),
+        "data": _embedded({"scene": asdict(scene) if scene else None, "trace": list(trace), "tiles": tiles}),
+        "tiles": _host(tiles),
     }
     return render("corl.view", values)
+
+
+def _check_tiles(tiles: str, scene: Scene | None) -> None:
+    """Raise UsageError if this is no address of map tiles, or if the scene is not on a map."""
+    if not tiles.startswith(("https://", "http://")) or not all(part in tiles for part in ("{z}", "{x}", "{y}")):
+        raise UsageError(f"tiles: {tiles!r} is not accepted; accepted: an address such as https://HOST/{{z}}/{{x}}/{{y}}.png")
+    if scene is None or not scene.globe:
+        raise UsageError("tiles: this instance has no longitudes and latitudes, so there is no map of it")
+
+
+def _host(tiles: str) -> str:
+    """Return the host of an address; "" for no address."""
+    from urllib.parse import urlsplit
+
+    return urlsplit(tiles).netloc
 
 
 def _facts(problem: Problem, instance: Any, solution: Any, run: Facts) -> list[tuple[str, str]]:

@@ -63,6 +63,14 @@ class Scene:
     """(x coordinates, y coordinates, text, group or -1)"""
     boxes: list[tuple[float, float, float, float, str, int, bool]] = field(default_factory=list)
     """(x, y, width, height, text, group or -1, whether it is marked); with `rows`, y is the row and height 1."""
+    labels: Sequence[str] = ()
+    """Short names of the points, written beside them if there are few in view; empty: none."""
+    globe: bool = False
+    """Whether x and y are longitudes and latitudes in degrees; they are drawn in the Mercator projection."""
+    bars: list[tuple[int, float, float, str, str]] = field(default_factory=list)
+    """(group, begin, end, kind, text) of bars below the picture, with a row for each group and the times of `play`; the kind is
+    "travel", "wait", "service", "break" or "reload".
+    """
     marked: str = ""
     """The meaning of marked boxes."""
     tight: list[str] = field(default_factory=list)

@@ -119,8 +119,10 @@ def scene(instance: VrpInstance, solution: Any) -> Scene:
     scene.head = ("route", "clients", "load", "distance")
     scene.steps_head = ("client", "arrival", "wait", "break", "begin", "service", "departure", "load", length_unit(instance)[0])
     owner = np.full(instance.n, -1)
+    scene.globe, scene.labels = instance.on_globe, [str(_name_or_id(instance, node)) for node in range(instance.n)]
     if routes and (instance.timed or instance.rules is not None):
         scene.play = _play(instance, routes, xy)
+        scene.bars = [bar for number, route in enumerate(routes) for bar in _bars(instance, number, route)]
     for number, route in enumerate(routes):
         owner[route.visits] = number
         _add_route(scene, instance, number, route, xy)
@@ -179,6 +181,49 @@ def _play(instance: VrpInstance, routes: Sequence[Route], xy: NDArray[np.float64
     begins[: instance.depots] = np.inf
     points = [(max(one, begin), two if np.isfinite(two) else None) for one, two in zip(known.tolist(), begins.tolist())]
     return Play(begin, end, {"s": 1.0, "min": 60.0, "h": 3600.0}.get(instance.units[1], 0.0), points=points, moves=moves)
+
+
+def _bars(instance: VrpInstance, number: int, route: Route) -> list[tuple[int, float, float, str, str]]:
+    """Return what the vehicle of a route does at which times, as `Scene.bars`."""
+    unit, timing = instance.scale * instance.speed, schedule(instance, route)
+    bars, time, text = [], timing.leave / unit, ""
+
+    def add(end: float, kind: str) -> None:
+        nonlocal time
+        if end > time + 1e-9:
+            bars.append((number, time, end, kind, f"{text}\n{kind} {short(round(time, 6))} to {short(round(end, 6))}"))
+        time = max(time, end)
+
+    def add_pause(duration: float, end: float) -> None:
+        """Add a break, if there is one, and waiting before and after it until `end`."""
+        if duration > 0.0:
+            add(min(_break_begin(instance, route.vehicle, duration, time), end - duration), "wait")
+            add(time + duration, "break")
+        add(end, "wait")
+
+    for stop in stops(instance, route):
+        served = stop.node >= instance.depots
+        text = f"{'client' if served else 'depot'} {_name_or_id(instance, stop.node)}"
+        add(stop.arrival, "travel")
+        add_pause(stop.pause - stop.pause_after, stop.begin)
+        if served:
+            add(stop.begin + stop.service, "service")
+        else:
+            bars.append((number, stop.begin, stop.begin, "reload", f"{text}\nreload at {short(round(stop.begin, 6))}"))
+        add_pause(stop.pause_after, stop.departure)
+    rules = instance.rules
+    if rules is None or rules.stays_out is None or not rules.stays_out[route.vehicle]:
+        text = f"depot {_name_or_id(instance, int(instance.vehicles.end[route.vehicle]))}"
+        add(timing.back / unit, "travel")
+    return bars
+
+
+def _break_begin(instance: VrpInstance, kind: int, duration: float, time: float) -> float:
+    """Return when a break of this duration may begin, from `time` on: at the opening of its window, or at once for a rest."""
+    unit, rules = instance.scale * instance.speed, instance.rules
+    breaks = np.zeros((0, 4)) if rules is None or rules.breaks is None else rules.breaks[rules.breaks[:, 0] == kind] / unit
+    fitting = breaks[np.isclose(breaks[:, 3], duration) & (breaks[:, 2] >= time - 1e-6)]
+    return max(time, float(fitting[:, 1].min())) if len(fitting) else time
 
 
 def _name_or_id(instance: VrpInstance, node: int) -> str | int:

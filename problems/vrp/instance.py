@@ -114,6 +114,8 @@ class VrpInstance:
     """The factor by which distances, times, prizes and fixed costs are stored larger than in the file: 1 or 10."""
     display: _Floats | None = None
     """float64 [n, 2], where drawings show the nodes; None: at `points`."""
+    geographic: bool = False
+    """Whether `display` are longitudes and latitudes in degrees, although the distances are a matrix."""
     comment: str = ""
     units: tuple[str, str, str] = field(default=("", "", ""))
     """The file's names of its units of distance, time and load, for display."""
@@ -244,6 +246,12 @@ class VrpInstance:
     def vehicle_label(self, kind: int) -> str:
         """Return the label of a vehicle type in messages and pictures: its name, quoted, or its number from 0."""
         return repr(self.vehicle_names[kind]) if self.vehicle_names else str(kind)
+
+    @property
+    def on_globe(self) -> bool:
+        """Whether `display` are longitudes and latitudes in degrees."""
+        measured = self.edge_weight_type == "EXACT_3D" and self.units[0] in ("km", "m", "mi")
+        return self.display is not None and (self.geographic or measured)
 
     @property
     def windows(self) -> bool:

@@ -41,6 +41,8 @@ class Stop(NamedTuple):
     """The load on board when the vehicle leaves the stop, in each dimension."""
     distance: float
     """The distance from the previous stop, in `length_unit`."""
+    pause_after: float = 0.0
+    """The part of `pause` after service."""
 
 
 def length_unit(instance: VrpInstance) -> tuple[str, float]:
@@ -73,6 +75,7 @@ def stops(instance: VrpInstance, route: Route) -> list[Stop]:
         wait, pause = max(0.0, begin - arrival - pause_before) + stay_after - pause_after, pause_before + pause_after
         times = [round(each / time_unit, 9) for each in (arrival, wait, pause, begin, float(service[k]), departure)]
         row: list[Any] = [node, *times, tuple(loads[k - 1].tolist()), round(float(legs[k - 1]) * length_factor, 6)]
+        row.append(round(pause_after / time_unit, 9))
         visits.append(Stop(*row))
     return visits
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,9 @@ def from_json_value(field: Field, name: str = "") -> VrpInstance:
         ids=np.array(ids, np.int64),
         scale=scale,
         display=display,
+        geographic=matrix is not None
+        and display is not None
+        and instance_record.get("coordinates", "plane").choice() == "latlon",
         comment=comment,
         units=units,
         speed=clock.speed,
@@ -142,12 +146,14 @@ def _distances(
 ) -> tuple[str, _Array | None, _Array | None, _Array | None]:
     """Return edge weight type, points, matrix and display coordinates; arrays that the instance does not have are None."""
     if "matrix" in instance_record:
-        has_positions = all("x" in node and "y" in node for node in nodes)
+        latlon = instance_record.get("coordinates", "plane").choice() == "latlon"
+        axes = ("lon", "lat") if latlon else ("x", "y")
+        has_positions = all(axis in node for node in nodes for axis in axes)
         return (
             "EXPLICIT",
             None,
             instance_record["matrix"].numbers(len(nodes), len(nodes)),
-            _coordinates(nodes, "xy") if has_positions else None,
+            _coordinates(nodes, axes) if has_positions else None,
         )
     if instance_record.get("coordinates", "plane").choice() == "latlon":
         return _on_the_globe(instance_record, nodes, unit)
@@ -168,7 +174,7 @@ def _on_the_globe(instance_record: Record, nodes: list[Record], unit: str) -> tu
     return "EXACT_3D", points * _EARTH_RADIUS[unit], None, np.ascontiguousarray(degrees[:, ::-1])
 
 
-def _coordinates(nodes: list[Record], axes: str) -> _Array:
+def _coordinates(nodes: list[Record], axes: Sequence[str]) -> _Array:
     """Return the coordinates of the nodes, float64 [n, number of axes]."""
     return np.array([[node[axis].number() for axis in axes] for node in nodes])
 
@@ -231,7 +237,7 @@ def _facts(instance: VrpInstance) -> dict[str, Any]:
     facts |= {"speed": instance.speed} if instance.speed != 1.0 else {}
     facts |= {"fleet": instance.fleet} if instance.fleet != "distance" else {}
     if instance.matrix is not None:
-        return facts | {"matrix": instance.matrix.tolist()}
+        return facts | ({"coordinates": "latlon"} if instance.geographic else {}) | {"matrix": instance.matrix.tolist()}
     return facts | ({"edge_weight_type": "EUC_2D", "rounding": "dimacs"} if kind == "TENTHS_2D" else {"edge_weight_type": kind})
 
 
@@ -244,7 +250,7 @@ def _nodes(instance: VrpInstance, depots: bool) -> list[dict[str, Any]]:
             node |= dict(zip("xyz", instance.points[i].tolist()))
             node |= {"at": instance.display[i].tolist()} if instance.display is not None else {}
         elif instance.display is not None:
-            node |= dict(zip("xy", instance.display[i].tolist()))
+            node |= dict(zip(("lon", "lat") if instance.geographic else ("x", "y"), instance.display[i].tolist()))
         if not depots:
             node["demand"] = float(instance.demand[i])
         if instance.earliest is not None and instance.latest is not None:

@@ -77,6 +77,7 @@ def _check(instance: VrpInstance) -> None:
         and not np.array_equal(np.sort(ids), np.arange(1, instance.n + 1)),
         "units, or a speed": instance.speed != 1.0 or any(instance.units),
         "an unlimited capacity": not np.isfinite(vehicles.capacity).all(),
+        "longitudes and latitudes besides a matrix": instance.geographic,
         "display coordinates besides points": instance.points is not None and instance.display is not None,
     }
     if instance.rules is not None and instance.rules.names:

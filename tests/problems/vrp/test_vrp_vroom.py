@@ -284,6 +284,37 @@ def test_what_is_not_supported_is_named(read, where, fields, words):
     assert words in message and "\n" not in message and "problem.json" in message
 
 
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    """Return (container, key) of every value inside a JSON value."""
+    if not isinstance(value, (dict, list)):
+        return []
+    pairs = list(value.items() if isinstance(value, dict) else enumerate(value))
+    return [(value, key) for key, _ in pairs] + [each for _, inner in pairs for each in _places(inner)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_other_value_is_refused_in_one_line_or_read(tmp_path, seed):
+    """Every value of a problem, and of a solution, replaced by one of another type: an instance, or an error of one line."""
+    problem, path = _random_problem(seed), tmp_path / "problem.json"
+    path.write_text(json.dumps(problem))
+    instance = VRP.read(path)
+    found = cheapest_solution(instance, lambda: False)
+    solution = {} if found is None else json.loads(VRP.solution_text(instance, found, "vroom"))
+    random = np.random.default_rng(seed)
+    strange = (None, True, -1, 0.5, 10**20, "x", [], [1], [[1]], {}, {"id": 1}, [{}])
+    for whole, read in ((problem, lambda: VRP.read(path)), (solution, lambda: VRP.from_json(instance, solution))):
+        places = _places(whole)
+        for container, key in [places[k] for k in random.permutation(len(places))[:60]]:
+            before, container[key] = container[key], strange[random.integers(len(strange))]
+            path.write_text(json.dumps(problem))
+            try:
+                read()
+            except (InputError, Infeasible) as error:
+                lines = str(error).splitlines()
+                assert len(lines) == 1
+            container[key] = before
+
+
 def test_coordinates_alone_are_refused(read):
     """Without matrices there are no travel times; the message says so."""
     problem = {"vehicles": [{"id": 1, "start": [2.3, 48.8], "end": [2.3, 48.8]}], "jobs": [{"id": 1, "location": [2.4, 48.9]}]}

@@ -113,6 +113,7 @@ class _Reader:
         capacity = np.full(len(firsts), np.inf) if "capacities" not in rules else rules["capacities"][:, 0]
         if "demands" in rules and rules["demands"].shape[1] == 1:  # one dimension needs no side constraint
             del rules["demands"], rules["capacities"]
+        display = self._display(firsts)
         fixed = np.array([each.get("costs", {}).record().get("fixed", 0).integer() for each in firsts], np.float64)
         counts = np.array([len(group) for group in self.groups])
         unit_cost = np.array([each.unit_cost for each in travels])
@@ -127,7 +128,8 @@ class _Reader:
             name=name, edge_weight_type="EXPLICIT", demand=demand, vehicles=vehicles, matrix=distances[0], depots=depots,
             earliest=windows[:, 0] if windowed else None, latest=windows[:, 1] if windowed else None,
             service=setup + service if (setup + service).any() else None, prize=self._prizes(most),
-            required=np.arange(len(nodes)) >= depots + self.jobs, ids=np.arange(len(nodes)), display=self._display(firsts),
+            required=np.arange(len(nodes)) >= depots + self.jobs, ids=np.arange(len(nodes)), display=display,
+            geographic=display is not None,
             units=("", "s", ""), rules=SideConstraints(**rules) if rules else None, names=self._names(),
             vehicle_names=tuple(_group_name(group) for group in self.groups), tasks=self._tasks(setup),
             vehicle_records=tuple(tuple(each.values for each in group) for group in self.groups), amounts=amounts, source=source,
@@ -302,7 +304,8 @@ class _Reader:
 
 def _matrices(problem: Record, vehicles: list[Record]) -> dict[str, dict[str, _Floats]]:
     """Return the matrices of each profile that a vehicle has: kind -> float64 [m, m]. Raises InputError."""
-    given = {key: problem["matrices"].record().get(key).record(MATRICES) for key in problem.get("matrices", {}).value}
+    records = problem.get("matrices", {}).record()
+    given = {key: records.get(key).record(MATRICES) for key in records.values}
     if not given and "matrix" in problem:  # its old form
         given = {"car": Record({"durations": problem["matrix"].value}, "", MATRICES.keys)}
     found: dict[str, dict[str, _Floats]] = {}
@@ -318,7 +321,7 @@ def _matrices(problem: Record, vehicles: list[Record]) -> dict[str, dict[str, _F
             raise InputError(f"{message} would need a routing engine", field="matrices")
         record, found[profile] = given[profile], {}
         for key in ("durations", "distances", "costs"):
-            if key in record:
+            if key in record or key == "durations":
                 size = size or len(record[key].entries())
                 found[profile][key] = record[key].integers(size, size).astype(np.float64)
     return found
