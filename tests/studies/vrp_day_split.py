@@ -23,3 +23,5 @@ SECOND = (
 judgement's policies are known on the last two."""
 SECONDS = 5.0
 """Processor seconds of an epoch in the second judgement. The machine is shared: seconds on the clock would measure its load."""
+CHOSEN = ("prizes", "learned")
+"""The policies of the second judgement, with their default options, which were tuned on TUNE."""
