@@ -23,3 +23,7 @@ SECOND = (
 judgement's policies are known on the last two."""
 SECONDS = 5.0
 """Processor seconds of an epoch in the second judgement. The machine is shared: seconds on the clock would measure its load."""
+CHOSEN = ("prizes", "learned")
+"""The policies of the second judgement, with their default options, which were tuned on TUNE."""
+DAYS_USED = {1: {"prizes": "2 to 5", "learned": "48 + 2"}, 2: {"prizes": "61", "learned": "40 + 40"}}
+"""For each judgement and policy: days of training, if any, and days played to tune options (day-tuning.csv has the second's)."""

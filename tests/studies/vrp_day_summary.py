@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import stats
+from vrp_day_split import DAYS_USED
 
 FINALISTS = ("Kleopatra", "Team_sb", "OptiML")
 
@@ -59,9 +60,11 @@ def main() -> None:
     arguments = parser.parse_args()
     with arguments.summary.open("w", newline="") as opened:
         writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(["judgement", "policy", "seconds", "days", "ratio", "low", "high"])
+        writer.writerow(["judgement", "policy", "seconds", "used", "days", "ratio", "low", "high"])
         for number, file in enumerate(arguments.runs, 1):
-            writer.writerows([number, *line[:3], *(f"{value:.5f}" for value in line[3:])] for line in summary(file))
+            for policy, seconds, days, *values in summary(file):
+                used = DAYS_USED[number].get(policy, "")
+                writer.writerow([number, policy, seconds, used, days, *(f"{value:.5f}" for value in values)])
     print(arguments.summary.read_text())
 
 

@@ -70,7 +70,7 @@ def examples(folder: Path, seconds: float) -> list[Example]:
 def _sampled(file: Path, now: Situation, seconds: float, seed: int) -> np.ndarray:
     """Return the sampled prizes of a situation, from a file, which is written if there is none."""
     if not file.exists():
-        np.save(file, SampledPrizes().prizes(now, seconds, seed))
+        np.save(file, SampledPrizes(factor=1.0, share=0.7).prizes(now, seconds, seed))
     return np.load(file)
 
 

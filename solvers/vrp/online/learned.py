@@ -22,6 +22,7 @@ __all__ = ["LearnedPrizes"]
 class LearnedPrizes(SampledPrizes):
     """Prizes as in `sampled-prizes`, each times a factor that a network sets; one prize-collecting plan chooses what leaves."""
 
+    factor: float = option(1.8, "The factor of prizes, before the network's.", low=0)
     weights: str = option("", "A file of weights (.safetensors); empty: those that are shipped.")
 
     title: ClassVar[str] = "sampled prizes, corrected by a network over the requests"

@@ -30,11 +30,11 @@ class SampledPrizes(EpochPolicy):
     """
 
     scenarios: int = option(6, "Scenarios.", low=1)
-    factor: float = option(1.0, "The factor of prizes.", low=0)
+    factor: float = option(1.3, "The factor of prizes.", low=0)
     mix: float = option(0.5, "The weight of the detour; the rest is that of the route's cost per client.", low=0, high=1)
     ahead: int = option(2, "The number of epochs whose requests are sampled.", low=1)
-    share: float = option(0.7, "The share of the requests of an epoch that is sampled.", above=0)
-    sampling: float = option(0.6, "The share of the time for scenarios.", above=0, high=1)
+    share: float = option(1.0, "The share of the requests of an epoch that is sampled.", above=0)
+    sampling: float = option(0.4, "The share of the time for scenarios.", above=0, high=1)
 
     title: ClassVar[str] = "prizes are the costs in plans of sampled futures, one prize-collecting plan"
 

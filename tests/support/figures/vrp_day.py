@@ -21,9 +21,10 @@ def judged() -> str:
         [
             _LABELS[each["policy"]] + (_FIRST if each["judgement"] == "1" and each["policy"] == "learned" else ""),
             each["seconds"],
+            each["used"],
             each["days"],
             interval(each, "ratio", 3),
         ]
         for each in found
     )
-    return table(["", "seconds an epoch", "days", "cost, of the greedy baseline's"], lines)
+    return table(["", "seconds an epoch", "days of training + tuning", "days judged", "cost, of the greedy baseline's"], lines)
