@@ -49,7 +49,7 @@ def kernels() -> Iterator[Any]:
 
 
 def prepared(problem_name: str, short: str, kind: str) -> dict[str, Any]:
-    """What Python calls while a solver prepares for the problem's samples of that kind, the longest first."""
+    """What Python calls while a solver prepares for the problem's samples of that kind, and shared kernels, the longest first."""
     solver = registry.solver(problem_name, short)()
     for instance in instances(problem_name):
         if not solver.accepts(instance) and solver.kind(instance) == kind:
@@ -59,8 +59,8 @@ def prepared(problem_name: str, short: str, kind: str) -> dict[str, Any]:
     for kernel in kernels():
         function = kernel.py_func
         for types, result in kernel.overloads.items():
-            if bitcode_only.is_whole(result):
-                size = kernel._cache.size(types, kernel.targetctx.codegen())
+            if bitcode_only.is_whole(result) or precompile.is_shared(kernel):
+                size = precompile.stored_size(kernel, types)
                 seconds = round(max(0.1, (size - WRAPPER) / BYTES_A_SECOND), 1)
                 texts = [signatures.written(each, classes) for each in types]
                 found.append([seconds, f"{function.__module__}:{function.__qualname__}", texts])

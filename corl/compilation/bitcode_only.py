@@ -29,7 +29,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment
 from numba.core.runtime.nrt import rtsys
 
-from corl.compilation import cache
+from corl.compilation import cache, shared_code
 
 __all__ = ["install", "is_whole"]
 
@@ -42,21 +42,23 @@ _without_cell: dict[str, Environment] = {}  # name -> environment of a function;
 _replaced: list[Any] = []  # bare results that whole ones have replaced, kept because callers still use their environments
 
 
-def install(kernel: Any) -> None:
-    """Make a dispatcher compile bare results for calls from other kernels."""
+def install(kernel: Any, shared: bool) -> None:
+    """Make a dispatcher compile bare results for calls from other kernels; if `shared`, they call its machine code by a name."""
     if tuple(int(part) for part in numba.__version__.split(".")[:2]) == _TESTED:
-        _BitcodeOnly(kernel)
+        _BitcodeOnly(kernel, shared)
 
 
 class _BitcodeOnly:
     """The methods of a dispatcher that replace numba's."""
 
-    def __init__(self, kernel: Any) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: Any, shared: bool) -> None:
+        self._kernel, self._shared = kernel, shared
         self._compile, self._template, self._add = kernel.compile, kernel.get_call_template, kernel.add_overload
         self._flags = kernel._compiler._customize_flags
         kernel.compile, kernel.get_call_template, kernel.add_overload = self.compile, self.get_call_template, self.add_overload
         kernel._compiler._customize_flags = self.customize_flags
+        if shared:
+            kernel.compile_shared = self.compile_shared
 
     @functools.cached_property
     def _bare_cache(self) -> Any:
@@ -65,9 +67,10 @@ class _BitcodeOnly:
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the type of a call of the kernel in a function that numba compiles; numba's method calls `compile` for this.
 
-        Types of constants are replaced by those of all integers or booleans: numba would compile the kernel for each constant.
+        Types of constants are replaced by those of all integers or booleans, and narrow integers by int64: numba would compile
+        the kernel for each constant and for each width.
         """
-        args, kws = tuple(map(_without_constant, args)), {name: _without_constant(kind) for name, kind in kws.items()}
+        args, kws = tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()}
         global _called_by_kernel
         with global_compiler_lock:
             _called_by_kernel = bool(_bare_stack)
@@ -95,6 +98,13 @@ class _BitcodeOnly:
                 kernel._cache = bare_cache
             return self._compile(sig)
 
+    def compile_shared(self, types: tuple[Any, ...]) -> None:
+        """Compile the kernel, or load it, as if another kernel called it."""
+        global _called_by_kernel
+        with global_compiler_lock:
+            _called_by_kernel = True
+            self._kernel.compile(types)
+
     def customize_flags(self, flags: Any) -> Any:
         flags = self._flags(flags)
         if not _bare_stack[-1]:
@@ -109,11 +119,14 @@ class _BitcodeOnly:
             self._add(result)
         else:
             self._kernel.overloads[tuple(result.signature.args)] = result
+        if self._shared:
+            shared_code.register(self._kernel, result)
 
 
-def _without_constant(kind: Any) -> Any:
-    """Return the type of all integers or booleans for the type of one constant, any other type unchanged."""
-    return types.unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
+def _widened(kind: Any) -> Any:
+    """Return int64 for the type of a signed integer, the type of all booleans for a constant one, any other type unchanged."""
+    kind = types.unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
+    return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
 
 
 def is_whole(result: Any) -> bool:
@@ -137,6 +150,17 @@ class _Library(codegen.JITCodeLibrary):
     """A library whose machine code is generated when the address of a function in it is requested."""
 
     _has_code = False
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.symbols: dict[shared_code.Symbol, None] = {}  # the names that the code calls, in order
+
+    def add_linking_library(self, library: Any) -> None:
+        if isinstance(library, shared_code.Symbol):
+            self.symbols[library] = None
+        else:
+            self.symbols |= dict.fromkeys(shared_code.needed_by(library))
+            super().add_linking_library(library)
 
     def _finalize_final_module(self) -> None:
         names = [variable.name for variable in self._final_module.global_variables]

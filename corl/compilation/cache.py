@@ -32,14 +32,16 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from corl.compilation import locks, signals
+from corl.compilation import locks, shared_code, signals
 
 __all__ = ["Cache", "bare", "cache_folder", "kernel_cache", "package_folder"]
 
 _KEPT_DIGESTS = 6  # the most folders of a module on disk: those used last
 _IN_USE = 3600.0  # seconds since a folder was last used, within which a running process may still add to it
 _HOOKS = "corl.hooks"
-_IGNORED = {f"corl.compilation.{name}" for name in ("announcing", "locks", "signals")}  # edits of these change no machine code
+_IGNORED = {
+    f"corl.compilation.{name}" for name in ("announcing", "front_end", "locks", "signals")
+}  # edits of these change no machine code
 # Only imports at the top level of a module: kernels call its globals. Imports for type checkers are indented.
 _IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)
 _SEAL_BYTES = hashlib.sha256().digest_size  # length of the digest at the beginning of a file
@@ -106,6 +108,22 @@ class _Serialiser(caching.CompileResultCacheImpl):
     """numba's serialiser of compiled kernels, with only the locator above."""
 
     _locator_classes = [_Locator]  # noqa: RUF012
+
+    def reduce(self, cres: Any) -> Any:
+        """Return what is stored of a compiled kernel: the shared kernels that it calls, and numba's data."""
+        return shared_code.needed_by(cres.library), super().reduce(cres)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """Return the stored kernel; None, as if it were not stored, if a shared kernel that it calls does not exist."""
+        symbols, data = payload
+        try:
+            shared_code.provide(symbols)
+        except (ImportError, AttributeError):
+            return None
+        found = super().rebuild(target_context, data)
+        if symbols:
+            found.library.symbols = dict.fromkeys(symbols)
+        return found
 
 
 class _File(caching.IndexDataCacheFile):

@@ -22,7 +22,7 @@ from corl.processes.child import Child, connect, end
 from corl.processes.processors import available
 from corl.solver import Solver
 
-__all__ = ["Job", "compile_ahead", "compile_for", "missing", "record_file", "recorded"]
+__all__ = ["Job", "compile_ahead", "compile_for", "is_shared", "missing", "record_file", "recorded", "stored_size"]
 
 _SECONDS_PER_PROCESS = 4.0  # seconds of compilation that justify a further process; its start takes one or two
 
@@ -40,13 +40,28 @@ class Job(NamedTuple):
     @property
     def missing(self) -> bool:
         """Whether the kernel is neither compiled in this process nor stored on disk."""
-        cache = self.kernel._cache
-        return self.types not in self.kernel.overloads and not cache.size(self.types, self.kernel.targetctx.codegen())
+        return self.types not in self.kernel.overloads and not stored_size(self.kernel, self.types)
 
     @property
     def free(self) -> bool:
         """Whether the kernel is missing and no other process is compiling it."""
-        return self.missing and not self.kernel._cache.is_claimed(self.types)
+        from corl.compilation import cache
+
+        found = cache.bare(self.kernel._cache) if is_shared(self.kernel) else self.kernel._cache
+        return self.missing and not found.is_claimed(self.types)
+
+
+def stored_size(kernel: Any, types: tuple[Any, ...]) -> int:
+    """Return the size in bytes of what is stored of a kernel for these types, as `compile_one` stores it; 0 if nothing is."""
+    from corl.compilation import cache
+
+    found = cache.bare(kernel._cache) if is_shared(kernel) else kernel._cache
+    return int(found.size(types, kernel.targetctx.codegen()))
+
+
+def is_shared(kernel: Any) -> bool:
+    """Return whether other kernels call the machine code of a kernel (corl.compilation.shared_code)."""
+    return hasattr(kernel, "compile_shared")
 
 
 # -------------------------------------------------------------------- records
@@ -139,7 +154,7 @@ def compile_ahead(records: list[dict[str, Any]], report: Callable[[int, float], 
 def compile_one(job: Job) -> None:
     """Compile a kernel, or load it from the cache. Errors are ignored here; they are raised when the kernel is called."""
     with contextlib.suppress(Exception):
-        job.kernel.compile(job.types)
+        (job.kernel.compile_shared if is_shared(job.kernel) else job.kernel.compile)(job.types)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from numba.core import types
 
+from corl.compilation.references import Reference
+
 __all__ = ["read", "written"]
 
 _NAMED: Any = types.BaseNamedTuple  # Any, because type checkers do not know the members of the two classes
@@ -24,6 +26,8 @@ def written(type_: Any, classes: dict[str, Any]) -> Any:
     A NamedTuple is written as its name, and its definition is added to `classes`: name -> [module:class, types of the fields].
     Raises TypeError for a type that `read` could not restore.
     """
+    if isinstance(type_, Reference):
+        return ["reference", written(type_.record, classes)]
     if isinstance(type_, _NAMED):
         cls = type_.instance_class
         body = [f"{cls.__module__}:{cls.__qualname__}", *(written(field, classes) for field in type_.types)]
@@ -53,6 +57,8 @@ def read(text: Any, classes: dict[str, Any]) -> Any:
         head, *rest = text
         if head == "omitted":
             return types.Omitted(rest[0])
+        if head == "reference":
+            return Reference(read(rest[0], classes))
         fields = tuple(read(field, classes) for field in rest)
         if head == "tuple":
             return types.BaseTuple.from_types(fields)

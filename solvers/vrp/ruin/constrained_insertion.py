@@ -87,7 +87,7 @@ def awaits_insertion(data, plan, rules, client):
 
 
 # -------------------------------------------------------------------- shipments
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def insert_shipment(data, plan, work, rules, client, reach, max_routes, allowed):
     """Insert a shipment at its cheapest position; return the change in cost, or inf if no position costs less than `allowed`.
 
@@ -223,7 +223,7 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
 
 
 # -------------------------------------------------------------------- trips
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def insert_trip(data, plan, work, rules, client, allowed):
     """Insert a client as a trip of its own, before or after another trip of a route.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import by_reference
 from corl.problems.vrp.evaluation import Route, routes_of
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
@@ -65,7 +66,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     for route in fixed_beginnings(instance):
         required[route.visits] = True
     optional = ~required if rules is None else ~required & ~_in_required_group(instance)
-    return RoutingData(
+    data = RoutingData(
         clients=clients,
         kind=metric.kind if (planar or metric.kind == EXPLICIT) and not ends_elsewhere else OTHER,
         slack=np.inf if stays_out is not None or time_priced else _TRIANGLE_SLACK.get(metric.kind, _TRIANGLE_SLACK_OTHER),
@@ -92,6 +93,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
         windows=instance.windows,
         rules=rules,
     )
+    return by_reference(data)
 
 
 def _padded(table: NDArray[Any], more: int) -> NDArray[Any]:
@@ -157,6 +159,7 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
         best=np.full(n, -1, np.int32),
         segments=None if data.rules is None else new_segments(data.rules, slots),
     )
+    plan = by_reference(plan)
     if data.rules is not None:
         refresh_all(data, plan, data.rules)
     return plan
@@ -165,7 +168,7 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
 def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
     """Return the arrays that iterations overwrite, with a random number generator that starts from `seed`."""
     n, max_changes = data.clients, 3 * data.clients
-    return Work(
+    work = Work(
         random=random_state(seed),
         counts=np.zeros(5, np.int64),
         removed=np.zeros(2 * n, np.int32),
@@ -178,6 +181,7 @@ def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
         touched=np.zeros(max_changes, np.int32),
         stamp=np.zeros(len(plan.size), np.int64),
     )
+    return by_reference(work)
 
 
 def routes_in(instance: VrpInstance, plan: Plan, before: NDArray[np.int32]) -> list[Route]:

@@ -22,7 +22,7 @@ from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED
 __all__ = ["change_depots"]
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def change_depots(data, plan, work, allowed):
     """Give a random client's route another vehicle, which starts at another depot, in place.
 

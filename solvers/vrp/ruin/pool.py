@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.jit import kernel
+from corl.jit import by_reference, kernel
 from corl.solvers.vrp.ruin.state import DONE, TOUCHED, Plan, RoutingData
 
 __all__ = ["Pool", "new_pool", "store_all", "store_touched"]
@@ -49,7 +49,7 @@ def new_pool(data: RoutingData, plan: Plan, size: int, max_clients: int) -> Pool
     """Return an empty pool for routes of at most `max_clients` clients; `size` is 0, or a power of two that is at least 4."""
     types = len(plan.free_size)
     key = np.random.default_rng(_KEY_SEED).integers(1, 2**63, data.clients + types, dtype=np.uint64)
-    return Pool(
+    pool = Pool(
         key=key,
         tag=np.zeros(size, np.uint64),
         cost=np.zeros(size),
@@ -59,9 +59,10 @@ def new_pool(data: RoutingData, plan: Plan, size: int, max_clients: int) -> Pool
         visits=np.zeros((size, max_clients), np.int32),
         stamp=np.full(len(plan.size), -1, np.int64),
     )
+    return by_reference(pool)
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def store_touched(data, plan, work, pool):
     """Store the routes that the last iteration changed, in place."""
     iteration = plan.counts[DONE]

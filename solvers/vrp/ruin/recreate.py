@@ -40,7 +40,7 @@ _MEMBER_PERIOD = 4  # in one of so many insertions of a group, only one random c
 _FARTHER_PERIOD = 4  # in one of so many iterations, the farther neighbours are considered too
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
     """Insert the clients in `work.removed`, sorted by a randomly chosen criterion; return the change in cost.
 
@@ -80,7 +80,7 @@ def _insert_best(data, plan, work, rules, client, reach, max_routes, prize_facto
     return _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_factor, allowed)
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_factor, allowed):
     """Insert a client as `_insert_best` does, in an instance with side constraints.
 
@@ -119,7 +119,7 @@ def _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_f
     return insert(data, plan, work, chosen, after) if after >= 0 else math.inf
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def remove_unprofitable(data, plan, work):
     """Remove, from the changed routes, what costs more than the prizes that it earns, in place; return the change in cost.
 
@@ -202,7 +202,7 @@ def _after_deliveries(rules, client):
     return _SORTED_LAST if rules.linehaul_first and rules.pickup_only[client] else 0.0
 
 
-@kernel(inline=True, borrow=True)
+@kernel(borrow=True, shared=True)
 def best_position(data, plan, work, client, reach, max_routes, allowed):
     """Find the cheapest position of a client, next to its neighbours or in a new route.
 

@@ -16,7 +16,7 @@ from corl.solvers.vrp.ruin.state import REMOVED
 __all__ = ["repair_route"]
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def repair_route(data, plan, work, rules, slot, since):
     """Remove nodes that are invalid after a ruin from a route, in place, and recompute its segments; return the change in cost.
 

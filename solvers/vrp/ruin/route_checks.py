@@ -39,7 +39,7 @@ def extra_cost(data, plan, rules, client, node, successor, to, fro, slot):
     return _extra(data, plan, rules, client, node, successor, to, fro, slot)
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def _extra(data, plan, rules, client, node, successor, to, fro, slot):
     """Return the result of `extra_cost` for an instance with side constraints."""
     kind, row = plan.type[slot], data.clients + len(plan.size)
@@ -53,7 +53,7 @@ def _extra(data, plan, rules, client, node, successor, to, fro, slot):
     return cost - plan.segments.time_cost[slot]
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def join_cost(data, plan, rules, node, successor, leg, slot):
     """Return the change in the cost of a route's duration if it becomes a head, up to `node`, and a tail, from `successor`.
 
@@ -77,7 +77,7 @@ def join_cost(data, plan, rules, node, successor, leg, slot):
     return cost - plan.segments.time_cost[slot]
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def insertion_keeps_breaks(data, plan, rules, slot, node, client, other_node, other):
     """Return whether a route remains feasible, with its breaks, after one or two insertions.
 
@@ -143,7 +143,7 @@ def _sequence_feasible(data, plan, rules, slot, count):
 
 
 # -------------------------------------------------------------------- current routes
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def touched_feasible(data, plan, work):
     """Return whether every route in `work.touched` is feasible."""
     k = 0
@@ -163,7 +163,7 @@ def count_infeasible(data, plan):
     return count
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def _within_limits(data, plan, slot):
     """Return whether a route satisfies its maximum length, its time windows and its side constraints."""
     depot, kind = data.clients + slot, plan.type[slot]

@@ -36,7 +36,7 @@ def distance(data, i, j):
     return _other_distance(data, i, j)
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def _other_distance(data, i, j):
     """Return the distance if `data.kind` is OTHER.
 
@@ -50,7 +50,7 @@ def _other_distance(data, i, j):
     return metric_distance(data.metric, data.metric_node[i], data.metric_node[j])
 
 
-@kernel(inline=True, borrow=True)
+@kernel(borrow=True, shared=True)
 def remove(data, plan, work, client):
     """Remove a client from its route, in place, and log the removal; return the change in cost.
 
@@ -74,7 +74,7 @@ def remove(data, plan, work, client):
     return change + _update_after_removal(plan, data.rules, client, slot)
 
 
-@kernel(inline=True, borrow=True)
+@kernel(borrow=True, shared=True)
 def insert(data, plan, work, client, after):
     """Insert an unserved client after the node `after`, in place, and log the insertion; return the change in cost.
 
@@ -101,7 +101,7 @@ def insert(data, plan, work, client, after):
     return change + refresh_if_rules(data, plan, data.rules, slot)
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def undo(data, plan, work):
     """Undo all logged changes, the last first, in place. The current routes are then bit-identical to the original ones."""
     for k in range(work.counts[LOGGED] - 1, -1, -1):

@@ -140,7 +140,7 @@ def _up_to_trip_end(rows, row, release):
     return duration, earliest, latest, late + added_late
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def joined_time_cost(data, plan, rules, row, successor, travel, slot):
     """Return the cost of the duration of a route made of a head and a tail; inf if the route violates a side constraint.
 
@@ -241,7 +241,7 @@ def _prepend(data, rules, rows, source, target, node, travel):
         rows[target, column + 1] = rows[source, column + 1] + pickup
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def refresh(data, plan, rules, slot):
     """Recompute the heads and tails of a slot's route, in place; return the change in the cost of the route's duration."""
     depot, kind, segments = data.clients + slot, plan.type[slot], plan.segments

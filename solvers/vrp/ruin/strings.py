@@ -27,7 +27,7 @@ _GROW = 0.01  # the paper's beta: probability that this substring grows by one c
 _RETRY = 0.5  # probability that an unserved optional client near the seed is to be inserted again
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def ruin(data, plan, work):
     """Remove strings from routes, in place, and write their clients to `work.removed`; return the change in cost."""
     work.counts[REMOVED] = work.counts[LOGGED] = work.counts[TOUCHED] = 0

@@ -24,7 +24,7 @@ from corl.solvers.vrp.ruin.state import TOUCHED, USED
 __all__ = ["exchange_tails"]
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def exchange_tails(data, plan, work, allowed):
     """Make the best move of a random client's tail, in place; return the change in cost.
 
