@@ -147,17 +147,17 @@ def floor_resolving() -> str:
     for method in dict.fromkeys(each["method"] for each in rows("jobshop/floor-resolving")):
         found = rows("jobshop/floor-resolving", method=method)
         value, low, high = (number(each, 2) for each in _bootstrap(_tardiness("floor-resolving", method), base))
-        ratio = "1" if method == "covert" else f"{value} ({low}-{high})"
+        ratio = "1" if method == "covert" else value if len(found) == 1 else f"{value} ({low}-{high})"
         label = {"covert": "`covert`, tuned", "evolution": "`jobshop-floor`"}.get(method, method)
         lines.append([label, str(len(found)), number(mean(each["ms_per_decision"] for each in found), 1), ratio])
     return table(["", "days", "ms per decision", "tardiness"], lines)
 
 
 def floor_resolving_ratios(method: str) -> list[tuple[str, str, tuple[float, float, float]]]:
-    """Return, for each kind of re-solving, its label, the time of both, and the ratio of sums of tardiness, method to it."""
+    """Return, for each kind of re-solving with several days, its label, the time of both, and the ratio of sums, method to it."""
     kinds = dict.fromkeys(each["method"] for each in rows("jobshop/floor-resolving") if "re-solving" in each["method"])
     found = []
-    for kind in kinds:
+    for kind in (each for each in kinds if len(_tardiness("floor-resolving", each)) > 1):
         seconds, _, delay = kind.removeprefix("re-solving ").partition(" s, delay ")
         label = "`annealing` at every decision" + (", the clock stands still" if delay == "0" else "")
         ratio = _bootstrap(_tardiness("floor-resolving", method), _tardiness("floor-resolving", kind))
