@@ -5,7 +5,7 @@ NamedTuple of a hundred arrays takes LLVM minutes. `by_reference` returns a stan
 Kernels are called with its address and load the fields that they use. A kernel's source is the same for both.
 """
 
-# mypy: allow-untyped-calls, allow-untyped-defs
+# mypy: allow-untyped-calls
 # numba's own functions have no types.
 
 from __future__ import annotations
