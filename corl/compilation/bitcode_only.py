@@ -35,6 +35,7 @@ __all__ = ["install", "is_whole"]
 
 _TESTED = (0, 68)
 """The version of numba with these internals. With any other version, kernels are compiled whole, as by numba itself."""
+_INTEGER: Any = types.Integer  # Any, because type checkers do not know its members
 # The following variables are changed under numba's compiler lock only.
 _bare_stack: list[bool] = []  # for each kernel that is being compiled, the innermost last, whether it is compiled bare
 _called_by_kernel = False  # whether the next call of `compile` is for a call within a kernel that is being compiled
@@ -126,7 +127,7 @@ class _BitcodeOnly:
 def _widened(kind: Any) -> Any:
     """Return int64 for the type of a signed integer, the type of all booleans for a constant one, any other type unchanged."""
     kind = types.unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
-    return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
+    return types.int64 if isinstance(kind, _INTEGER) and kind.signed else kind
 
 
 def is_whole(result: Any) -> bool:

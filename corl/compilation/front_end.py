@@ -4,7 +4,7 @@ A compilation of some hundred kernels takes a third less time. What is left out 
 them works as before.
 """
 
-# mypy: allow-untyped-calls, allow-untyped-defs
+# mypy: allow-untyped-calls
 # numba's own functions have no types.
 
 from __future__ import annotations

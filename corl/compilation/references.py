@@ -5,7 +5,7 @@ NamedTuple of a hundred arrays takes LLVM minutes. `by_reference` returns a stan
 Kernels are called with its address and load the fields that they use. A kernel's source is the same for both.
 """
 
-# mypy: allow-untyped-calls, allow-untyped-defs
+# mypy: allow-untyped-calls
 # numba's own functions have no types.
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _typeof(value: _StandIn, context: object) -> Any:
     return value._numba_type_
 
 
-class Reference(types.Type):  # type: ignore[misc]
+class Reference(types.Type):
     """numba's type of a pointer to a block of words with the fields of a NamedTuple.
 
     An integer, a floating-point number or a boolean is one word; an array is its address, its number of elements, its shape and
@@ -134,11 +134,11 @@ def _dtype(number: Any) -> Any:
 
 
 @register_model(Reference)
-class _Model(models.OpaqueModel):  # type: ignore[misc]
+class _Model(models.OpaqueModel):
     """A pointer."""
 
 
-@unbox(Reference)
+@unbox(Reference)  # type: ignore[untyped-decorator]
 def _unbox(kind: Any, stand_in: Any, c: Any) -> Any:
     address = c.pyapi.object_getattr_string(stand_in, "address")
     number = c.pyapi.long_as_ulonglong(address)
@@ -147,16 +147,16 @@ def _unbox(kind: Any, stand_in: Any, c: Any) -> Any:
 
 
 @infer_getattr
-class _Fields(AttributeTemplate):  # type: ignore[misc]
+class _Fields(AttributeTemplate):
     """The types of the fields."""
 
     key = Reference
 
-    def generic_resolve(self, reference: Any, name: str) -> Any:
+    def generic_resolve(self, reference: Any, name: str) -> Any:  # type: ignore[override]
         return reference.places[name][1] if name in reference.places else None
 
 
-@lower_getattr_generic(Reference)
+@lower_getattr_generic(Reference)  # type: ignore[untyped-decorator]
 def _load_field(context: Any, builder: Any, reference: Any, pointer: Any, name: str) -> Any:
     """Load a field. An array has no owner here, so that its references are not counted."""
     at, part = reference.places[name]

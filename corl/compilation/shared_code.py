@@ -1,9 +1,9 @@
 """Kernels whose machine code is shared: other kernels call it by a name, instead of linking the kernel into their own code.
 
-A kernel by itself links all kernels that it calls, and LLVM optimises them again for each caller. A shared kernel is compiled once
-for the types of its arguments. Its address is registered under a name that is the same in every process, so that the machine code
-of its callers can be stored on disk. What is stored of a caller includes the names that it needs: before its code is loaded, the
-shared kernels are loaded, or compiled if they are not stored.
+A kernel by itself links all kernels that it calls, and LLVM optimises them again for each caller. A shared kernel is compiled
+once for the types of its arguments. Its address is registered under a name that is the same in every process, so that the
+machine code of its callers can be stored on disk. What is stored of a caller includes the names that it needs: before its code
+is loaded, the shared kernels are loaded, or compiled if they are not stored.
 """
 
 # mypy: allow-untyped-calls

@@ -149,6 +149,7 @@ MEASURES: dict[str, Measure] = {
     "jobshop tabu": _solve("moves", "jobshop", "tabu", options={}, **_SHOP),
     "jobshop tabu flexible": _solve("moves", "jobshop", "tabu", "flexible", {}, jobs=15, machines=8),
     "jobshop tabu tardiness": _solve("moves", "jobshop", "tabu", "tardiness", {}, jobs=15),
+    "jobshop annealing": _solve("steps", "jobshop", "annealing", "workshop", {}, ask="setups,calendars,choices,tardiness"),
     "jobshop dispatch": _solve("schedules", "jobshop", "dispatch", options={"noise": 0.2}, **_SHOP),
     "jobshop slim": _solve("operations", "jobshop", "slim", options={"rounds": 0}, **_SHOP),
     "jobshop cp-agent": _solve("operations", "jobshop", "cp-agent", options={"rounds": 0}, **_SHOP),

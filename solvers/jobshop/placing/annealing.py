@@ -12,7 +12,7 @@ from corl.jit import kernel
 from corl.kernels.annealing import allowance, geometric
 from corl.kernels.rotate import rotate
 from corl.rng import below
-from corl.solvers.jobshop.placing.building import decode
+from corl.solvers.jobshop.placing.building import place_sequence
 
 __all__ = ["BEST", "CURRENT", "anneal", "sample_increases"]
 
@@ -49,14 +49,14 @@ def anneal(shop, base, plan, fixed, state, values, cooling, first_step, steps, r
             before = requested[i]
             count = shop.choice_offset[i + 1] - shop.choice_offset[i]
             requested[i] = -1 if below(random, _RESETS) == 0 else shop.choice_offset[i] + below(random, count)
-            value = decode(shop, base, plan, fixed, sequence, requested)
+            value = place_sequence(shop, base, plan, fixed, sequence, requested)
             if value > accepted_value:
                 requested[i] = before
                 continue
         else:
             p, q = _positions(shop, sequence, random)
             rotate(sequence, p, q)
-            value = decode(shop, base, plan, fixed, sequence, requested)
+            value = place_sequence(shop, base, plan, fixed, sequence, requested)
             if value > accepted_value:
                 rotate(sequence, q, p)
                 continue
@@ -85,7 +85,7 @@ def sample_increases(shop, base, plan, fixed, sequence, requested, value, tries,
     for _ in range(tries):
         p, q = _positions(shop, sequence, random)
         rotate(sequence, p, q)
-        candidate_value = decode(shop, base, plan, fixed, sequence, requested)
+        candidate_value = place_sequence(shop, base, plan, fixed, sequence, requested)
         rotate(sequence, q, p)
         if value < candidate_value < 1e17:  # infeasible candidates have MISSING = 1e18 or more
             increases[0], increases[1] = increases[0] + candidate_value - value, increases[1] + 1.0

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.heap import heap_pop, heap_push
 from corl.problems.jobshop.rules import FOREVER
 from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
@@ -25,7 +26,7 @@ from corl.solvers.jobshop.placing.gaps import copy_plan, latest_fit, place, remo
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["MISSING", "UNFINISHED", "StartCache", "build", "decode", "new_cache"]
+__all__ = ["MISSING", "UNFINISHED", "StartCache", "build", "decode", "new_cache", "place_sequence"]
 
 MISSING = 1e18
 """The objective value per unit that could not be placed; larger than the objective value of every feasible
@@ -58,6 +59,12 @@ def new_cache(instance: JobShopInstance) -> StartCache:
 
 @kernel
 def decode(shop, base, plan, fixed, sequence, requested):
+    """Call `place_sequence` from Python; kernels call it directly."""
+    return place_sequence(shop, base, plan, fixed, sequence, requested)
+
+
+@kernel(shared=True)
+def place_sequence(shop, base, plan, fixed, sequence, requested):
     """Build the schedule of a sequence, and return its objective value.
 
     Args:
@@ -236,14 +243,16 @@ def _shift_later(shop, plan):
     machines do not change; units that contain a fixed operation are not shifted.
     """
     units = len(shop.unit) - 1
-    starts = np.empty(units, np.int64)
+    keys, queue, count = np.empty(units, np.int64), np.empty(units, np.int64), 0
     for u in range(units):
-        starts[u] = -plan.start[shop.unit[u]]
+        count = heap_push(keys, queue, count, -plan.start[shop.unit[u]], u, True)
     successor = np.full(len(plan.choice), -1)
     for m in range(len(plan.sequence_length)):
         for p in range(plan.sequence_offset[m], plan.sequence_offset[m] + plan.sequence_length[m] - 1):
             successor[plan.sequences[p]] = plan.sequences[p + 1]
-    for u in np.argsort(starts, kind="mergesort"):
+    while count > 0:
+        u = queue[0]
+        count = heap_pop(keys, queue, count, True)
         shift = _slack(shop, plan, successor, shop.unit[u], shop.unit[u + 1])
         for i in range(shop.unit[u], shop.unit[u + 1]):
             plan.start[i], plan.end[i] = plan.start[i] + shift, plan.end[i] + shift
