@@ -49,7 +49,9 @@ def summary(file: Path) -> list[list[object]]:
     difference = interval(ratios["learned"] - ratios["prizes"])
     lines.append(["learned minus prizes", *seconds, len(days), *difference])
     for team in FINALISTS:
-        lines.append([team, 120, len(days), *interval(np.array([published(team, nr) for nr in days]) / greedy)])
+        found = np.array([published(team, nr) for nr in days]) / greedy
+        lines.append([team, 120, len(days), *interval(found)])
+        lines.append([f"learned minus {team}", *seconds, len(days), *interval(ratios["learned"] - found)])
     return lines
 
 
