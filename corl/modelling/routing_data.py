@@ -248,11 +248,11 @@ class RoutingData:
             fields |= travel
             for vehicle, at in zip(objects["vehicles"], places if "profiles" in travel else ()):
                 vehicle["profile"] = at
-        for name, vehicle in zip(self._vehicles.listed(), objects["vehicles"]):
+        for kind, vehicle in zip(self._vehicles.listed(), objects["vehicles"]):
             if vehicle.get("profile") == "":
                 del vehicle["profile"]
             elif isinstance(vehicle.get("profile"), str):
-                raise UsageError(f"vehicle {shown(name)}: {without_matrix(vehicle['profile'])}")
+                raise UsageError(f"vehicle {shown(kind)}: {without_matrix(vehicle['profile'])}")
         if "groups" in fields:
             fields["groups"] = [each | {"clients": [first_client + i for i in each["clients"]]} for each in fields["groups"]]
         if "shipments" in fields:

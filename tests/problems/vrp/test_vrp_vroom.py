@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
+from corl.cli.main import main
 from corl.errors import Infeasible, InputError, UsageError
 from corl.problems.vrp.formats.vroom.instance import VroomInstance
 from corl.problems.vrp.problem import Vrp
+from corl.solver import Solver
 from corl.solvers.vrp.enumeration import can_enumerate, cheapest_solution
 
 VRP = Vrp()
@@ -252,6 +255,32 @@ def test_a_solution_names_tasks_and_vehicles(read):
         "type": "job", "id": 3, "location_index": 3, "setup": 60, "service": 300, "waiting_time": 0, "load": [0], "arrival": 0,
         "duration": 1300, "violations": [],
     }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cheapest(Solver):
+    """Reports the cheapest solution of a tiny instance."""
+
+    def solve(self, instance, run):
+        run.report(cheapest_solution(instance, lambda: False))
+
+
+def test_the_command_line_writes_and_checks(read, tmp_path, monkeypatch, capsys):
+    """`corl solve --format vroom` prints a solution of VROOM or writes it, which `corl check` judges; other names are refused."""
+    monkeypatch.setattr("corl.registry.choose", lambda *arguments: "cheapest")
+    monkeypatch.setattr("corl.registry.solver", lambda *names: Cheapest)
+    read(MORNING)
+    problem, output = str(tmp_path / "problem.json"), tmp_path / "ours.json"
+    assert main(["solve", problem, "--format", "vroom"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert main(["solve", problem, "--format", "vroom", "--output", str(output)]) == 0
+    assert json.loads(output.read_text()) == printed and printed["summary"]["unassigned"] == 0
+    capsys.readouterr()
+    assert main(["check", problem, str(output)]) == 0
+    assert capsys.readouterr().out.startswith(f"feasible, objective {printed['summary']['cost']}")
+    assert main(["solve", problem, "--format", "vrom"]) == 2
+    assert "vrp has no format 'vrom' (did you mean 'vroom'?)" in capsys.readouterr().err
+    assert main(["solve", problem, "--format", "vroom", "--json"]) == 2
 
 
 # -------------------------------------------------------------------- refusals
