@@ -41,10 +41,10 @@ _TUNING, _JUDGED, _PULLS = (_RESULTS / f"unknown{each}.csv" for each in ("_tunin
 _FIELDS = ("regime", "policy", "instance", "days", "reward", "last", "fewest", "seconds")
 _LOG_KEY, _TUNING_KEY = 1000, 2000  # keys of the first days
 _LAST = 50  # steps of which "last" is the mean
-_SHARED = [("sharing", ("none", "arm", "features"))]  # with the planner "fluid", whose settings "whittle" gets as well
+_SHARED = [("sharing", ("none", "arm", "features"))]  # with the planner "fluid"
 _GRIDS: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
-    "thompson": [*_SHARED, ("every", (5, 15)), ("scale", (0.25, 0.5, 1.0))],
-    "ucb": [*_SHARED, ("every", (10,)), ("scale", (0.0, 0.15, 0.3, 0.5, 0.75, 1.0))],
+    "thompson": [*_SHARED, ("every", (5, 15)), ("scale", (0.15, 0.25, 0.5))],
+    "ucb": [*_SHARED, ("every", (5, 15)), ("scale", (0.0, 0.5, 1.0))],
     "wiql": [("scale", (0.02, 0.1, 0.5)), ("discount", (0.5, 0.8, 0.9, 0.99))],
     "ucwhittle": [("variant", ("value", "penalty")), ("scale", (0.1, 0.3, 1.0)), ("every", (20,)), ("discount", (0.9, 0.99))],
 }
@@ -84,7 +84,7 @@ def _settings() -> Iterator[str]:
 def tuned(all_of_them: bool) -> list[str]:
     """Return for each policy and sharing the setting with the most reward in tuning, and the baselines as published.
 
-    `all_of_them`: whether "ucb", which takes longest, and the planner "whittle" are included.
+    `all_of_them`: whether both "thompson" and "ucb" are included, or only the better one with features.
     """
     best: dict[tuple[str, ...], dict[str, str]] = {}
     for row in _rows(_TUNING):
@@ -92,11 +92,12 @@ def tuned(all_of_them: bool) -> list[str]:
         group = (name, given.get("sharing", ""))
         if name in _GRIDS and (group not in best or float(row["reward"]) > float(best[group]["reward"])):
             best[group] = row
-    chosen = [row["policy"] for row in best.values()]
-    whittle = [f"{each}+planner=whittle" for each in chosen if each.startswith("thompson")]
-    if not all_of_them:
-        chosen, whittle = [each for each in chosen if not each.startswith("ucb")], []
-    return ["random", "clairvoyant", "wiql", "ucwhittle", *chosen, *whittle]
+    learning = sorted(
+        (name for name, kind in best if kind == "features"), key=lambda name: float(best[name, "features"]["reward"])
+    )
+    left_out = [] if all_of_them else learning[:-1]
+    chosen = [row["policy"] for (name, _), row in best.items() if name not in left_out]
+    return ["random", "clairvoyant", "wiql", "ucwhittle", *chosen]
 
 
 def judge(regimes: list[str]) -> None:
@@ -114,11 +115,12 @@ def judge(regimes: list[str]) -> None:
 
 def pulls() -> None:
     """Append rows of the best policy that shares by features, and of hindsight, with minimum pulls, in the regime named first."""
-    seeds, keys = _SPLIT["judge"]["seeds"], range(_SPLIT["judge"]["days_of_pulls"])
+    part = _SPLIT["judge_first"]
+    keys = range(part["days_of_pulls"])
     best = max((row for row in _rows(_TUNING) if "sharing=features" in row["policy"]), key=lambda row: float(row["reward"]))
     chosen = [(name, _parsed(name)) for name in ("clairvoyant", best["policy"])]
     labels = [_label(name, given | {"min_pulls": each}) for _, (name, given) in chosen for each in _MIN_PULLS]
-    for instance, seed in zip(_instances("first", "judge"), range(seeds[0], seeds[1] + 1)):
+    for instance, seed in zip(_instances("first", "judge_first"), range(part["seeds"][0], part["seeds"][1] + 1)):
         for row, policy in _missing(_PULLS, ["first"], ["random", *labels], [str(seed)]):
             begun = process_time()
             played = [simulate_days(instance, policy.learner(instance), keys)]
@@ -129,7 +131,7 @@ def speed() -> None:
     """Print arm-steps per processor second, with all that the policies compute."""
     for name in ("few", "first", "many"):
         instance = next(_instances(name, "tuning"))
-        for label in ("random", "wiql", *(each for each in tuned(True) if "sharing" in each and "whittle" not in each)):
+        for label in ("random", "wiql", *(each for each in tuned(True) if "sharing" in each)):
             learner = _policy(label, name).learner(instance)
             simulate_days(instance, learner, [0])
             days, begun = max(1, 20_000 // instance.arms), process_time()
