@@ -61,7 +61,9 @@ def prior_of(population: Population, model: int, features: NDArray[np.float64]) 
     weights = np.zeros((drivers.shape[1], len(population.mean)))
     weights[0] = population.mean
     precision = np.empty((*weights.shape, weights.shape[1]))
-    precision[0], precision[1:] = np.linalg.inv(population.between), np.linalg.inv(population.effects)  # of one or of each
+    precision[0] = np.linalg.inv(population.between)
+    if model == FEATURES:
+        precision[1:] = np.linalg.inv(population.effects)  # of all features, or of each
     covariance = population.residual if model == FEATURES else population.covariance
     assert model in (INDEPENDENT, ARM, FEATURES)
     return Prior(

@@ -212,8 +212,9 @@ def test_populations(tmp_path):
     write_population(found, tmp_path / "a.json")
     back = read_population(str(tmp_path / "a.json"))
     assert all(np.allclose(*pair, rtol=1e-5, atol=1e-9) for pair in zip(found, back))
-    policy = policy_class("bandits", "thompson")(prior=str(tmp_path / "a.json"))
-    assert corl.online.simulate(policy, episode_of(instance, 0)).objective > 0
+    for sharing in ("none", "arm", "features"):
+        policy = policy_class("bandits", "thompson")(prior=str(tmp_path / "a.json"), sharing=sharing)
+        assert corl.online.simulate(policy, episode_of(instance, 0)).objective > 0
     text = (tmp_path / "a.json").read_text()
     (tmp_path / "b.json").write_text(text.replace('"mean"', '"man"'))
     with pytest.raises(InputError):
