@@ -139,9 +139,8 @@ class Thompson(_Bayesian):
 class Ucb(_Bayesian):
     """Pull by upper confidence bounds: the value of a pull at the posterior mean, plus standard deviations."""
 
-    every: int = option(10, "Steps between two plans, from the 40th step on; at first plans are more frequent.", low=1)
     scale: float = option(
-        1.0, "Exploration: standard deviations in the first step; they fall linearly to 0 in the last. 0: the mean.", low=0
+        0.5, "Exploration: standard deviations in the first step; they fall linearly to 0 in the last. 0: the mean.", low=0
     )
 
     title: ClassVar[str] = "upper confidence bounds of the values of pulls"
