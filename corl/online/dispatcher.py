@@ -22,7 +22,7 @@ from corl.files.json_values import from_json
 from corl.files.opening import reading, replacing
 from corl.files.text import Text
 from corl.loading import load as load_instance
-from corl.online.stream import Decision, Event, OnlinePolicy, Stream
+from corl.online.stream import Decision, Event, OnlinePolicy, Seeds, Stream
 
 __all__ = ["GROUP", "Dispatcher", "dispatcher", "load", "named_policy", "policy_class"]
 
@@ -141,9 +141,9 @@ class Dispatcher:
         """Return the policy's decision as JSON values without recording it; `record` records what was performed of it."""
         if not self.decidable:
             raise UsageError("there is nothing to decide now; accepted: the next event")
-        seed = int(np.random.SeedSequence([self.seed, self.decisions]).generate_state(1)[0])
+        seeds = Seeds(int(np.random.SeedSequence([self.seed, self.decisions]).generate_state(1)[0]), self.seed)
         started = time.perf_counter()
-        decision = self.policy.decide(self.stream, self.knowledge, self.seconds, seed)
+        decision = self.policy.decide(self.stream, self.knowledge, self.seconds, seeds)
         self.last_seconds = time.perf_counter() - started
         self.decisions += 1
         self.late += self.last_seconds > self.seconds

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from corl.errors import SolverError
-from corl.online.stream import Decision, OnlinePolicy, Stream
+from corl.online.stream import Decision, OnlinePolicy, Seeds, Stream
 from corl.options import option
 from corl.solver import Solver
 
@@ -35,12 +35,12 @@ class Resolve(OnlinePolicy):
             name = registry.choose(problem.name, self.solver, instance, None, None)
             prepare(options.build(registry.solver(problem.name, name), {}), instance)
 
-    def decide(self, stream: Stream, knowledge: Any, seconds: float, seed: int) -> Decision:
+    def decide(self, stream: Stream, knowledge: Any, seconds: float, seeds: Seeds) -> Decision:
         from corl.solving import solve
 
         instance, warm_start = stream.problem_now(knowledge)
         limit = {"iterations": self.iterations} if self.iterations else {"time_limit": _SHARE * seconds}
-        result = solve(instance, solver=self.solver, seed=seed, warm_start=warm_start, **limit)
+        result = solve(instance, solver=self.solver, seed=seeds.decision, warm_start=warm_start, **limit)
         if result.limit == "interrupted":
             raise KeyboardInterrupt
         if result.solution is None:

@@ -11,15 +11,24 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from corl.errors import UsageError
 from corl.options import Options
 
-__all__ = ["Day", "Decision", "Event", "OnlinePolicy", "Stream"]
+__all__ = ["Day", "Decision", "Event", "OnlinePolicy", "Seeds", "Stream"]
 
 Event: TypeAlias = Mapping[str, Any]
 Decision: TypeAlias = Mapping[str, Any]
+
+
+class Seeds(NamedTuple):
+    """The seeds of a policy's random numbers, integers from 0; equal in every run of a day with the same seed."""
+
+    decision: int
+    """It differs from decision to decision."""
+    day: int
+    """It is the same in all decisions of a day: for random numbers that several decisions share."""
 
 
 class Day(abc.ABC):
@@ -113,9 +122,9 @@ class OnlinePolicy(Options, abc.ABC):
         """Import packages, load weights and compile kernels, before the first decision."""
 
     @abc.abstractmethod
-    def decide(self, stream: Stream, knowledge: Any, seconds: float, seed: int) -> Decision:
+    def decide(self, stream: Stream, knowledge: Any, seconds: float, seeds: Seeds) -> Decision:
         """Return a decision for the present moment, within `seconds` of wall time. `knowledge` is not changed.
 
         A policy keeps no state between calls: whatever it must remember is in `knowledge` (so that saving a dispatcher saves
-        all). `seed` differs from decision to decision and is the same in every run of a day.
+        all). All its random numbers follow from `seeds`.
         """

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.kernels.inverse import invert
 
 __all__ = ["whittle_indices"]
 
@@ -67,7 +68,10 @@ def _arm(
         index: float64 [S], the result.
     """
     states = len(index)
-    _invert(chances[1], beta, inverse)
+    for s in range(states):
+        for k in range(states):
+            inverse[s, k] = (1.0 if s == k else 0.0) - beta * chances[1, s, k]
+    invert(inverse)
     active[:] = True
     slope[:] = 0.0
     for s in range(states):
@@ -103,29 +107,6 @@ def _arm(
         active[next_state] = False
         _stop_pulling(chances, rewards, beta, inverse, change, value, slope, next_state)
     return indexable
-
-
-@kernel
-def _invert(chances: Any, beta: Any, inverse: Any) -> None:
-    """Write (I - beta P)^-1 to `inverse`, [S, S], in place, by Gauss-Jordan elimination.
-
-    The matrix is diagonally dominant, so that no pivoting is needed.
-    """
-    states = len(inverse)
-    for s in range(states):
-        for q in range(states):
-            inverse[s, q] = (1.0 if s == q else 0.0) - beta * chances[s, q]
-    for k in range(states):
-        pivot = 1.0 / inverse[k, k]
-        inverse[k, k] = 1.0
-        for q in range(states):
-            inverse[k, q] *= pivot
-        for s in range(states):
-            if s != k:
-                factor = inverse[s, k]
-                inverse[s, k] = 0.0
-                for q in range(states):
-                    inverse[s, q] -= factor * inverse[k, q]
 
 
 @kernel

@@ -15,7 +15,7 @@ from corl import options, registry
 from corl.errors import UsageError
 from corl.files.json_instances import plain
 from corl.online.dispatcher import GROUP, policy_class
-from corl.online.stream import Event, Stream
+from corl.online.stream import Event, Seeds, Stream
 from support import counter
 from support.families import family
 
@@ -58,16 +58,19 @@ def at_random(name: str, seed: int) -> Decide:
     return lambda stream, knowledge, number: draw(stream, knowledge, np.random.default_rng([seed, number]))
 
 
-def policies(name: str, instance: Any) -> dict[str, Decide]:
-    """Random decisions, and each declared policy that accepts the instance, with quick options."""
-    found = {"random": at_random(name, 0)}
+def policies(name: str, instance: Any, day_seed: int = 0) -> dict[str, Decide]:
+    """Random decisions, and each declared policy that accepts the instance, with quick options and seeds that follow from
+    `day_seed` and the number of steps before."""
+    found = {"random": at_random(name, day_seed)}
     quick = getattr(facts(name), "ONLINE", {})
     for each in registry.names(GROUP, name):
         policy = options.build(policy_class(name, each), quick.get(each, {"iterations": 20} if each == "resolve" else {}))
         if policy.accepts(instance):
             continue
         policy.prepare(instance)
-        found[each] = lambda stream, knowledge, number, policy=policy: policy.decide(stream, knowledge, 1e3, number)
+        found[each] = lambda stream, knowledge, number, policy=policy: policy.decide(
+            stream, knowledge, 1e3, Seeds(1000 * day_seed + number, day_seed)
+        )
     return found
 
 
@@ -170,3 +173,16 @@ def test_nothing_comes_from_the_future(name, seed):
         days = [play(name, instance, decide)[0] for instance in (first, copy.deepcopy(second))]
         seen = [[step for step in day if step.time <= time] for day in days]
         assert seen[0] == seen[1] and len(seen[0]) > 2
+
+
+@EACH
+@SEEDS
+def test_random_numbers_follow_from_the_seed(name, seed):
+    """Days of equal seeds have equal decisions; with other seeds, policies that draw random numbers decide otherwise."""
+    instance = facts(name).streamed(seed)
+    days = [
+        {each: play(name, instance, decide)[0] for each, decide in policies(name, instance, day_seed).items()}
+        for day_seed in (3, 3, 4)
+    ]
+    assert days[0] == days[1]
+    assert all(days[0][each] != days[2][each] for each in getattr(facts(name), "RANDOMISED", ()))

@@ -14,10 +14,15 @@ def small(tmp_path, monkeypatch):
     tiny = {"arms": 6, "pulls": 2, "horizon": 60, "features": 2}
     split = {
         "tuning": {"seeds": [0, 1], "days": 1, "logs": 2},
-        "judge": {"seeds": [2, 3], "days": 2, "days_of_pulls": 1},
+        "judge": {"seeds": [2, 3], "days": 2},
+        "judge_first": {"seeds": [2, 3], "days_of_pulls": 1},
         "regimes": {"first": tiny, "other": tiny},
     }
-    grids = {"thompson": [("sharing", ("none", "features")), ("scale", (0.5, 1.0))], "wiql": [("scale", (0.1, 1.0))]}
+    grids = {
+        "thompson": [("sharing", ("none", "features")), ("scale", (0.5, 1.0))],
+        "ucb": [("sharing", ("features",))],
+        "wiql": [("scale", (0.1, 1.0))],
+    }
     monkeypatch.setattr(study, "_SPLIT", split)
     monkeypatch.setattr(study, "_GRIDS", grids)
     monkeypatch.setattr(study, "_HERE", tmp_path)
@@ -34,9 +39,11 @@ def test_the_study(small):
         for part in ("priors", "tune", "judge", "pulls"):
             assert study.main([part]) == 0
     tuned, judged, pulls = (list(csv.DictReader((small / f"{each}.csv").open())) for each in ("_TUNING", "_JUDGED", "_PULLS"))
-    assert len(tuned) == 2 + 4 + 2 and len(pulls) == 2 * (1 + 2 * 2)
+    assert len(tuned) == 2 + 4 + 1 + 2 and len(pulls) == 2 * (1 + 2 * 2)
     best = {row["policy"]: float(row["reward"]) for row in tuned}
     chosen = {row["policy"] for row in judged if "sharing=none" in row["policy"] and "whittle" not in row["policy"]}
     assert chosen == {max((name for name in best if "sharing=none" in name), key=best.__getitem__)}
-    assert len(judged) == 2 * (2 + 2 + 3 + 2) + 2 * (2 + 2 + 3)
+    better = max(best, key=lambda name: best[name] if "sharing=features" in name else 0.0).partition(":")[0]
+    assert len(judged) == 2 * (2 + 2 + 3 + 1) + 2 * (2 + 2 + 1 + (2 if better == "thompson" else 1))
+    assert {row["policy"].partition(":")[0] for row in judged if row["regime"] == "other"} >= {better, "wiql", "random"}
     assert all(int(row["fewest"]) >= 4 for row in pulls if row["policy"].endswith("min_pulls=4"))

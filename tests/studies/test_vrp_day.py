@@ -12,6 +12,7 @@ import pytest
 from vrp_day import day_of, play, policy_of, quickstart
 from vrp_day_split import CHOOSE, FIRST, JUDGE, SECOND
 
+from corl.online.stream import Seeds
 from corl.problems.vrp.generators_requests import requests
 from corl.problems.vrp.problem import Vrp
 
@@ -58,5 +59,5 @@ def _by_stream(file: Path, seed: int, policy) -> float:
     while (event := day.next_event()) is not None:
         stream.observe(knowledge, event)
         if stream.decidable(knowledge):
-            stream.perform(knowledge, day.perform(policy.decide(stream, knowledge, 1e3, knowledge.epoch)))
+            stream.perform(knowledge, day.perform(policy.decide(stream, knowledge, 1e3, Seeds(knowledge.epoch, 0))))
     return problem.evaluate(instance, day.solution())

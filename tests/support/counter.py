@@ -20,7 +20,7 @@ from corl.errors import InputError, UsageError
 from corl.fields import Integer, Number
 from corl.files.json_values import dumps, from_json
 from corl.online.events import check_event
-from corl.online.stream import Day, OnlinePolicy, Stream
+from corl.online.stream import Day, OnlinePolicy, Seeds, Stream
 
 __all__ = ["ENTRIES", "Counter", "Fifo", "futures", "installed", "random_decision", "streamed"]
 
@@ -201,7 +201,7 @@ class Fifo(OnlinePolicy):
     sleep: float = corl.option(0.0, "Seconds of sleep.", low=0)
     title = "first come, first served"
 
-    def decide(self, stream: Stream, knowledge: Known, seconds: float, seed: int) -> Any:
+    def decide(self, stream: Stream, knowledge: Known, seconds: float, seeds: Seeds) -> Any:
         if self.sleep:
             import time
 
@@ -215,7 +215,7 @@ class Shortest(OnlinePolicy):
 
     title = "the shortest service first"
 
-    def decide(self, stream: Stream, knowledge: Known, seconds: float, seed: int) -> Any:
+    def decide(self, stream: Stream, knowledge: Known, seconds: float, seeds: Seeds) -> Any:
         return {"serve": min(knowledge.waiting, key=lambda customer: knowledge.waiting[customer])}
 
 

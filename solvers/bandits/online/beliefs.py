@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from corl.jit import kernel
+from corl.kernels.inverse import invert
 from corl.rng import uniform
 
-__all__ = ["ARM", "FEATURES", "INDEPENDENT", "posterior", "sample", "tally"]
+__all__ = ["ARM", "FEATURES", "INDEPENDENT", "add_deviations", "posterior", "sample", "tally"]
 
 INDEPENDENT, ARM, FEATURES = 0, 1, 2
 """The models."""
-_SWEEPS = 4  # of the expectations of the Polya-gamma variables, from those of the observed log-odds
+_SWEEPS = 2  # of the expectations of the Polya-gamma variables, from those of the observed log-odds
 
 
 @kernel
@@ -82,7 +83,7 @@ def posterior(prior: Any, trials: Any, successes: Any, weights: Any, precision: 
             inverse[j] = prior.precision
             for c in range(width):
                 inverse[j, c, c] += omega[j, c]
-            _invert(inverse[j])
+            invert(inverse[j])
         if prior.model == FEATURES:
             _regress(prior, trials, successes, omega, inverse, precision, weights)
         if sweep == _SWEEPS:
@@ -139,6 +140,8 @@ def sample(
                 _factorise(factor)
                 _add_normal(factor, scale, noise, cells)
             for c in range(width):
+                if scale == 0.0:  # the mean of the probability, not of the log-odds (MacKay, Neural Computation 4, 1992)
+                    cells[c] /= np.sqrt(1.0 + np.pi / 8.0 * inverse[j, c, c])
                 cells[c] = 1.0 / (1.0 + np.exp(-min(max(cells[c], -14.0), 14.0)))
         c = 0
         for a in range(2):
@@ -149,6 +152,67 @@ def sample(
                     left *= cells[c]
                     c += 1
                 chances[j, a, s, order[size - 1]] = left
+
+
+@kernel
+def add_deviations(
+    prior: Any, trials: Any, successes: Any, inverse: Any, order: Any, chances: Any, later: Any, factor: Any, values: Any
+) -> None:
+    """Add `factor` times the standard deviation of the value of a pull to `values`, float64 [J, S], in place.
+
+    The value of a pull is what it adds to the expectation of `later`; its deviation is computed to first order in the cells
+    (the delta method), given the weights.
+
+    Args:
+        prior: As for `posterior`; so are the next three.
+        trials: float64 [J, C].
+        successes: float64 [J, C].
+        inverse: float64 [J, C, C].
+        order: int64 [S], the states from the lowest reward to the highest.
+        chances: float64 [J, 2, S, S], the posterior mean of the transition probabilities.
+        later: float64 [J, S], the discounted values of the states that follow.
+        factor: A number.
+        values: The result.
+    """
+    arms, size = values.shape
+    steps = size - 1
+    slope = np.empty((2, steps))
+    for j in range(arms):
+        for s in range(size):
+            for a in range(2):
+                _slopes(chances[j, a, s], later[j], order, slope[a])
+            variance = 0.0
+            for a in range(2):
+                at = (a * size + s) * steps
+                for k in range(steps):
+                    if prior.model == INDEPENDENT:
+                        variance += slope[a, k] ** 2 * _beta_variance(prior, trials[j], successes[j], at + k)
+                        continue
+                    for b in range(2):
+                        sign, to = 1.0 if a == b else -1.0, (b * size + s) * steps
+                        for m in range(steps):
+                            variance += sign * slope[a, k] * slope[b, m] * inverse[j, at + k, to + m]
+            values[j, s] += factor * np.sqrt(max(0.0, variance))
+
+
+@kernel
+def _slopes(row: Any, later: Any, order: Any, slope: Any) -> None:
+    """Write the derivative of the mean of `later` [S] by the log-odds of each cell of `row` [S] to `slope` [S - 1], in place."""
+    above, mean = 0.0, 0.0  # the chance to get above a state, and the sum of `later` over these states, times chances
+    for k in range(len(slope), 0, -1):
+        above += row[order[k]]
+        mean += row[order[k]] * later[order[k]]
+        reached = above + row[order[k - 1]]
+        # with the cell p = above / reached: reached * p * (1 - p) * (mean / above - later of the state)
+        slope[k - 1] = row[order[k - 1]] / max(reached, 1e-300) * (mean - above * later[order[k - 1]])
+
+
+@kernel(inline=True)
+def _beta_variance(prior: Any, trials: Any, successes: Any, c: Any) -> Any:
+    """Return the variance of the log-odds of cell c of an arm, to first order, from that of its beta posterior."""
+    a = prior.successes[c] + successes[c]
+    b = prior.failures[c] + trials[c] - successes[c]
+    return (a + b) ** 2 / (a * b * (a + b + 1.0))
 
 
 @kernel
@@ -244,23 +308,6 @@ def _add_normal(factor: Any, scale: Any, noise: Any, values: Any) -> None:
             drawn[r] -= factor[k, r] * drawn[k]
         drawn[r] /= factor[r, r]
         values[r] += scale * drawn[r]
-
-
-@kernel
-def _invert(matrix: Any) -> None:
-    """Invert a positive definite matrix [N, N] in place (Gauss-Jordan elimination, which needs no pivoting then)."""
-    size = len(matrix)
-    for k in range(size):
-        pivot = 1.0 / matrix[k, k]
-        matrix[k, k] = 1.0
-        for c in range(size):
-            matrix[k, c] *= pivot
-        for r in range(size):
-            if r != k:
-                factor = matrix[r, k]
-                matrix[r, k] = 0.0
-                for c in range(size):
-                    matrix[r, c] -= factor * matrix[k, c]
 
 
 @kernel(inline=True)

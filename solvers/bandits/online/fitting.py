@@ -15,6 +15,7 @@ __all__ = ["fit_population"]
 _ROUNDS = 60
 _SWEEPS = 6  # of the Polya-gamma variables, as in `beliefs`
 _LEAST = 1e-3  # of a variance
+_SHRUNK = 3.0  # how many instances the mean over features counts for, in the covariance of a feature's effects
 
 
 def fit_population(
@@ -37,15 +38,30 @@ def fit_population(
         odds, spread = _posterior(trials, successes, np.broadcast_to(mean, trials.shape), covariance)
         mean = odds.mean(axis=0)
         covariance = _moment(odds - mean, spread)
-    residual, between, effects = 0.5 * covariance, start.between, start.effects
+    residual, between = 0.5 * covariance, start.between
+    effects = np.repeat(start.effects, drivers.shape[1] - 1, axis=0)
     for _ in range(_ROUNDS):
-        weights = [_regression(odds[rows], drivers[rows], mean, residual, between, effects) for rows in own]
+        found = [_regression(odds[rows], drivers[rows], mean, residual, between, effects) for rows in own]
+        weights, spreads = (np.array([each[k] for each in found]) for k in range(2))  # [instances, F, C], [instances, F, C, C]
         fitted = np.concatenate([drivers[rows] @ each for rows, each in zip(own, weights)])
         odds, spread = _posterior(trials, successes, fitted, residual)
         residual = _moment(odds - fitted, spread)
-        between = _moment(np.array([each[0] - mean for each in weights]))
-        effects = _moment(np.concatenate([each[1:] for each in weights]))
+        between = _moment(weights[:, 0] - mean)
+        effects = _effects(weights[:, 1:], spreads[:, 1:])
     return Population(*_beta(trials, successes), mean, covariance, residual, between, effects)
+
+
+def _effects(weights: NDArray[np.float64], spreads: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the covariance of the effects of each feature, [F, C, C], shrunk towards their mean over features.
+
+    Args:
+        weights: float64 [N, F, C], the posterior means of the effects in each instance.
+        spreads: float64 [N, F, C, C], their posterior covariances.
+    """
+    instances = len(weights)
+    moments = np.array([_moment(weights[:, f], spreads[:, f]) for f in range(weights.shape[1])])
+    found: NDArray[np.float64] = instances * moments + _SHRUNK * moments.mean(axis=0)
+    return found / (instances + _SHRUNK)
 
 
 def _tally(counts: NDArray[np.int32], order: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -83,17 +99,17 @@ def _regression(
     residual: NDArray[np.float64],
     between: NDArray[np.float64],
     effects: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the posterior mean of the weights [F, C] of one instance, given its arms' log-odds [J, C]."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the posterior mean [F, C] and covariances [F, C, C] of the weights of an instance, given its log-odds [J, C]."""
     width, noise = len(mean), np.linalg.inv(residual)
     precision = np.kron(drivers.T @ drivers, noise)
     right = drivers.T @ odds @ noise
     right[0] += np.linalg.solve(between, mean)
-    for k in range(drivers.shape[1]):
-        at = slice(k * width, (k + 1) * width)
-        precision[at, at] += np.linalg.inv(effects if k else between)
-    weights: NDArray[np.float64] = np.linalg.solve(precision, right.ravel()).reshape(right.shape)
-    return weights
+    parts = [slice(k * width, (k + 1) * width) for k in range(drivers.shape[1])]
+    for k, at in enumerate(parts):
+        precision[at, at] += np.linalg.inv(effects[k - 1] if k else between)
+    covariance = np.asarray(np.linalg.inv(precision), np.float64)
+    return (covariance @ right.ravel()).reshape(right.shape), np.array([covariance[at, at] for at in parts])
 
 
 def _beta(trials: NDArray[np.float64], successes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

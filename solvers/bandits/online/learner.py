@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import hashed, mix
-from corl.solvers.bandits.online.beliefs import posterior, sample, tally
+from corl.solvers.bandits.online.beliefs import add_deviations, posterior, sample, tally
 from corl.solvers.bandits.online.planning import WHITTLE, pull_values
 
 __all__ = ["METHODS", "Learner", "Prior", "choose", "last_plan", "learn_by_q", "plan"]
@@ -54,10 +54,8 @@ class Learner(NamedTuple):
     every: int
     """The largest number of steps between two plans."""
     scale: float
-    """Of exploration: the factor of a sample's deviation (THOMPSON), the number of standard deviations (UCB), the factor of the
-    probability of random pulls (WIQL) or of the radius (UCWHITTLE)."""
-    samples: int
-    """UCB: the number of samples of the posterior from which means and standard deviations are computed."""
+    """Of exploration: the factor of a sample's deviation (THOMPSON), the number of standard deviations in the first step (UCB),
+    the factor of the probability of random pulls (WIQL) or of the radius (UCWHITTLE)."""
     discount: float
     pessimistic: bool
     """UCWHITTLE: whether chances without a pull are at their lower, not their upper confidence bounds."""
@@ -101,49 +99,41 @@ def plan(learner: Any, counts: Any, states: Any, time: Any, values: Any) -> None
         values: The result.
     """
     arms, size = values.shape
-    chances = np.empty((arms, 2, size, size))
+    chances, later = np.empty((arms, 2, size, size)), np.empty((arms, size))
     noise = np.empty(1, np.uint64)
     noise[0] = _key(learner.seed, time, states)
     if learner.method == _THOMPSON or learner.method == _UCB:
-        _plan_by_samples(learner, counts, states, noise, chances, values)
+        _plan_by_beliefs(learner, counts, states, time, noise, chances, values)
     elif learner.method == _CLAIRVOYANT:
-        pull_values(learner.chances, learner.rewards, states, learner.discount, learner.budget, learner.planner, values)
+        pull_values(learner.chances, learner.rewards, states, learner.discount, learner.budget, learner.planner, values, later)
     else:
         _optimistic(learner, counts, time, chances)
-        pull_values(chances, learner.rewards, states, learner.discount, learner.budget, WHITTLE, values)
+        pull_values(chances, learner.rewards, states, learner.discount, learner.budget, WHITTLE, values, later)
     for j in range(arms):
         for s in range(size):
             values[j, s] += _TIE * hashed(noise[0], s, j)
 
 
 @kernel
-def _plan_by_samples(learner: Any, counts: Any, states: Any, noise: Any, chances: Any, values: Any) -> None:
+def _plan_by_beliefs(learner: Any, counts: Any, states: Any, time: Any, noise: Any, chances: Any, values: Any) -> None:
     """Write the values of pulls by a sample of the posterior (THOMPSON), or upper confidence bounds of them (UCB), in place.
 
-    An upper bound is the mean over samples plus `scale` standard deviations. `chances` is a work array.
+    An upper bound is the value at the posterior mean plus standard deviations, of which there are fewer in each step: what is
+    learned later is of less use. `chances` is a work array.
     """
     arms, size = values.shape
     width, drivers = 2 * size * (size - 1), len(learner.prior.weights)
     trials, successes, omega = np.empty((arms, width)), np.empty((arms, width)), np.empty((arms, width))
     weights, precision = np.empty((drivers, width)), np.empty((drivers * width, drivers * width))
-    inverse = np.empty((arms, width, width))
+    inverse, later = np.empty((arms, width, width)), np.empty((arms, size))
     tally(counts, learner.order, trials, successes)
     posterior(learner.prior, trials, successes, weights, precision, omega, inverse)
-    samples, scale = (1, learner.scale) if learner.method == _THOMPSON else (learner.samples, 1.0)
-    total, squares = np.zeros((arms, size)), np.zeros((arms, size))
-    for _ in range(samples):
-        sample(
-            learner.prior, trials, successes, weights, precision, omega, inverse, learner.order, scale, noise, chances
-        )  # fmt: skip
-        pull_values(chances, learner.rewards, states, learner.discount, learner.budget, learner.planner, values)
-        total += values
-        squares += values * values
-    for j in range(arms):
-        for s in range(size):
-            mean = total[j, s] / samples
-            values[j, s] = mean
-            if learner.method == _UCB:
-                values[j, s] += learner.scale * np.sqrt(max(0.0, squares[j, s] / samples - mean * mean))
+    scale = learner.scale if learner.method == _THOMPSON else 0.0
+    sample(learner.prior, trials, successes, weights, precision, omega, inverse, learner.order, scale, noise, chances)
+    pull_values(chances, learner.rewards, states, learner.discount, learner.budget, learner.planner, values, later)
+    if learner.method == _UCB and learner.scale > 0.0:
+        factor = learner.discount * learner.scale * (1.0 - time / learner.horizon)
+        add_deviations(learner.prior, trials, successes, inverse, learner.order, chances, later, factor, values)
 
 
 @kernel

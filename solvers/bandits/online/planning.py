@@ -24,8 +24,10 @@ _TINY = 1e-12
 
 
 @kernel
-def pull_values(chances: Any, rewards: Any, states: Any, discount: Any, budget: Any, planner: Any, values: Any) -> Any:
-    """Write the value of a pull of each arm in each state to `values`, in place; return the price of a pull (0 for WHITTLE).
+def pull_values(
+    chances: Any, rewards: Any, states: Any, discount: Any, budget: Any, planner: Any, values: Any, later: Any
+) -> Any:
+    """Write the value of a pull of each arm in each state to `values`, in place; return the price of a pull in the relaxation.
 
     Args:
         chances: float64 [J, 2, S, S], transition probabilities without (index 0) and with a pull (1).
@@ -36,6 +38,7 @@ def pull_values(chances: Any, rewards: Any, states: Any, discount: Any, budget: 
         planner: WHITTLE or FLUID.
         values: float64 [J, S], the result: with WHITTLE the index; with FLUID what a pull adds to the value of the arm, if
             later pulls have the price of the relaxation.
+        later: float64 [J, S], a result: the value of the arm in each state, if pulls have that price.
     """
     arms, _, size, _ = chances.shape
     table, pulled = np.empty((size, size + 2)), np.empty(size, np.bool_)
@@ -45,16 +48,16 @@ def pull_values(chances: Any, rewards: Any, states: Any, discount: Any, budget: 
         _curve(
             chances[j], rewards[j], discount, states[j], table, pulled, values[j], breaks[at : at + size], drops[at : at + size]
         )
-    if planner == WHITTLE:
-        return 0.0
     price = _price(breaks, drops, budget / (1.0 - discount))
     for j in range(arms):
         for s in range(size):
             pulled[s] = values[j, s] > price
         _evaluate(chances[j], rewards[j], discount, pulled, table)
         for s in range(size):
-            gain, fall = _gain(chances[j], rewards[j], discount, table, s)
-            values[j, s] = gain - price * (fall - 1.0)
+            later[j, s] = table[s, size] - price * table[s, size + 1]
+            if planner == FLUID:
+                gain, fall = _gain(chances[j], rewards[j], discount, table, s)
+                values[j, s] = gain - price * (fall - 1.0)
     return price
 
 

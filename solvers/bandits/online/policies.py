@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from corl.errors import UsageError
-from corl.online.stream import Decision, OnlinePolicy, Stream
+from corl.online.stream import Decision, OnlinePolicy, Seeds, Stream
 from corl.options import option
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ class LearningPolicy(OnlinePolicy):
     min_pulls: int = option(
         0, "Pulls that each arm gets at least in an episode, one in each of so many parts of it; 0: none.", low=0
     )
-    seed: int = option(0, "The seed of the random numbers.", low=0)
 
     method: ClassVar[str]
 
@@ -54,18 +53,19 @@ class LearningPolicy(OnlinePolicy):
         short = replace(episode_of(instance, 0), horizon=1)
         simulate_days(short, replace(self, min_pulls=0).learner(short), [0])
 
-    def decide(self, stream: Stream, knowledge: Knowledge, seconds: float, seed: int) -> Decision:
-        """See OnlinePolicy.decide. `seed` is not used: samples are kept for some steps; their keys follow from what is known."""
+    def decide(self, stream: Stream, knowledge: Knowledge, seconds: float, seeds: Seeds) -> Decision:
+        """See OnlinePolicy.decide. As samples are kept for some steps, random numbers follow from the day's seed, the time and
+        the states."""
         from corl.solvers.bandits.online.deciding import decide
 
         known = cast("BanditStream", stream)
-        return {"action": decide(self.learner(known.instance), known, knowledge).tolist()}
+        return {"action": decide(self.learner(known.instance, seeds.day), known, knowledge).tolist()}
 
-    def learner(self, instance: BanditInstance) -> Learner:
-        """Return the method and what it knows besides the history, for the kernels."""
+    def learner(self, instance: BanditInstance, seed: int = 0) -> Learner:
+        """Return the method, what it knows besides the history, and the seed of a day's random numbers, for the kernels."""
         from corl.solvers.bandits.online.deciding import make_learner
 
-        return make_learner(instance, self.method, window=self._window(instance), seed=self.seed, **self._settings(instance))
+        return make_learner(instance, self.method, window=self._window(instance), seed=seed, **self._settings(instance))
 
     def _settings(self, instance: BanditInstance) -> dict[str, Any]:
         return {}
@@ -114,10 +114,14 @@ class _Bayesian(_Planning):
         states = instance.rewards.shape[2]
         if self.prior and len(read_population(self.prior).mean) != 2 * states * (states - 1):
             raise UsageError(f"option prior: {self.prior} is not for arms with {states} states; accepted: a file for such arms")
+        population, features = read_population(self.prior) if self.prior else None, instance.arm_features
+        given = 0 if features is None else features.shape[1]
+        if population and self.sharing == "features" and len(population.effects) not in (1, given):
+            raise UsageError(f"option prior: {self.prior} is not for arms with {given} features; accepted: a file for such arms")
         return {
             **super()._settings(instance),
             "model": _MODELS.index(self.sharing),
-            "population": read_population(self.prior) if self.prior else None,
+            "population": population,
             "every": self.every,
             "scale": self.scale,
         }
@@ -133,17 +137,14 @@ class Thompson(_Bayesian):
 
 @dataclass(frozen=True)
 class Ucb(_Bayesian):
-    """Pull by upper confidence bounds: the mean of a pull's value over samples, plus `scale` standard deviations."""
+    """Pull by upper confidence bounds: the value of a pull at the posterior mean, plus standard deviations."""
 
-    every: int = option(10, "Steps between two plans, from the 40th step on; at first plans are more frequent.", low=1)
-    scale: float = option(0.15, "Exploration, in standard deviations; 0: the mean.", low=0)
-    samples: int = option(8, "Samples of the posterior, from which mean and standard deviation are computed.", low=2, high=10_000)
+    scale: float = option(
+        0.5, "Exploration: standard deviations in the first step; they fall linearly to 0 in the last. 0: the mean.", low=0
+    )
 
     title: ClassVar[str] = "upper confidence bounds of the values of pulls"
     method: ClassVar[str] = "ucb"
-
-    def _settings(self, instance: BanditInstance) -> dict[str, Any]:
-        return {**super()._settings(instance), "samples": self.samples}
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Population(NamedTuple):
     between: NDArray[np.float64]
     """[C, C] with features, the covariance of the mean log-odds of an instance, around `mean`."""
     effects: NDArray[np.float64]
-    """[C, C] the covariance of the effects of a standardised feature on the log-odds."""
+    """[F, C, C] the covariance of the effects of each standardised feature on the log-odds; [1, C, C]: the same for all."""
 
 
 def default_population(states: int) -> Population:
@@ -49,7 +49,7 @@ def default_population(states: int) -> Population:
     same_action = (action[:, None] == action).astype(np.float64)
     covariance = 0.5 + 0.25 * same_state + 0.25 * same_action + 0.1 * np.eye(cells)
     chance = 1.0 / (1.0 + np.exp(-mean))
-    return Population(chance, np.full(cells, 2.0), mean, covariance, 0.5 * covariance, covariance, 0.1 * covariance)
+    return Population(chance, np.full(cells, 2.0), mean, covariance, 0.5 * covariance, covariance, 0.1 * covariance[None])
 
 
 def prior_of(population: Population, model: int, features: NDArray[np.float64]) -> Prior:
@@ -61,7 +61,9 @@ def prior_of(population: Population, model: int, features: NDArray[np.float64]) 
     weights = np.zeros((drivers.shape[1], len(population.mean)))
     weights[0] = population.mean
     precision = np.empty((*weights.shape, weights.shape[1]))
-    precision[0], precision[1:] = np.linalg.inv(population.between), np.linalg.inv(population.effects)
+    precision[0] = np.linalg.inv(population.between)
+    if model == FEATURES:
+        precision[1:] = np.linalg.inv(population.effects)  # of all features, or of each
     covariance = population.residual if model == FEATURES else population.covariance
     assert model in (INDEPENDENT, ARM, FEATURES)
     return Prior(
@@ -84,10 +86,11 @@ def standardised(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 _VECTORS = ("chance", "strength", "mean")
 _VECTOR, _MATRIX = Array(Number(), 1), Array(Array(Number(), 1), 1)
+_MATRICES = Array(_MATRIX, 1)
 _FORM = Object(
     {
         "chance": _VECTOR, "strength": _VECTOR, "mean": _VECTOR, "covariance": _MATRIX, "residual": _MATRIX,
-        "between": _MATRIX, "effects": _MATRIX,
+        "between": _MATRIX, "effects": _MATRICES,
     }
 )  # fmt: skip
 
@@ -107,7 +110,9 @@ def read_population(path: str) -> Population:
     def read(field: Field) -> Population:
         record = field.record(_FORM)
         cells = len(record["mean"].numbers(None))
-        found = Population(*(record[name].numbers(*([cells] * (1 if name in _VECTORS else 2))) for name in Population._fields))
+        shapes = {name: (cells,) if name in _VECTORS else (cells, cells) for name in Population._fields}
+        shapes["effects"] = (len(record["effects"].value), cells, cells)
+        found = Population(*(record[name].numbers(*shape) for name, shape in shapes.items()))
         if not all(np.linalg.eigvalsh(each).min() > 0.0 for each in found[3:]) or not (found.strength > 0.0).all():
             raise InputError("accepted: positive strengths and positive definite matrices", field="covariance")
         if not ((found.chance > 0.0) & (found.chance < 1.0)).all():

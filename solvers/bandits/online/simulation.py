@@ -27,13 +27,26 @@ class Days(NamedTuple):
     actions: NDArray[np.int8]
     """[R, T, J] the pulls of each step, if they were asked for; otherwise [R, 0, J]."""
     counts: NDArray[np.int32]
-    """[R, J, 2, S, S] the transitions of each day."""
+    """[R, J, 2, S, S] the transitions of each day, and those in the logs before it."""
 
 
-def simulate_days(instance: BanditInstance, learner: Learner, keys: Sequence[int], record: bool = False) -> Days:
+def simulate_days(
+    instance: BanditInstance,
+    learner: Learner,
+    keys: Sequence[int],
+    *,
+    logged: NDArray[np.int32] | None = None,
+    record: bool = False,
+) -> Days:
     """Play the days `Problem.realised_instance(instance, key)` for each key, one after the other.
 
-    `record`: whether `Days.actions` is filled.
+    Args:
+        instance: The instance.
+        learner: A learner for it (`make_learner`), which forgets each day.
+        keys: The keys of the days.
+        logged: int32 [J, 2, S, S], the transitions in logs of earlier days, which are known at the beginning of each day and
+            counted in `Days.counts`; None: there are none.
+        record: Whether `Days.actions` is filled.
     """
     from corl.problems.bandits.environment import episode_of
     from corl.problems.bandits.evaluation import episode_keys
@@ -48,6 +61,8 @@ def simulate_days(instance: BanditInstance, learner: Learner, keys: Sequence[int
         np.zeros((runs, steps if record else 0, arms), np.int8),
         np.zeros((runs, arms, 2, size, size), np.int32),
     )
+    if logged is not None:
+        found.counts[:] = logged
     _simulate(learner, thresholds(instance), initial, day_keys, *found)
     return found
 

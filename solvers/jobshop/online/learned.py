@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from corl.online.stream import Decision, OnlinePolicy, Stream
+from corl.online.stream import Decision, OnlinePolicy, Seeds, Stream
 from corl.options import option
 from corl.solvers.jobshop.online.choosing import decision
 
@@ -31,7 +31,7 @@ class FloorLearnedPolicy(OnlinePolicy):
 
         self._chooser(FloorEnvironment([shop_floor(size=3, machines=2)], 1))()
 
-    def decide(self, stream: Stream, knowledge: Any, seconds: float, seed: int) -> Decision:
+    def decide(self, stream: Stream, knowledge: Any, seconds: float, seeds: Seeds) -> Decision:
         return decision(knowledge, self._chooser)
 
     def _chooser(self, environment: FloorEnvironment) -> Callable[[], int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from corl.online.stream import Decision, OnlinePolicy, Stream
+from corl.online.stream import Decision, OnlinePolicy, Seeds, Stream
 from corl.options import option
 from corl.solvers.jobshop.online.choosing import decision
 
@@ -61,7 +61,7 @@ class FloorRulePolicy(OnlinePolicy):
 
         Player(FloorEnvironment([shop_floor(size=3, machines=2)], 1)).play(0, self._rule())
 
-    def decide(self, stream: Stream, knowledge: Any, seconds: float, seed: int) -> Decision:
+    def decide(self, stream: Stream, knowledge: Any, seconds: float, seeds: Seeds) -> Decision:
         from corl.solvers.jobshop.floor.rules import Player
 
         def chooser(environment: FloorEnvironment) -> Callable[[], int]:

@@ -6,7 +6,7 @@ import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corl.online.stream import Decision, OnlinePolicy, Stream
+from corl.online.stream import Decision, OnlinePolicy, Seeds, Stream
 from corl.options import option
 from corl.problems.vrp.online.situation import Situation
 
@@ -55,6 +55,6 @@ class EpochPolicy(OnlinePolicy):
         for arguments in ({"vehicles": 2}, {"prize": two}, {"release": two}):
             prepare(RuinRecreate(), planning_instance(instance, requests, **arguments))
 
-    def decide(self, stream: Stream, knowledge: Any, seconds: float, seed: int) -> Decision:
+    def decide(self, stream: Stream, knowledge: Any, seconds: float, seeds: Seeds) -> Decision:
         ids, now = knowledge.situation()
-        return {"routes": [[int(ids[i]) for i in route] for route in self.routes(now, seconds, seed)]}
+        return {"routes": [[int(ids[i]) for i in route] for route in self.routes(now, seconds, seeds.decision)]}

@@ -13,6 +13,7 @@ import corl
 from corl import registry
 from corl.errors import InputError, UsageError
 from corl.online.dispatcher import policy_class
+from corl.online.simulation import play
 from corl.problems.bandits.environment import episode_of
 from corl.problems.bandits.instance import BanditInstance
 from corl.solvers.bandits.online import beliefs
@@ -27,7 +28,7 @@ PROBLEM = registry.problem("bandits")
 SETTINGS = {
     "random": [{}, {"min_pulls": 2}],
     "thompson": [{"sharing": "none"}, {"sharing": "arm", "planner": "whittle", "every": 3}, {"min_pulls": 3}],
-    "ucb": [{"sharing": "none", "scale": 0.0, "samples": 3}, {"sharing": "features", "samples": 2, "every": 2}],
+    "ucb": [{"sharing": "none"}, {"sharing": "arm", "scale": 0.0, "every": 3}, {"planner": "whittle", "every": 2}],
     "wiql": [{"scale": 0.1}],
     "ucwhittle": [{"every": 4, "scale": 0.3}, {"variant": "penalty", "every": 3}],
     "clairvoyant": [{}, {"planner": "whittle", "min_pulls": 1}],
@@ -74,15 +75,16 @@ def test_policies_do_not_read_what_is_unknown():
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6), states=st.integers(2, 4), planner=st.sampled_from([WHITTLE, FLUID]))
 def test_values_of_pulls(seed, states, planner):
-    """Whittle's indices are those of the adaptive greedy algorithm; the fluid price is a minimum of the Lagrangian dual."""
+    """Whittle's indices are those of the adaptive greedy algorithm; the fluid price is a minimum of the Lagrangian dual, and the
+    values of states are those of value iteration at this price."""
     random = np.random.default_rng(seed)
     arms, budget, beta = 5, 2, 0.9
     chances = random.random((arms, 2, states, states)) + 0.01
     chances /= chances.sum(axis=3, keepdims=True)
     rewards, now = random.normal(size=(arms, 2, states)), random.integers(0, states, arms).astype(np.int32)
     indices, indexable = whittle_indices(chances, rewards, beta)
-    values = np.empty((arms, states))
-    price = pull_values(chances, rewards, now, beta, budget, planner, values)
+    values, states_values = np.empty((arms, states)), np.empty((arms, states))
+    price = pull_values(chances, rewards, now, beta, budget, planner, values, states_values)
     if planner == WHITTLE:
         assert np.allclose(values[indexable], indices[indexable])
     elif indexable.all():
@@ -90,7 +92,7 @@ def test_values_of_pulls(seed, states, planner):
         assert dual[1] <= dual[2] + 1e-6 and (price == 0.0 or dual[1] <= dual[0] + 1e-6)
         later = _dual(chances, rewards, now, beta, budget, price)[1]
         steps = rewards + beta * np.einsum("jasn,jn->jas", chances, later)
-        assert np.allclose(values, steps[:, 1] - steps[:, 0], atol=1e-6)
+        assert np.allclose(values, steps[:, 1] - steps[:, 0], atol=1e-6) and np.allclose(states_values, later, atol=1e-6)
 
 
 def _dual(chances, rewards, now, beta, budget, price):
@@ -116,7 +118,7 @@ def _posterior(prior, counts, scale=0.0, samples=1):
     for _ in range(samples):
         beliefs.sample(prior, trials, successes, weights, precision, omega, inverse, order, scale, noise, chances)
         found.append(chances.copy())
-    return np.array(found), trials, successes, omega, weights
+    return np.array(found), trials, successes, omega, weights, inverse
 
 
 @pytest.mark.parametrize("model", [beliefs.INDEPENDENT, beliefs.ARM, beliefs.FEATURES])
@@ -140,7 +142,7 @@ def test_weights_of_features_by_dense_algebra():
     random = np.random.default_rng(0)
     counts = random.integers(0, 9, (7, 2, 2, 2)).astype(np.int32)
     prior = prior_of(default_population(2), beliefs.FEATURES, random.normal(size=(7, 3)))
-    _, trials, successes, omega, weights = _posterior(prior, counts)
+    _, trials, successes, omega, weights, _ = _posterior(prior, counts)
     seen = trials > 0
     design = np.einsum("jf,cd->jcfd", prior.features, np.eye(4)).reshape(28, 16)[seen.ravel()]
     noise = np.kron(np.eye(7), np.linalg.inv(prior.precision))[np.ix_(seen.ravel(), seen.ravel())]
@@ -151,6 +153,33 @@ def test_weights_of_features_by_dense_algebra():
     right = design.T @ np.linalg.solve(noise, ((successes - 0.5 * trials)[seen] / omega[seen]))
     expected = np.linalg.solve(start + design.T @ np.linalg.solve(noise, design), right + start @ prior.weights.ravel())
     assert np.allclose(weights.ravel(), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", [beliefs.INDEPENDENT, beliefs.ARM])
+@pytest.mark.parametrize("states", [2, 3])
+def test_deviations_of_values(model, states):
+    """With many observations, the deviation to first order is that of samples of the posterior."""
+    random = np.random.default_rng(model)
+    counts = random.multinomial(400, random.dirichlet(np.full(states, 5.0), (6, 2, states))).astype(np.int32)
+    prior = prior_of(default_population(states), model, np.zeros((6, 0)))
+    drawn, trials, successes, _, _, inverse = _posterior(prior, counts, 1.0, 1500)
+    middle, later, found = _posterior(prior, counts)[0][0], random.normal(size=(6, states)), np.zeros((6, states))
+    beliefs.add_deviations(prior, trials, successes, inverse, np.arange(states), middle, later, 2.0, found)
+    values = np.einsum("rjsn,jn->rjs", drawn[:, :, 1] - drawn[:, :, 0], later)
+    assert np.allclose(found, 2.0 * values.std(axis=0), rtol=0.1)
+
+
+def test_days_with_logs_of_earlier_ones():
+    """The kernel and the policies begin with the transitions in a log, and decide otherwise than without."""
+    instance = outreach()
+    logged = simulate_days(instance, make_learner(instance, "random"), [9]).counts[0]
+    player = corl.dispatcher("ucb", episode_of(instance, 3))
+    player.knowledge.logged[:] = logged
+    played = play(player, 0, 0.0, 0.0, lambda: np.inf)
+    learner = player.policy.learner(instance)
+    days = [simulate_days(instance, learner, [3], logged=each, record=True) for each in (logged, None)]
+    assert np.array_equal(played.solution.taken, days[0].actions[0]) and (days[0].actions != days[1].actions).any()
+    assert np.array_equal(days[0].counts[0].sum(axis=(1, 2, 3)), logged.sum(axis=(1, 2, 3)) + instance.horizon)
 
 
 def test_minimum_pulls():
@@ -183,11 +212,14 @@ def test_populations(tmp_path):
     write_population(found, tmp_path / "a.json")
     back = read_population(str(tmp_path / "a.json"))
     assert all(np.allclose(*pair, rtol=1e-5, atol=1e-9) for pair in zip(found, back))
-    policy = policy_class("bandits", "thompson")(prior=str(tmp_path / "a.json"))
-    assert corl.online.simulate(policy, episode_of(instance, 0)).objective > 0
+    for sharing in ("none", "arm", "features"):
+        policy = policy_class("bandits", "thompson")(prior=str(tmp_path / "a.json"), sharing=sharing)
+        assert corl.online.simulate(policy, episode_of(instance, 0)).objective > 0
     text = (tmp_path / "a.json").read_text()
     (tmp_path / "b.json").write_text(text.replace('"mean"', '"man"'))
     with pytest.raises(InputError):
         read_population(str(tmp_path / "b.json"))
     with pytest.raises(UsageError, match="is not for arms with 3 states"):
         corl.online.simulate(policy, episode_of(outreach(states=3), 0))
+    with pytest.raises(UsageError, match="is not for arms with 4 features"):
+        corl.online.simulate(policy, episode_of(outreach(features=4), 0))

@@ -23,6 +23,7 @@
     futures(seed)   two such instances that differ only in what happens after a time, and this time
     random_decision(stream, knowledge, random)  a decision that is permitted, where there is one to be made
     EXOGENOUS       the kinds of events that decisions do not influence; ONLINE: options of policies that make them quick
+    RANDOMISED      the online policies whose decisions on that day differ between seeds
 
     GOLDENS         miniatures of the golden files by their names: a generator and its parameters, or a file of goldens/instances
     GOLDEN_SOLVES   solves of these, a line each (goldens/golden_cases.py says what stands in it)

@@ -141,7 +141,7 @@ def kernel_samples() -> list[Any]:
 
 
 EXOGENOUS = {"begin"}
-ONLINE = {"ucb": {"samples": 2}}
+RANDOMISED = ("random", "thompson", "wiql")
 
 
 def streamed(seed: int) -> BanditInstance:

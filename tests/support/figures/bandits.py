@@ -7,8 +7,8 @@ from corl.statistics import sample_mean
 from .cells import mean, number, rows, table
 
 __all__ = [
-    "fluid_gaps", "gaps", "leads", "policies", "sequoia", "sequoia_bases", "sizes", "trained", "unknown", "unknown_pulls",
-    "unknown_sharing",
+    "fluid_gaps", "gaps", "leads", "policies", "sequoia", "sequoia_bases", "sizes", "trained", "unknown", "unknown_first",
+    "unknown_limits", "unknown_pulls", "unknown_sharing",
 ]  # fmt: skip
 
 _KINDS = ("capacity", "scheduling", "routing", "interventions", "budget")
@@ -151,14 +151,15 @@ _REGIMES = {
     "few": "20 arms", "first": "100 arms", "many": "1,000 arms", "strong": "strong calls", "three-states": "3 states",
     "told": "telling features", "noise": "features of noise",
 }  # fmt: skip
+_SHARING = {"none": "cells alone", "arm": "cells of an arm", "features": "features"}
 
 
-def _ways(regime: str, policy: str, part: str) -> list[float]:
+def _ways(regime: str, policy: str, part: str, file: str = _UNKNOWN) -> list[float]:
     """Return how much of the way from random pulls to hindsight a policy made on each instance of a regime, in per cent.
 
     `part`: "reward" of all steps, or "last", of the last 50.
     """
-    found = {name: {each["instance"]: float(each[part]) for each in rows(_UNKNOWN, regime=regime, policy=name)}
+    found = {name: {each["instance"]: float(each[part]) for each in rows(file, regime=regime, policy=name)}
              for name in ("random", "clairvoyant", policy)}  # fmt: skip
     low, high = found["random"], found["clairvoyant"]
     return [100 * (value - low[at]) / (high[at] - low[at]) for at, value in found[policy].items()]
@@ -175,16 +176,21 @@ def unknown_below(regime: str, method: str, other: str) -> list[float]:
     return [100 * (1 - mine[at] / value) for at, value in theirs.items()]
 
 
-def _unknown_policies() -> dict[str, str]:
-    """Return the labels of the policies in the file, in their order, and their names in the table."""
-    sharing = {"none": "cells alone", "arm": "cells of an arm", "features": "features"}
+def _both(regime: str, policy: str, file: str = _UNKNOWN) -> str:
+    """Return the way over all steps with its interval, then over the last 50; "" if the policy was not judged there."""
+    all_steps, last = (_ways(regime, policy, part, file) for part in ("reward", "last"))
+    return f"{_with_half(all_steps)}; {number(mean(last), 1)}" if all_steps else ""
+
+
+def _unknown_policies(file: str = _UNKNOWN) -> dict[str, str]:
+    """Return the labels of the policies in a file, in their order, and their names in the table."""
     found = {}
-    for each in rows(_UNKNOWN, regime="first"):
+    for each in rows(file, regime="first"):
         name, _, given = each["policy"].partition(":")
         values = dict(pair.split("=") for pair in given.split("+") if pair)
         if name in ("random", "clairvoyant") or "planner" in values:
             continue
-        kind = sharing[values["sharing"]] if "sharing" in values else ("tuned" if given else "as published")
+        kind = _SHARING[values["sharing"]] if "sharing" in values else ("tuned" if given else "as published")
         found[each["policy"]] = f"`{name}`, {kind}"
     return found
 
@@ -192,40 +198,57 @@ def _unknown_policies() -> dict[str, str]:
 def unknown() -> str:
     """How much of the way from random pulls to hindsight each policy makes, over all steps and over the last 50."""
     regimes = [each for each in _REGIMES if rows(_UNKNOWN, regime=each)]
-    lines = []
-    for policy, name in _unknown_policies().items():
-        cells = []
-        for regime in regimes:
-            both = [_ways(regime, policy, part) for part in ("reward", "last")]
-            cells.append(f"{_with_half(both[0])}; {number(mean(both[1]), 1)}" if both[0] else "")
-        lines.append([name, *cells])
+    lines = [[name, *(_both(each, policy) for each in regimes)] for policy, name in _unknown_policies().items()]
     return table(["%", *(_REGIMES[each] for each in regimes)], lines)
 
 
+def unknown_first() -> str:
+    """The way that the learning policies of the first judgement made, on other instances."""
+    regimes = ("few", "first", "many", "strong")
+    policies = {name: label for label, name in _unknown_policies(f"{_UNKNOWN}_first").items() if name.startswith("`thompson`")}
+    lines = [[name, *(_both(each, label, f"{_UNKNOWN}_first") for each in regimes)] for name, label in policies.items()]
+    return table(["first judgement, %", *(_REGIMES[each] for each in regimes)], lines)
+
+
 def unknown_sharing() -> str:
-    """How many points of the way sharing by features adds, and the fluid relaxation to Whittle's index (paired)."""
-    lines = []
+    """How many points of the way sharing by features adds, and sharing between the cells of an arm (paired)."""
     names = {name: policy for policy, name in _unknown_policies().items()}
-    pairs = {
-        "features over cells of an arm": ("features", "cells of an arm"),
-        "cells of an arm over cells alone": ("cells of an arm", "cells alone"),
-    }
-    regimes = [each for each in _REGIMES if rows(_UNKNOWN, regime=each)]
+    regimes, lines = [each for each in _REGIMES if rows(_UNKNOWN, regime=each)], []
     for method in ("thompson", "ucb"):
-        for label, (more, less) in pairs.items():
-            of = [names[f"`{method}`, {each}"] for each in (more, less)]
-            lines.append([f"`{method}`, {label}", *(_paired(regime, *of) for regime in regimes)])
-    for kind in ("cells alone", "cells of an arm", "features"):
-        best = names[f"`thompson`, {kind}"]
-        lines.append(
-            [f"`thompson`, {kind}: fluid over Whittle", *(_paired(each, best, f"{best}+planner=whittle") for each in regimes)]
-        )
+        for more, less in (("features", "arm"), ("arm", "none")):
+            pair = [names[f"`{method}`, {_SHARING[each]}"] for each in (more, less)]
+            label = f"`{method}`, {_SHARING[more]} over {_SHARING[less]}"
+            lines.append([label, *(_paired(regime, *pair) for regime in regimes)])
     return table(["points", *(_REGIMES[each] for each in regimes)], lines)
 
 
 def _paired(regime: str, more: str, less: str) -> str:
     ways = [_ways(regime, each, "reward") for each in (more, less)]
     return _with_half([a - b for a, b in zip(*ways, strict=True)], sign=True) if all(ways) else ""
+
+
+_LIMITS = "bandits/unknown_limits"
+_TOLD = {
+    "": "nothing", "population": "the population's true mean and covariance",
+    "effects": "the population, and what the features say about each arm",
+    "without-calls": "all transitions without a call", "logs": "logs of four earlier days: five times the data",
+    "population,without-calls": "the population and all transitions without a call",
+    "population,logs": "the population and the logs of four earlier days",
+    "effects,without-calls": "what the features say, and all transitions without a call",
+    "effects,logs": "what the features say, and the logs of four earlier days",
+}  # fmt: skip
+
+
+def unknown_limits() -> str:
+    """The way of a policy that is told more than it can know, with and without sharing between arms (tuning instances)."""
+    ways: dict[str, dict[str, str]] = {}
+    for label in dict.fromkeys(each["policy"] for each in rows(_LIMITS, regime="first")):
+        name, _, given = label.partition(":")
+        values = dict(pair.split("=") for pair in given.split("+") if pair)
+        if name == "ucb" and values["every"] == "5" and values["scale"] == "0.5":
+            ways.setdefault(values.get("told", ""), {})[values["sharing"]] = _both("first", label, _LIMITS)
+    lines = [[label, *(ways.get(told, {}).get(kind, "") for kind in ("arm", "features"))] for told, label in _TOLD.items()]
+    return table(["`ucb` is told", *(_SHARING[kind] for kind in ("arm", "features"))], lines)
 
 
 def unknown_pulls() -> str:

@@ -59,10 +59,9 @@ def _routes_during_the_day() -> Iterator[list[str]]:
 
 def _unknown_arms() -> Iterator[list[str]]:
     """Yield the lines of arms whose transitions are learned during the day, beside a published rule and hindsight."""
-    for regime, head in (("first", "unknown arms, 100"), ("many", "unknown arms, 1,000")):
-        for label, other in (("`wiql`, tuned", "wiql"), ("knows the transitions", "clairvoyant")):
-            below = bandits.unknown_below(regime, "thompson", other)
-            yield _difference(head, "a step", "`thompson` with features", label, below)
+    for label, other in (("`wiql`, tuned", "wiql"), ("knows the transitions", "clairvoyant")):
+        below = bandits.unknown_below("first", "ucb", other)
+        yield _difference("unknown arms, 100", "a step", "`ucb` with features", label, below)
 
 
 def programs() -> str:
