@@ -51,7 +51,7 @@ def _shop_floor() -> Iterator[list[str]]:
 
 def _routes_during_the_day() -> Iterator[list[str]]:
     """Yield the line of requests during the day: the learned prizes beside sampled ones."""
-    found = row("vrp/day", policy="learned minus prizes")
+    found = row("vrp/day", judgement=2, policy="learned minus prizes")
     per_cent = {key: str(100 * float(found[key])) for key in ("ratio", "low", "high")}
     head, time = f"requests during the day, {found['days']} days", f"{found['seconds']} s an epoch"
     yield _given(head, time, "network's prizes", "sampled prizes", per_cent, "ratio")
