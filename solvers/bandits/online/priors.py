@@ -110,7 +110,9 @@ def read_population(path: str) -> Population:
     def read(field: Field) -> Population:
         record = field.record(_FORM)
         cells = len(record["mean"].numbers(None))
-        shapes = {name: (cells,) if name in _VECTORS else (cells, cells) for name in Population._fields}
+        shapes: dict[str, tuple[int, ...]] = {
+            name: (cells,) if name in _VECTORS else (cells, cells) for name in Population._fields
+        }
         shapes["effects"] = (len(record["effects"].value), cells, cells)
         found = Population(*(record[name].numbers(*shape) for name, shape in shapes.items()))
         if not all(np.linalg.eigvalsh(each).min() > 0.0 for each in found[3:]) or not (found.strength > 0.0).all():
