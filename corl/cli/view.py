@@ -47,8 +47,8 @@ def execute(args: argparse.Namespace) -> int:
         solution, _ = read_solution(problem, instance, Path(args.solution))
         judge(problem, instance, solution, Path(args.solution))
     result = _result(args.solution, instance)
-    run = (result.facts(), result.trace) if result else ((), ())
-    html = page(problem, instance, solution, *run, tiles=args.tiles)
+    facts, trace = (result.facts(), result.trace) if result else ((), ())
+    html = page(problem, instance, solution, facts, trace, args.tiles)
     with replacing(output) as partial:
         partial.write_text(html, encoding="utf-8")
     print(one_line(output))

@@ -23,7 +23,9 @@ def read_instance(path: Path) -> VrpInstance:
     """Return the instance in a file; the content determines the format. Raises InputError or OSError."""
     text, stem = Text.read(path), plain_name(path).stem
     if text.content.lstrip().startswith("{"):
-        return (vroom if vroom.recognises(text.content[:4096]) else json_format).read_text(text, stem)
+        if vroom.recognises(text.content[:4096]):
+            return vroom.read_text(text, stem)
+        return json_format.read_text(text, stem)
     if lilim.recognises(text.content[:4096]):
         return lilim.read_text(text, stem)
     return solomon.read_text(text, stem) if solomon.recognises(text.content[:4096]) else vrplib.read_text(text, stem)

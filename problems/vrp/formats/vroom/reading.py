@@ -338,12 +338,12 @@ def _check_ids(records: list[Record], kind: str) -> None:
 
 def _integers(record: Record, key: str) -> list[int]:
     """Return a list of integers; an empty one if the key is missing."""
-    return record[key].integers(None).tolist() if key in record else []  # type: ignore[no-any-return]
+    return record[key].integers(None).tolist() if key in record else []
 
 
 def _amounts(record: Record, key: str, q: int) -> list[int]:
     """Return amounts in `q` dimensions; zeros if the key is missing. Raises InputError."""
-    return record[key].integers(q).tolist() if key in record else [0] * q  # type: ignore[no-any-return]
+    return record[key].integers(q).tolist() if key in record else [0] * q
 
 
 def _group_name(group: list[Record]) -> str:
