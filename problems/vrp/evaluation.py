@@ -21,6 +21,7 @@ from corl.problems.vrp.evaluation_rules import (
     times_with_breaks,
     travel_times,
 )  # fmt: skip
+from corl.problems.vrp.evaluation_times import best_times, earliest_times, legs_of, penalties
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.routing.edge_weights import edge_lengths
@@ -42,7 +43,9 @@ class Schedule(NamedTuple):
     back: float
     """The earliest time at which the vehicle is back."""
     duration: float
-    """The least possible time from departure to return."""
+    """The time from departure to return: the least possible, except that soft windows may make a longer one cheaper."""
+    penalty: float = 0.0
+    """The cost of services that begin outside their soft windows (times `scale`)."""
 
 
 def check(instance: VrpInstance, solution: Any) -> list[Route]:
@@ -63,8 +66,7 @@ def objective(instance: VrpInstance, solution: Any) -> float:
     cost = float(vehicles.fixed_cost @ used) + instance.route_weight * len(routes)
     for route, length in zip(routes, lengths):
         cost += length * float(vehicles.unit_cost[route.vehicle])
-        if instance.rules is not None and instance.rules.lasting:
-            cost += time_cost(instance, route.vehicle, schedule(instance, route).duration)
+        cost += _cost_of_times(instance, route)
     missed = np.ones(instance.n, bool)
     for route in routes:
         missed[route.visits] = False
@@ -97,9 +99,15 @@ def check_route(instance: VrpInstance, route: Route) -> float:
     kind, vehicles = route.vehicle, instance.vehicles
     (length,) = _checked_distances(instance, [route])
     cost = length * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + instance.route_weight
-    if instance.rules is not None and instance.rules.lasting:
-        cost += time_cost(instance, kind, schedule(instance, route).duration)
-    return cost
+    return cost + _cost_of_times(instance, route)
+
+
+def _cost_of_times(instance: VrpInstance, route: Route) -> float:
+    """Return the cost of a route's duration and of its services outside soft windows (times `scale`)."""
+    if instance.rules is None or not instance.rules.prices_times:
+        return 0.0
+    times = schedule(instance, route)
+    return time_cost(instance, route.vehicle, times.duration) + times.penalty
 
 
 def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
@@ -136,7 +144,9 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     """Return distance, load and times of a route, even if they violate limits; missed windows are ignored.
 
     With reloads, the load is the sum over all trips. With breaks, rests or several windows, the schedule is one with the earliest
-    return. Raises Infeasible if no schedule exists.
+    return. With soft windows it is one with the least cost of times; if travel times depend on the hour, one with the least
+    duration; in both cases, if some window is missed in every schedule, it is the earliest one. Raises Infeasible if no schedule
+    exists.
     """
     path, legs = _paths(instance, [route])[0]
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
@@ -149,6 +159,10 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
         if has_breaks(instance.rules, route.vehicle):
             times = times_with_breaks(instance, route, path, opens, closes, service, travel)
             return Schedule(float(legs.sum()), load, times[1:-1], float(times[0]), float(times[-1]), float(times[-1] - times[0]))
+        if instance.rules.soft_windows is not None or instance.rules.hourly:
+            times, penalty = _chosen_times(instance, route, path, opens, closes, service, travel)
+            leave, back = float(times[0]), float(times[-1])
+            return Schedule(float(legs.sum()), load, times[1:-1], leave, back, back - leave, penalty)
     begin = opens.copy()  # the earliest times: the vehicle leaves when the depot opens
     for i in range(1, len(path)):
         begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
@@ -163,6 +177,29 @@ def schedule(instance: VrpInstance, route: Route) -> Schedule:
     for i in range(1, len(path) - 1):
         begin[i] = max(opens[i], begin[i - 1] + service[i - 1] + travel[i - 1])
     return Schedule(float(legs.sum()), load, begin[1:-1], leave, back, max(driving_and_service, back - leave))
+
+
+def _chosen_times(
+    instance: VrpInstance, route: Route, path: NDArray[np.int64], opens: NDArray[np.float64], closes: NDArray[np.float64],
+    service: NDArray[np.float64], travel: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:  # fmt: skip
+    """Return the times of a route, float64 [len(path)], and their penalty, with soft windows or travel times by the hour.
+
+    The other arguments, float64, are the windows and durations of service of the path's nodes, and the travel times of its legs.
+    """
+    rules = instance.rules
+    assert rules is not None
+    rate = 1.0  # of duration alone: the least duration costs least
+    if rules.soft_windows is not None:
+        rate = 0.0 if rules.duration_cost is None else float(rules.duration_cost[route.vehicle])
+    legs = legs_of(instance, route, path, travel)
+    times = best_times(instance, path, opens, closes, service, legs, rate)
+    if times is None:
+        times = earliest_times(opens, service, legs)
+    if rules.early_cost is None or rules.late_cost is None:
+        return times, 0.0
+    early, late = penalties(instance, path, times)
+    return times, float(rules.early_cost[path] @ early + rules.late_cost[path] @ late)
 
 
 def _paths(instance: VrpInstance, routes: Sequence[Route]) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from corl.deprecation import renamed
 from corl.errors import InputError
+from corl.problems.vrp.rules_of_time import WORDS_OF_TIME, check_times, shapes_of_time
 from corl.routing.edge_weights import LARGEST
 
 if TYPE_CHECKING:
@@ -92,6 +93,23 @@ class SideConstraints:
     """float64 [P, n, n]: matrices of travel times; by default equal to the distances."""
     begun: tuple[_Integers, ...] | None = None
     """K arrays int64: the nodes that a vehicle already under way must visit first, in order; it is the only one of its type."""
+    # ---------------------------------------------------------------- soft windows and travel times by the hour (rules_of_time.py)
+    soft_windows: _Floats | None = None
+    """float64 [n, 2]: the times between which service should begin; (0, inf) at nodes without a soft window."""
+    early_cost: _Floats | None = None
+    """float64 [n]: the cost of each unit of time by which service begins before the soft window."""
+    late_cost: _Floats | None = None
+    """float64 [n]: the cost of each unit of time by which service begins after the soft window."""
+    period_starts: _Floats | None = None
+    """float64 [H]: when each period of the day begins, in order; the first begins at 0, the last never ends."""
+    speed_factors: _Floats | None = None
+    """float64 [K, H]: the speed of a vehicle type in each period; a leg with travel time t takes t / factor at this speed."""
+    period_durations: _Floats | None = None
+    """float64 [H, n, n]: the travel time of a leg that is driven within one period, for all types.
+
+    On a leg that crosses periods, each hour covers the share of the way that it covers in its period, so that who leaves later
+    never arrives earlier (FIFO).
+    """
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -127,14 +145,24 @@ class SideConstraints:
         """Whether the duration of a route costs something."""
         return self.duration_cost is not None or self.overtime_cost is not None
 
+    @property
+    def prices_times(self) -> bool:
+        """Whether the times of a route cost something: its duration, or services outside soft windows."""
+        return self.lasting or self.soft_windows is not None
+
+    @property
+    def hourly(self) -> bool:
+        """Whether travel times depend on the time of departure."""
+        return self.period_starts is not None
+
     def first(self, n: int) -> SideConstraints:
         """Return the side constraints of the first n nodes. A shipment is included if both of its nodes are."""
         of_first_nodes: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
-            if value is not None and each.name in ("demands", "pickups", "release", "groups"):
+            if value is not None and each.name in _BY_NODE:
                 of_first_nodes[each.name] = value[:n]
-            elif value is not None and each.name in ("allowed", "distances", "durations"):
+            elif value is not None and each.name in ("allowed", "distances", "durations", "period_durations"):
                 of_first_nodes[each.name] = value[:, :n] if value.ndim == 2 else value[:, :n, :n]
         if self.group_required is not None:
             of_first_nodes["group_required"] = self.group_required & np.isin(
@@ -156,19 +184,20 @@ class SideConstraints:
             "allowed": (types, n), "shift": (types, 2), "stays_out": (types,), "reloads": (types,),
             "reload_depots": (types, depots), "duration_cost": (types,), "overtime_from": (types,), "overtime_cost": (types,),
             "breaks": (None, 4), "max_driving": (types,), "rest": (types,), "profile": (types,), "distances": (None, n, n),
-            "durations": (None, n, n),
+            "durations": (None, n, n), **shapes_of_time(instance),
         }  # fmt: skip
         for name, shape in shapes.items():
             if (value := getattr(self, name)) is not None:
                 _check_array(name, value, shape)
         for one, other in (("overtime_from", "overtime_cost"), ("max_driving", "rest"), ("shipments", "amounts"),
-                           ("groups", "group_required")):  # fmt: skip
+                           ("groups", "group_required"), ("soft_windows", "early_cost"), ("soft_windows", "late_cost")):  # fmt: skip
             if (getattr(self, one) is None) != (getattr(self, other) is None):
                 raise InputError(f"{one} and {other} must be given together", field=other)
         self._check_loads(instance)
         self._check_clients(instance)
         self._check_vehicles(instance)
         self._check_together(instance)
+        check_times(self, instance)
 
     def _check_loads(self, instance: VrpInstance) -> None:
         """Check demands, capacities, pickups and shipments. Raises InputError."""
@@ -254,13 +283,14 @@ class SideConstraints:
                 raise InputError(f"{_WORDS[field]} together with {message} are not supported", field=field)
 
 
+_BY_NODE = ("demands", "pickups", "release", "groups", "soft_windows", "early_cost", "late_cost")  # fields with a row per node
 _WORDS = {
     "demands": "several dimensions of load", "pickups": "pick-ups", "shipments": "shipments", "aboard": "initial loads",
     "release": "release times", "groups": "groups of clients", "closed": "several windows per client",
     "allowed": "clients restricted to some vehicles", "shift": "shifts", "stays_out": "open routes", "reloads": "reloads",
     "duration_cost": "costs of duration", "overtime_cost": "overtime", "breaks": "breaks", "max_driving": "rests from driving",
     "distances": "distances that differ by vehicle", "durations": "travel times other than distances",
-    "begun": "routes under way",
+    "begun": "routes under way", **WORDS_OF_TIME,
 }  # fmt: skip
 
 
@@ -277,7 +307,7 @@ def _check_array(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
     if not fits or value.dtype.kind != kind:
         words = " x ".join("any" if want is None else str(want) for want in shape)
         raise InputError(f"accepted: an array of shape {words}, of kind {kind!r}", field=name)
-    unlimited = name in ("capacities", "overtime_from", "max_driving", "shift", "durations", "distances")
+    unlimited = name in ("capacities", "overtime_from", "max_driving", "shift", "durations", "distances", "soft_windows")
     if kind == "f" and not ((value >= 0) & ((value <= LARGEST) | (unlimited & (value == np.inf)))).all():
         raise InputError(f"accepted: numbers from 0 to {LARGEST:g}", field=name)
 

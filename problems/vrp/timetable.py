@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from corl.problems.vrp.evaluation import schedule
 from corl.problems.vrp.evaluation_rules import has_breaks, leg_distances, travel_times
+from corl.problems.vrp.evaluation_times import legs_of, penalties
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import SideConstraints
@@ -43,6 +44,10 @@ class Stop(NamedTuple):
     """The distance from the previous stop, in `length_unit`."""
     pause_after: float = 0.0
     """The part of `pause` after service."""
+    early: float = 0.0
+    """By how much service begins before the soft window."""
+    late: float = 0.0
+    """By how much service begins after the soft window."""
 
 
 def length_unit(instance: VrpInstance) -> tuple[str, float]:
@@ -61,11 +66,13 @@ def stops(instance: VrpInstance, route: Route) -> list[Stop]:
         legs = leg_distances(rules, route.vehicle, path, legs)
         travel = travel_times(instance, route, path, legs)
     service = np.zeros(len(path)) if instance.service is None else instance.service[path]
-    pauses = np.zeros((len(path), 3))
+    begins, pauses = np.array([route_times.leave, *route_times.begin, route_times.back]), np.zeros((len(path), 3))
+    early, late = penalties(instance, path, begins)
+    if rules is not None and rules.hourly:
+        by_hour, left = legs_of(instance, route, path, travel), begins[:-1] + service[:-1]
+        travel = np.array([float(by_hour.arrivals(leg, time)) for leg, time in enumerate(left)]) - left
     if rules is not None and has_breaks(rules, route.vehicle):
-        pauses = _assign_breaks(
-            rules, route.vehicle, [route_times.leave, *route_times.begin.tolist(), route_times.back], service, travel
-        )
+        pauses = _assign_breaks(rules, route.vehicle, begins.tolist(), service, travel)
     loads, time_unit = _loads_after(instance, route), instance.scale * instance.speed
     length_factor, departure, visits = length_unit(instance)[1] / instance.scale, route_times.leave, []
     for k, node in enumerate(route.visits.tolist(), 1):
@@ -75,7 +82,7 @@ def stops(instance: VrpInstance, route: Route) -> list[Stop]:
         wait, pause = max(0.0, begin - arrival - pause_before) + stay_after - pause_after, pause_before + pause_after
         times = [round(each / time_unit, 9) for each in (arrival, wait, pause, begin, float(service[k]), departure)]
         row: list[Any] = [node, *times, tuple(loads[k - 1].tolist()), round(float(legs[k - 1]) * length_factor, 6)]
-        row.append(round(pause_after / time_unit, 9))
+        row += [round(each / time_unit, 9) for each in (pause_after, float(early[k]), float(late[k]))]
         visits.append(Stop(*row))
     return visits
 

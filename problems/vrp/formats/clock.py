@@ -10,10 +10,12 @@ from corl.fields import Array, Either, Null, Number, String
 from corl.files.json_instances import Field, Record
 from corl.files.text import quoted
 
-__all__ = ["WINDOW", "Clock"]
+__all__ = ["MOMENT", "WINDOW", "Clock"]
 
 _UNITS_PER_SECOND = {"s": 1.0, "min": 1 / 60, "h": 1 / 3600}
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+MOMENT = Either(Number(0), String(r"^\d{1,2}:\d{2}(:\d{2})?$"))
+"""A time: a number or "HH:MM"."""
 WINDOW = Array(Either(Number(0), String(r"^\d{1,2}:\d{2}(:\d{2})?$"), Null()), 2, 2)
 """The two ends of a window; each is a number, "HH:MM" or null."""
 
@@ -48,6 +50,10 @@ class Clock:
         if latest < earliest:
             raise field.error(f"ends at {ends[1].value}, before it begins at {ends[0].value}")
         return self.in_instance_units(earliest), self.in_instance_units(latest)
+
+    def moment(self, field: Field) -> float:
+        """Return a time in the instance's units; it is a number or "HH:MM"."""
+        return self.in_instance_units(self._end(field))
 
     def _end(self, end: Field) -> float:
         """Return one end of a window in the file's units. Raises InputError."""

@@ -40,7 +40,6 @@ _VEHICLE: dict[str, Kind] = {
 }  # fmt: skip
 _REFUSED = {
     "skills": 'skills (a vehicle\'s "allowed" names its clients)', "split": "split deliveries", "lifo": "last in, first out",
-    "soft_window": "soft windows",
 }  # fmt: skip
 _INSTANCE = Object(
     {

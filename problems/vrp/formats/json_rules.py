@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from corl.fields import Array, Either, Flag, Integer, Kind, Number, Object
 from corl.files.json_instances import Field, Record
+from corl.problems.vrp.formats import json_times
 from corl.problems.vrp.formats.clock import WINDOW, Clock
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import SideConstraints
@@ -24,18 +25,18 @@ LOAD = Either(Number(0), Array(Number(0), 1))
 """The kind of a load: a number, or a list with one number for each dimension."""
 _IDS = Array(Integer())
 _MATRIX = Array(Array(AMOUNT, 1), 1)
-CLIENT: dict[str, Kind] = {"pickup": LOAD, "release": AMOUNT, "windows": Array(WINDOW, 1)}
+CLIENT: dict[str, Kind] = {"pickup": LOAD, "release": AMOUNT, "windows": Array(WINDOW, 1), **json_times.CLIENT}
 """Fields of clients."""
 VEHICLE: dict[str, Kind] = {  # fields of vehicle types
     "allowed": _IDS, "shift": WINDOW, "stays_out": Flag(), "reloads": Integer(0, _MAX_RELOADS), "reload_depots": _IDS,
     "duration_cost": AMOUNT, "overtime_from": AMOUNT, "overtime_cost": AMOUNT,
     "breaks": Array(Object({"window": WINDOW, "duration": AMOUNT})), "max_driving": AMOUNT, "rest": AMOUNT,
-    "profile": Integer(0), "begun": _IDS, "aboard": LOAD,
+    "profile": Integer(0), "begun": _IDS, "aboard": LOAD, **json_times.VEHICLE,
 }  # fmt: skip
 FACTS: dict[str, Kind] = {  # fields of the instance as a whole
     "shipments": Array(Object({"from": Integer(), "to": Integer()}, {"amount": LOAD})),
     "groups": Array(Object({"clients": Array(Integer(), 1)}, {"required": Flag()})), "backhauls_last": Flag(),
-    "profiles": Array(Object({}, {"distances": _MATRIX, "durations": _MATRIX})),
+    "profiles": Array(Object({}, {"distances": _MATRIX, "durations": _MATRIX})), **json_times.FACTS,
 }  # fmt: skip
 
 _Floats = NDArray[np.float64]
@@ -106,11 +107,9 @@ def rules_of(
         rules["group_required"] = np.array([each.get("required", True).flag() for each in groups], bool)
     if any("windows" in each for each in clients):
         rules["closed"] = np.array(_closed(clients, depots, clock), np.float64).reshape(-1, 3)
-    return (
-        SideConstraints(**rules)
-        if (rules := rules | _vehicle_rules(instance_record, vehicles, node_of, depots, n, clock))
-        else None
-    )
+    rules |= _vehicle_rules(instance_record, vehicles, node_of, depots, n, clock)
+    rules |= json_times.rules_of(instance_record, nodes, vehicles, clock)
+    return SideConstraints(**rules) if rules else None
 
 
 def _client(field: Field, node_of: dict[int, int], depots: int) -> int:
@@ -235,6 +234,7 @@ def add_rules(
     depots = ids[: instance.depots]
     for k, vehicle in enumerate(vehicles):
         vehicle |= _type_fields(rules, k, ids, depots, time_factor, instance.speed)
+    json_times.add_rules(instance, rules, facts, clients, vehicles)
 
 
 def _shared_fields(instance: VrpInstance, rules: SideConstraints, ids: NDArray[np.int64]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
+from corl.solvers.vrp.ruin.schedule_tables import schedule_columns, schedule_tables
 from corl.tolerance import LIMIT
 
 __all__ = [
@@ -139,6 +140,41 @@ class ConstraintTables(NamedTuple):
     """float64 [types]: the greatest driving time without a rest."""
     rest_duration: NDArray[np.float64]
     """float64 [types]: the duration of a rest; inf if the type takes none."""
+    # ---------------------------------------------------------------- soft windows and travel times by the hour (schedules.py)
+    has_schedule: bool
+    """Whether there are soft windows or travel times by the hour. schedules.py then checks all times, and `timed` is False."""
+    has_soft_windows: bool
+    """Whether some service costs more outside its soft window."""
+    hourly: bool
+    """Whether travel times depend on the hour."""
+    hourly_matrices: bool
+    """Whether there is a matrix of travel times for each period: `period_durations`; otherwise `speed_factors` apply."""
+    schedule_column: int
+    """The column of segments at which the points of schedule_points.py begin."""
+    schedule_width: int
+    """The number of points for which a row of segments has room."""
+    schedule_points: int
+    """The greatest number of points of a function; a row has room for more while it is computed."""
+    last_event: float
+    """The last of all finite times of windows and periods: to depart later is never better."""
+    schedule_rate: NDArray[np.float64]
+    """float64 [types]: the cost of a unit of time in the functions: that of the duration; without soft windows 1, or 0 if
+    durations neither cost anything nor are limited.
+    """
+    soft_begin: NDArray[np.float64]
+    """float64 [clients]: the begin of the soft window."""
+    soft_end: NDArray[np.float64]
+    """float64 [clients]: the end of the soft window."""
+    early_rate: NDArray[np.float64]
+    """float64 [clients]: the cost of a unit of time before the soft window; 0 if it begins at 0."""
+    late_rate: NDArray[np.float64]
+    """float64 [clients]: the cost of a unit of time after the soft window; 0 if it never ends."""
+    period_starts: NDArray[np.float64]
+    """float64 [H]: when each period begins."""
+    speed_factors: NDArray[np.float64]
+    """float64 [types, H]: the speed of a type in each period, as a multiple of that of `durations` or distances."""
+    period_durations: NDArray[np.float64]
+    """float64 [H, N, N], if `hourly_matrices`: the travel times between the instance's N nodes in each period."""
 
 
 class Segments(NamedTuple):
@@ -213,13 +249,14 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
     closed = _grouped_rows(rules.of("closed", np.zeros((0, 3))), nodes, depots)
     breaks = rules.of("breaks", np.zeros((0, 4)))
     breaks = _grouped_rows(breaks[np.lexsort((breaks[:, 1], breaks[:, 2]))], types, 0)
-    has_time_costs = rules.lasting
+    has_time_costs = rules.prices_times
     max_driving = rules.of("max_driving", np.full(types, np.inf))
     has_breaks = bool(len(closed[1]) or len(breaks[1]) or np.isfinite(max_driving).any())
     return ConstraintTables(
         first_reload=instance.clients,
         dimensions=q,
-        timed=instance.timed or rules.release is not None or rules.shift is not None or has_time_costs or has_breaks,
+        timed=not (rules.hourly or rules.soft_windows is not None)
+        and (instance.timed or rules.release is not None or rules.shift is not None or has_time_costs or has_breaks),
         has_time_costs=has_time_costs,
         linehaul_first=rules.backhauls_last,
         has_breaks=has_breaks,
@@ -260,6 +297,7 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
         breaks=breaks[1],
         max_driving=_with_tolerance(max_driving),
         rest_duration=np.array(rules.of("rest", np.full(types, np.inf))),
+        **schedule_tables(instance, rules, extra, LOADS + 3 * q),
     )
 
 
@@ -349,7 +387,7 @@ def _with_tolerance(limit: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def new_segments(rules: ConstraintTables, slots: int) -> Segments:
     """Return the segments of empty routes, to be filled by `refresh_all`."""
-    nodes, columns = len(rules.partner) + slots, LOADS + 3 * rules.dimensions
+    nodes, columns = len(rules.partner) + slots, LOADS + 3 * rules.dimensions + schedule_columns(rules.schedule_width)
     return Segments(
         head=np.zeros((nodes + SCRATCH_ROWS, columns)),
         tail=np.zeros((nodes, columns)),

@@ -61,7 +61,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     latest = np.full(instance.n, np.inf) if instance.latest is None else _with_tolerance(instance.latest)
     planar = _is_planar(metric)
     # With costs of travel times, which need not satisfy the triangle inequality, a detour may reduce the cost.
-    time_priced = rules is not None and rules.has_durations and rules.has_time_costs
+    time_priced = rules is not None and (rules.has_durations or rules.hourly_matrices) and rules.has_time_costs
     required = instance.required.copy()
     for route in fixed_beginnings(instance):
         required[route.visits] = True

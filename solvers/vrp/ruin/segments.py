@@ -30,6 +30,7 @@ from corl.solvers.vrp.ruin.constraint_tables import (
     RELOADS,
     TRIP,
 )  # fmt: skip
+from corl.solvers.vrp.ruin.schedules import extend_schedule, joined_schedule, prepend_schedule, reset_schedule
 
 __all__ = ["extend", "joined_time_cost", "may_serve", "refresh", "refresh_all", "refresh_if_rules", "travel_time"]
 
@@ -100,7 +101,11 @@ def extend(data, rules, rows, source, target, node, travel):
         rows[target, OPEN], rows[target, LATE] = rows[source, OPEN], late + added_late + reload_late
         for q in range(LOADS, LOADS + 3 * rules.dimensions):
             rows[target, q] = 0.0
+        if rules.has_schedule:
+            rows[target, LATE] = extend_schedule(data, rules, rows, source, target, node, travel)
         return
+    if rules.has_schedule:
+        late = extend_schedule(data, rules, rows, source, target, node, travel)
     if rules.timed:
         rows[target, BEFORE], rows[target, BEFORE + 1] = rows[source, BEFORE], rows[source, BEFORE + 1]
         rows[target, BEFORE + 2] = rows[source, BEFORE + 2]
@@ -171,6 +176,8 @@ def joined_time_cost(data, plan, rules, row, successor, travel, slot):
             return math.inf
     if rules.multi_trip and head[row, RELOADS] + tail[successor, RELOADS] > rules.reloads[kind]:
         return math.inf
+    if rules.has_schedule:
+        return joined_schedule(data, plan, rules, row, successor, travel, slot)
     if not rules.timed:
         return 0.0
     duration, earliest, latest, late = _up_to_trip_end(head, row, max(head[row, RELEASE], tail[successor, RELEASE]))
@@ -215,7 +222,11 @@ def _prepend(data, rules, rows, source, target, node, travel):
         rows[target, OPEN], rows[target, LATE] = rows[source, OPEN], late + added_late + reload_late
         for q in range(LOADS, LOADS + 3 * rules.dimensions):
             rows[target, q] = 0.0
+        if rules.has_schedule:
+            rows[target, LATE] = prepend_schedule(data, rules, rows, source, target, node, travel)
         return
+    if rules.has_schedule:
+        late = prepend_schedule(data, rules, rows, source, target, node, travel)
     if rules.timed:
         for k in range(3):
             rows[target, AFTER + k] = rows[source, AFTER + k]
@@ -258,7 +269,11 @@ def refresh(data, plan, rules, slot):
         successor, node = node, plan.prev[node]
     old = segments.time_cost[slot]
     segments.time_cost[slot] = 0.0
-    if rules.has_time_costs and plan.size[slot] > 0:
+    if rules.has_schedule and rules.has_time_costs and plan.size[slot] > 0:
+        travel = travel_time(data, rules, depot, successor, kind, plan.leg[depot])
+        cost = joined_schedule(data, plan, rules, depot, successor, travel, slot)
+        segments.time_cost[slot] = cost if cost < math.inf else 0.0  # an infeasible route is repaired, or refused later
+    elif rules.has_time_costs and plan.size[slot] > 0:
         duration, earliest, latest, _ = _up_to_trip_end(
             segments.head, depot, max(segments.head[depot, RELEASE], segments.tail[successor, RELEASE])
         )
@@ -286,6 +301,8 @@ def _reset_depot(rules, head, tail, depot, kind):
     head[depot, RELEASE] = tail[depot, RELEASE] = -math.inf
     for q in range(rules.dimensions):
         head[depot, LOADS + 3 * q + 1] = head[depot, LOADS + 3 * q + 2] = rules.initial_load[kind, q]
+    if rules.has_schedule:
+        reset_schedule(rules, head, tail, depot, kind)
 
 
 @kernel(inline=True, borrow=True)
