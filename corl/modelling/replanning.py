@@ -282,7 +282,7 @@ def without_client(model_fields: Mapping[str, Any], at: int, depots: int) -> dic
     """Return the fields of a model's instance as a whole without a client.
 
     Args:
-        model_fields: The matrices of each profile of travel, shipments and groups, with clients numbered from 0.
+        model_fields: The matrices of each profile of travel and of each period, shipments and groups, with clients numbered from 0.
         at: The number of the client.
         depots: The number of depots, which come first in matrices.
     """
@@ -295,6 +295,10 @@ def without_client(model_fields: Mapping[str, Any], at: int, depots: int) -> dic
         found["travel"] = {
             name: {key: cut(matrix) for key, matrix in matrices.items()} for name, matrices in found["travel"].items()
         }
+    if "periods" in found:
+        found["periods"] = [
+            period | ({"durations": cut(period["durations"])} if "durations" in period else {}) for period in found["periods"]
+        ]
     if "shipments" in found:
         kept = [each for each in found["shipments"] if at not in (each["from"], each["to"])]
         found["shipments"] = [each | {key: each[key] - (each[key] > at) for key in ("from", "to")} for each in kept]

@@ -40,6 +40,10 @@ class Stop:
     """The load of the vehicle when it leaves the stop; a dict from kinds to loads if there are several kinds."""
     distance: float
     """The distance from the previous stop: in metres for latitudes and longitudes, otherwise in the model's unit of distance."""
+    early: float = 0.0
+    """By how much service begins before the soft window."""
+    late: float = 0.0
+    """By how much service begins after the soft window."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class VehicleRoute:
     """The depot at which the route ends."""
     stops: tuple[Stop, ...]
     leaves: float
-    """The time of departure: the latest time that does not delay the arrival at the end."""
+    """The time of departure: the latest time that does not delay the arrival at the end, unless costs of times or travel times by
+    the hour make another one better."""
     returns: float
     """The time of arrival at the end."""
     distance: float
@@ -115,14 +120,14 @@ class Routes(Solved):
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each stop: the numbers of the route and of the stop, from 0, the vehicle, and the fields of `Stop`.
 
-        The column of distances is `metres` for latitudes and longitudes, otherwise `distance`. Raises UsageError if pandas is
+        There are columns `early` and `late` if there are soft windows. The column of distances is `metres` for latitudes and longitudes, otherwise `distance`. Raises UsageError if pandas is
         not installed.
         """
         distance_column = "metres" if self.on_globe else "distance"
         rows = [
             {"route": r, "vehicle": route.vehicle, "stop": k, "name": stop.name, "arrival": stop.arrival, "wait": stop.wait,
              "break": stop.pause, "begin": stop.begin, "service": stop.service, "departure": stop.departure, **_loads(stop.load),
-             distance_column: stop.distance}
+             distance_column: stop.distance, **self._deviations(stop)}
             for r, route in enumerate(self.routes)
             for k, stop in enumerate(route.stops)
         ]  # fmt: skip
@@ -134,7 +139,7 @@ class Routes(Solved):
 
         Properties of lines: route (from 0), vehicle, number (of the vehicle among its kind), distance, load, leaves, returns,
         stops (names in order). Of points: name, kind ("depot" or "client"), and, if a route serves the client, route, vehicle,
-        order (from 1), arrival, begin, departure. The line of a route without a return ends at its last client.
+        order (from 1), arrival, begin, departure, and with soft windows early and late. The line of a route without a return ends at its last client.
         Raises UsageError if the nodes have no latitudes and longitudes.
         """
         if not self.on_globe:
@@ -147,6 +152,7 @@ class Routes(Solved):
             features.append(_feature("LineString", [self.places[name] for name in path], route=r, **facts, **times))
             for order, stop in enumerate(route.stops, 1):
                 clock = {"arrival": stop.arrival, "begin": stop.begin, "departure": stop.departure}
+                clock |= self._deviations(stop)
                 visits[stop.name] = {"route": r, "vehicle": route.vehicle, "order": order, **clock}
         known = set(self.clients)
         for name, place in self.places.items():
@@ -154,6 +160,11 @@ class Routes(Solved):
             visit = visits.get(name, {"route": None}) if kind == "client" else {}
             features.append(_feature("Point", place, name=name, kind=kind, **visit))
         return {"type": "FeatureCollection", "features": features}
+
+    def _deviations(self, stop: Stop) -> dict[str, float]:
+        """Return how early and how late a stop is, if there are soft windows."""
+        rules = self.result.data.rules
+        return {} if rules is None or rules.soft_windows is None else {"early": stop.early, "late": stop.late}
 
     def _stays_out(self, route: VehicleRoute) -> bool:
         """Return whether a route ends at its last client."""

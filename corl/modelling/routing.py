@@ -28,6 +28,7 @@ __all__ = ["RoutingModel"]
 
 _COLUMNS = (
     "name", "x", "y", "lat", "lon", "demand", "pickup", "service", "window", "windows", "prize", "required", "release", "needs",
+    "soft_window", "early_cost", "late_cost",
 )  # fmt: skip
 
 
@@ -222,7 +223,7 @@ class RoutingModel(RoutingData):
             load = stop.load[0] if len(kinds) < 2 else dict(zip(kinds, stop.load))
             visits.append(Stop(
                 names[stop.node], stop.begin, stop.arrival, stop.wait + waits_after, stop.pause, stop.service - waits_after,
-                stop.departure, load, stop.distance,
+                stop.departure, load, stop.distance, stop.early, stop.late,
             ))  # fmt: skip
         types = instance.vehicles
         ends = names[int(types.start[route.vehicle])], names[int(types.end[route.vehicle])]

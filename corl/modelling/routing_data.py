@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from corl import arguments as check
 from corl.errors import UsageError, shown
 from corl.modelling.common import Names, loads
 from corl.modelling.replanning import without_client
 from corl.modelling.routing_fields import BREAKS, UNITS, break_in, moment_in, place, times_in
+from corl.modelling.routing_times import periods_in, soft_window_in, speed_factors_in
 from corl.modelling.travel import travel_fields, without_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["Load", "RoutingData", "Window"]
 
@@ -80,6 +84,9 @@ class RoutingData:
         required: bool | None = None,
         release: float | str | None = None,
         needs: Collection[Hashable] = (),
+        soft_window: Window | None = None,
+        early_cost: float = 0,
+        late_cost: float = 0,
     ) -> None:
         """Add a client. Raises UsageError.
 
@@ -98,10 +105,14 @@ class RoutingData:
             required: Whether the client must be served even if it has a prize.
             release: The time from which the client's demand is available at the depot.
             needs: The skills that the client's vehicle must have.
+            soft_window: (begin, end) of the times at which service should begin; None as begin or end: no limit.
+            early_cost: The cost of each unit of time by which service begins before `soft_window`.
+            late_cost: The cost of each unit of time by which service begins after `soft_window`.
         """
         new_name = self._new(self._clients, self._depots, name)
         of = f"client {shown(new_name)}"
         node = place(of, x, y, lat, lon) | times_in(self.time, of, window=window, windows=windows)
+        node |= soft_window_in(self.time, of, soft_window, early_cost, late_cost)
         node["service"] = check.number(f"{of}: service", service)
         node |= {} if prize is None else {"prize": check.number(f"{of}: prize", prize)}
         node |= {} if required is None else {"required": check.flag(f"{of}: required", required)}
@@ -150,6 +161,7 @@ class RoutingData:
         stays_out: bool | None = None,
         skills: Collection[Hashable] = (),
         profile: str = "",
+        speed_factors: Sequence[float] | None = None,
     ) -> None:
         """Add vehicles of one kind. Raises UsageError.
 
@@ -170,6 +182,7 @@ class RoutingData:
             stays_out: Whether routes end at their last client instead of a depot.
             skills: The skills of the vehicle.
             profile: The name of its matrices, such as "bike"; "": those that are set without a name.
+            speed_factors: Its speed in each period of `set_periods`, as a multiple of the usual speed; None: those of the periods.
         """
         new_name = self._vehicles.new(name)
         of = f"vehicle {shown(new_name)}"
@@ -186,6 +199,7 @@ class RoutingData:
         kind |= {key: self._depots.number(f"{of}: {key}", each) for key, each in depots.items() if each is not None}
         if all_breaks := [break_in(self.time, of, each) for each in check.entries(f"{of}: breaks", breaks, BREAKS)]:
             kind["breaks"] = all_breaks
+        kind |= speed_factors_in(of, speed_factors)
         kind["profile"] = check.text(f"{of}: profile", profile)
         skill_set = frozenset(check.names(f"{of}: skills", skills))
         capacities = None if capacity is None else loads(f"{of}: capacity", capacity, self._dimensions, new=True, infinite=True)
@@ -194,6 +208,25 @@ class RoutingData:
         self._skills.append(skill_set)
         if capacities is not None:
             self._loads["vehicles", at, "capacity"] = {key: amount for key, amount in capacities.items() if amount < math.inf}
+
+    def set_periods(
+        self,
+        begins: Sequence[float | str],
+        *,
+        speed_factors: Sequence[float] | None = None,
+        durations: Sequence[ArrayLike] | None = None,
+    ) -> None:
+        """Set travel times that depend on the hour: by a speed, or by a matrix, for each period of the day. Raises UsageError.
+
+        On a leg that crosses periods, each period covers its share of the way at its own speed, so that a vehicle that leaves
+        later never arrives earlier.
+
+        Args:
+            begins: When each period begins, in order; the first at 0. The last period never ends.
+            speed_factors: The speed in each period, as a multiple of the usual speed: 0.5 doubles travel times.
+            durations: Instead, for each period float [N, N], travel times as in `set_matrix`.
+        """
+        self._model_fields["periods"] = periods_in(self.time, begins, speed_factors, durations)
 
     def add_shipment(self, origin: Hashable, destination: Hashable, *, amount: float = 0) -> None:
         """Add a shipment: one route visits the client `origin` and later the client `destination`. Raises UsageError.

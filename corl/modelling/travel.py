@@ -13,15 +13,15 @@ from corl.errors import UsageError, shown
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["places_of", "travel_fields", "travel_of", "without_matrix"]
+__all__ = ["places_of", "square", "travel_fields", "travel_of", "without_matrix"]
 
 _Matrix = list[list[float]]
 
 
 def travel_of(distances: ArrayLike, durations: ArrayLike | None) -> dict[str, _Matrix]:
     """Return the matrices "distances" and, if given, "durations" of one profile. Raises UsageError."""
-    matrix = _square("distances", distances)
-    times = None if durations is None else _square("durations", durations)
+    matrix = square("distances", distances)
+    times = None if durations is None else square("durations", durations)
     if times is not None and len(times) != len(matrix):
         raise UsageError(f"durations: {len(times)} rows are not accepted; accepted: {len(matrix)}, as of distances")
     return {"distances": matrix} | ({} if times is None else {"durations": times})
@@ -72,7 +72,7 @@ def places_of(nodes: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
     return [(node["lat"], node["lon"]) for node in nodes]
 
 
-def _square(of: str, given: Any) -> list[list[float]]:
+def square(of: str, given: Any) -> list[list[float]]:
     """Return a square matrix of numbers from 0 as lists. Raises UsageError."""
     accepted = "a square matrix of finite numbers from 0"
     try:

@@ -152,6 +152,10 @@ def _add_route(scene: Scene, instance: VrpInstance, number: int, route: Route, x
         node = stop.node
         if node >= instance.depots and latest is not None and np.isclose(begin, latest[node], rtol=0, atol=1e-9):
             scene.tight.append(f"route {number + 1}: client {instance.labels[node]} is served as its window closes")
+        for amount, side in ((stop.early, "before"), (stop.late, "after")):
+            if amount > 0.0:
+                words = f"is served {short(round(amount, 6))} {side} its soft window"
+                scene.tight.append(f"route {number + 1}: client {instance.labels[node]} {words}")
     scene.groups.append(Group((name, clients, f"{short(times.load)}{of_capacity}", short(round(distance, 6))), steps))
     text = f"route {number + 1}: {clients} clients, load {short(times.load)}{of_capacity}\ndistance {short(round(distance, 6))}"
     scene.lines.append((xy[path, 0].tolist(), xy[path, 1].tolist(), text, number))
@@ -241,6 +245,10 @@ def _text(instance: VrpInstance, node: int) -> str:
     )
     if instance.earliest is not None and instance.latest is not None and np.isfinite(instance.latest[node]):
         text += f"\nwindow {short(instance.earliest[node] / unit)} to {short(instance.latest[node] / unit)}"
+    if instance.rules is not None and instance.rules.soft_windows is not None:
+        begin, end = (instance.rules.soft_windows[node] / unit).tolist()
+        soft = f"from {short(begin)} " * (begin > 0.0) + f"to {short(end)}" * bool(np.isfinite(end))
+        text += f"\nsoft window {soft.strip()}" if soft else ""
     if not instance.required[node] and instance.prize[node]:
         text += f"\nprize {short(instance.prize[node] / instance.scale)}"
     return text

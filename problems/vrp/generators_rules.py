@@ -22,6 +22,7 @@ _DAY = 600.0  # minutes; a vehicle travels one unit of distance in one minute
 _CAPACITY = 50.0
 _VEHICLE_FIELDS = {  # the fields with one row per vehicle type
     "aboard", "capacities", "stays_out", "overtime_from", "overtime_cost", "duration_cost", "reloads", "max_driving", "rest",
+    "speed_factors",
 }  # fmt: skip
 _MAX_SIZE = 100_000  # clients
 
@@ -32,7 +33,7 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
     Clients are uniform in a square of 100 by 100 minutes with the depot in its middle; demands are 1 to 9, the capacity 50,
     service 5 to 10 minutes, and the day ten hours long. A share `windows` of the clients has a time window of one to four hours.
     Accepted in `ask`, in supported combinations: aboard, backhauls, breaks, dimensions, groups, open, overtime, pickups,
-    releases, reloads, rests, shipments, skills, spells (several windows).
+    releases, reloads, rests, shipments, skills, soft (soft windows), spells (several windows), traffic (slower at peak hours).
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
@@ -159,6 +160,22 @@ def _skills(arguments: dict[str, Any], random: np.random.Generator) -> dict[str,
     return {"allowed": np.stack([~_clients(arguments, random, 0.3), np.ones(len(arguments["demand"]), bool)])}
 
 
+def _soft(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """Return soft windows, of half an hour to two hours, for 60 % of the clients, whose windows are then the day."""
+    chosen, n = _clients(arguments, random, 0.6), len(arguments["demand"])
+    begin = np.floor(random.uniform(30.0, _DAY - 250.0, n))
+    end = begin + random.integers(30, 121, n)
+    arguments["earliest"] = np.where(chosen, 0.0, arguments["earliest"])
+    arguments["latest"] = np.where(chosen, _DAY - 100.0, arguments["latest"])
+    windows = np.column_stack([np.where(chosen, begin, 0.0), np.where(chosen, end, np.inf)])
+    return {"soft_windows": windows, "early_cost": np.where(chosen, 0.2, 0.0), "late_cost": np.where(chosen, 1.0, 0.0)}
+
+
+def _traffic(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
+    """Return a morning and an evening in which vehicles are half as fast, and a day between them."""
+    return {"period_starts": np.array([0.0, 120.0, 240.0, 420.0, 540.0]), "speed_factors": np.array([[1.0, 0.5, 0.8, 0.5, 1.0]])}
+
+
 def _spells(arguments: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     """Return closed intervals: about a third of the clients cannot be served for half an hour within their windows."""
     nodes = np.flatnonzero(_clients(arguments, random, 0.35))
@@ -169,5 +186,5 @@ def _spells(arguments: dict[str, Any], random: np.random.Generator) -> dict[str,
 _RULES: dict[str, Callable[[dict[str, Any], np.random.Generator], dict[str, Any]]] = {
     "aboard": _aboard, "backhauls": _backhauls, "breaks": _breaks, "dimensions": _dimensions, "groups": _groups, "open": _open,
     "overtime": _overtime, "pickups": _pickups, "releases": _releases, "reloads": _reloads, "rests": _rests,
-    "shipments": _shipments, "skills": _skills, "spells": _spells,
+    "shipments": _shipments, "skills": _skills, "soft": _soft, "spells": _spells, "traffic": _traffic,
 }  # fmt: skip

@@ -25,7 +25,7 @@ __all__ = ["Departed", "remaining"]
 _Floats = NDArray[np.float64]
 _BY_TYPE = (
     "capacities", "aboard", "allowed", "shift", "stays_out", "reloads", "reload_depots", "duration_cost", "overtime_from",
-    "overtime_cost", "max_driving", "rest", "profile",
+    "overtime_cost", "max_driving", "rest", "profile", "speed_factors",
 )  # fmt: skip
 
 
@@ -68,8 +68,11 @@ def remaining(instance: VrpInstance, departed: Sequence[Departed], now: float, *
             serve only demands that it has loaded, and no other vehicle can serve these. If not, loads are interchangeable.
 
     Raises:
-        UsageError: A visit is impossible: in the future, twice, before the vehicle's departure, or after a reload.
+        UsageError: A visit is impossible: in the future, twice, before the vehicle's departure, or after a reload; or travel times
+            depend on the hour.
     """
+    if instance.rules is not None and instance.rules.hourly:
+        raise UsageError("replanning takes no travel times that depend on the hour; accepted: one speed for all hours")
     _check(instance, departed, now)
     split = _split_types(instance, departed)
     rules = split.rules or SideConstraints()

@@ -50,7 +50,10 @@ _Label = tuple[float, int, float]  # time, number of remaining breaks, driving t
 
 
 class VehicleTravel:
-    """Distances and travel times of a vehicle type between its depots and the nodes where it may stop."""
+    """Distances and travel times of a vehicle type between its depots and the nodes where it may stop.
+
+    If travel times depend on the hour, they are the shortest of all hours: no leg takes less.
+    """
 
     def __init__(self, instance: VrpInstance, kind: int) -> None:
         rules = instance.rules or NO_RULES
@@ -73,10 +76,14 @@ class VehicleTravel:
         self.stops[: instance.depots] = False
         self.stops[self.reloads] = True
         """bool [n]: the nodes where the vehicle may stop: clients that fit and are allowed, and depots to reload at."""
-        self._matrices = {False: lengths, True: lengths if rules.durations is None else rules.durations[profile]}
+        times = lengths if rules.durations is None else rules.durations[profile]
+        if rules.period_durations is not None:
+            times = np.asarray(rules.period_durations.min(axis=0))
+        self._matrices = {False: lengths, True: times}
         """False -> the matrix of distances, True -> that of travel times; None for distances between points."""
         self.cached: dict[tuple[bool, int, bool], _Floats] = {}
         """(time, node, towards), as in `row` -> the lengths of shortest paths that were computed before."""
+        self._fastest = 1.0 if rules.speed_factors is None else float(rules.speed_factors[kind].max())
 
     @cached_property
     def without_breaks(self) -> VehicleTravel:
@@ -93,22 +100,30 @@ class VehicleTravel:
 
         Each is that of the direct leg (`direct`), or of a shortest path over nodes where the vehicle may stop.
         """
-        return self.row(time, node, False) if direct else self._shortest(time, node, False)
+        return self.row(time, node, False) if direct else self._shortest(time, node, False) / self._factor(time)
 
     def back(self, direct: bool, time: bool) -> _Floats:
         """Return the travel times or distances from all nodes to the depot where the route ends, float64 [n]; see `from_node`."""
         if self.stays_out:
             return np.zeros(self.instance.n)
-        return self.row(time, self.end, True) if direct else self._shortest(time, self.end, True)
+        return self.row(time, self.end, True) if direct else self._shortest(time, self.end, True) / self._factor(time)
 
     def row(self, time: bool, node: int, towards: bool) -> _Floats:
         """Return the travel times or distances of the direct legs from `node`, or `towards` it, float64 [n]."""
+        return self._row(time, node, towards) / self._factor(time)
+
+    def _factor(self, time: bool) -> float:
+        """Return the greatest speed factor of all hours for travel times, 1 for distances."""
+        return self._fastest if time else 1.0
+
+    def _row(self, time: bool, node: int, towards: bool) -> _Floats:
+        """Return the result of `row` at speed factor 1."""
         if (matrix := self._matrices[time]) is None:
             return self.instance.distances_from(node)
         return np.asarray(matrix[:, node] if towards else matrix[node])
 
     def _shortest(self, time: bool, node: int, towards: bool) -> _Floats:
-        """Return the lengths of shortest paths over nodes where the vehicle may stop, float64 [n] (Dijkstra).
+        """Return the lengths of shortest paths over nodes where the vehicle may stop, at speed factor 1, float64 [n] (Dijkstra).
 
         Legs longer than the driving time between two rests are not used. A computation that would take too long ends early
         with lower bounds: an unsettled node is at least as far as the last settled one.
@@ -120,7 +135,7 @@ class VehicleTravel:
         max_leg = self.max_driving if time else np.inf
 
         def row(node: int) -> _Floats:
-            legs = self.row(time, node, towards)
+            legs = self._row(time, node, towards)
             return np.where(keeps(legs, max_leg), legs, np.inf)
 
         length, unsettled = row(node), self.stops.copy()
@@ -130,7 +145,7 @@ class VehicleTravel:
             if steps + 1 > max_steps:
                 length = np.minimum(length, length[nearest])
                 if self._matrices[time] is None and self.instance.edge_weight_type in _TRIANGLE_INEQUALITY:
-                    length = np.maximum(length, self.row(time, node, towards) * (1.0 - LIMIT))
+                    length = np.maximum(length, self._row(time, node, towards) * (1.0 - LIMIT))
                 break
         self.cached[time, node, towards] = length
         return length

@@ -17,6 +17,7 @@ __all__ = ["OrTools"]
 _MAX_NODES = 3000  # greatest number of nodes: n x n matrices are passed to the engine as Python integers
 _MAX_NODES_IN_PROCESS = 1000  # with more nodes, passing matrices, which cannot be interrupted, takes over half a second
 _MAX_SCALED = 2.0**30  # greatest distance after scaling, if distances are not integers
+_PRICE = 1000  # with soft windows, the engine's costs are so many times as large: costs of a unit of time are then integers
 _HORIZON = 2**50  # stands for an infinite time or capacity
 
 
@@ -24,7 +25,7 @@ _HORIZON = 2**50  # stands for an infinite time or capacity
 class OrTools(Solver):
     """OR-Tools' routing search: parallel cheapest insertion, then guided local search. It takes no seed and no warm start.
 
-    If the number of vehicles is unlimited, the model has twice as many as the demand needs, and ten more. Values that are not
+    Of the side constraints it takes soft windows. If the number of vehicles is unlimited, the model has twice as many as the demand needs, and ten more. Values that are not
     integers are scaled, so that the longest distance becomes 2**30, and rounded so that solutions remain feasible.
     """
 
@@ -32,8 +33,8 @@ class OrTools(Solver):
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: VrpInstance) -> str:
-        if instance.rules is not None and instance.rules.names:
-            return f"it takes no {instance.rules.names[0]}"
+        if instance.rules is not None and (others := [name for name in instance.rules.names if name != "soft windows"]):
+            return f"it takes no {others[0]}"
         if instance.n > _MAX_NODES:
             return f"it needs n x n matrices of Python integers, which we allow up to {_MAX_NODES} nodes, not {instance.n}"
         return ""
@@ -81,6 +82,9 @@ class _Model:
         service = np.zeros(instance.n) if instance.service is None else instance.service
         quantities = [part for part in (instance.service, instance.earliest, instance.latest) if part is not None]
         quantities += [distances, vehicles.max_distance, vehicles.max_duration]
+        self.soft = instance.rules.soft_windows if instance.rules is not None else None
+        self.price = 1 if self.soft is None else _PRICE
+        quantities += [] if self.soft is None else [self.soft[:, 0], np.where(np.isfinite(self.soft[:, 1]), self.soft[:, 1], 0.0)]
         factor = integer_factor(float(distances.max()), _MAX_SCALED, quantities)
         # Two routes that cannot be joined carry at least this load together.
         pair_load = max(float(instance.demand.max()), float(vehicles.capacity.min()))
@@ -95,16 +99,17 @@ class _Model:
         self._capacity()
         if np.isfinite(vehicles.max_distance).any():
             self._dimension("distance", np.ceil(distances * factor - 1e-6), vehicles.max_distance)
-        if instance.timed:
+        if instance.timed or self.soft is not None:
             self._dimension("time", np.ceil((distances + service[:, None]) * factor - 1e-6), vehicles.max_duration)
             self._windows()
+            self._soft_windows()
         for depot in np.setdiff1d(np.arange(depots), [*starts, *ends]).tolist():  # the engine would treat it as a client
             index = self.manager.NodeToIndex(depot)
             self.routing.AddDisjunction([index], 0)
             self.routing.ActiveVar(index).SetValue(0)
         for node in range(depots, instance.n):
             if not instance.required[node]:
-                penalty = round(float(instance.prize[node]) * factor)
+                penalty = round(float(instance.prize[node]) * factor * self.price)
                 self.routing.AddDisjunction([self.manager.NodeToIndex(node)], penalty)
 
     def _transit(self, matrix: Any) -> int:
@@ -114,10 +119,11 @@ class _Model:
         import numpy as np
 
         vehicles, weight = self.instance.vehicles, self.instance.route_weight
-        costs = {unit: self._transit(np.rint(self.distances * self.factor * unit)) for unit in set(vehicles.unit_cost.tolist())}
+        factor = self.factor * self.price
+        costs = {unit: self._transit(np.rint(self.distances * factor * unit)) for unit in set(vehicles.unit_cost.tolist())}
         for vehicle, kind in enumerate(self.types):
             self.routing.SetArcCostEvaluatorOfVehicle(costs[float(vehicles.unit_cost[kind])], vehicle)
-            fixed = (float(vehicles.fixed_cost[kind]) + weight) * self.factor
+            fixed = (float(vehicles.fixed_cost[kind]) + weight) * factor
             self.routing.SetFixedCostOfVehicle(round(fixed), vehicle)
 
     def _capacity(self) -> None:
@@ -156,6 +162,23 @@ class _Model:
             start, end = int(instance.vehicles.start[kind]), int(instance.vehicles.end[kind])
             dimension.CumulVar(self.routing.Start(vehicle)).SetRange(int(early[start]), int(late[start]))
             dimension.CumulVar(self.routing.End(vehicle)).SetRange(int(early[end]), int(late[end]))
+
+
+    def _soft_windows(self) -> None:
+        """Add the costs of services that begin outside soft windows, with rounded rates."""
+        import numpy as np
+
+        rules = self.instance.rules
+        if rules is None or rules.soft_windows is None or rules.early_cost is None or rules.late_cost is None:
+            return
+        dimension = self.routing.GetDimensionOrDie("time")
+        for node in range(self.instance.depots, self.instance.n):
+            index, (begin, end) = self.manager.NodeToIndex(node), rules.soft_windows[node].tolist()
+            early, late = (round(float(rates[node]) * self.price) for rates in (rules.early_cost, rules.late_cost))
+            if early and begin:
+                dimension.SetCumulVarSoftLowerBound(index, round(begin * self.factor), early)
+            if late and np.isfinite(end):
+                dimension.SetCumulVarSoftUpperBound(index, round(end * self.factor), late)
 
 
 def _routes(routing: Any, manager: Any, types: list[int]) -> list[Route]:

@@ -76,11 +76,13 @@ METHODS = [  # how to make a model, the method, a call that is accepted, its oth
     (routing, "add_depot", {"name": "north", "lat": 1.0, "lon": 2.0}, ()),
     (routing, "add_client", {"name": "Cid", **NODE}, (
         "demand", "pickup", "service", "window", "windows", "prize", "required", "release", "needs",
+        "soft_window", "early_cost", "late_cost",
     )),
     (routing, "add_vehicle", {"name": "bike"}, (
         "count", "capacity", "depot", "end_depot", "fixed_cost", "unit_cost", "duration_cost", "max_distance", "max_duration",
-        "shift", "breaks", "reloads", "stays_out", "skills",
+        "shift", "breaks", "reloads", "stays_out", "skills", "speed_factors",
     )),
+    (routing, "set_periods", {"begins": [0, 5], "speed_factors": [1, 0.5]}, ("durations",)),
     (routing, "add_shipment", {"origin": "Ada", "destination": "Bob"}, ("amount",)),
     (routing, "add_group", {"clients": ["Ada", "Bob"]}, ("required",)),
     (routing, "set_matrix", {"distances": np.ones((3, 3))}, ("durations",)),

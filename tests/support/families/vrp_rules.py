@@ -17,7 +17,8 @@ RULES = (
     "reloads", "reloads and release", "depots to reload", "duration", "overtime", "breaks", "rests", "breaks and rests",
     "durations", "profiles of durations", "under way", "aboard", "longest", "shipments and windows", "groups and prizes",
     "open and windows", "shipments and breaks", "reloads and duration", "pickups and prizes", "depots and overtime",
-    "depots and groups", "depots and breaks", "depots and shipments",
+    "depots and groups", "depots and breaks", "depots and shipments", "soft", "soft and duration", "hours",
+    "hourly matrices",
 )  # fmt: skip
 MIXES = (
     "closing and depots and release",
@@ -25,6 +26,8 @@ MIXES = (
     "closing and depots and reloads and release", "allowed and reloads", "reloads and prizes", "reloads and some groups",
     "under way and prizes", "under way and some groups", "under way and allowed", "open and shift and breaks",
     "shipments and longest", "matrix and windows", "matrix and breaks", "matrix and longest and prizes", "matrix and rests",
+    "soft and reloads", "soft and shipments", "soft and prizes and depots", "soft and matrix and open", "soft and under way",
+    "hours and reloads", "hours and shipments", "hours and prizes and allowed", "hours and matrix and open",
 )  # fmt: skip
 
 
@@ -36,7 +39,7 @@ def make_rules(name: str, clients: int, seed: int) -> VrpInstance:
     types = 2 if has & {"depots", "allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard"} else 1
     n = clients + depots
     timed = has & {
-        "windows", "release", "shift", "breaks", "rests", "durations", "profiles of durations", "longest", "duration", "closing",
+        "windows", "release", "shift", "breaks", "rests", "durations", "profiles of durations", "longest", "duration", "closing", "hours", "hourly matrices",
     }  # fmt: skip
     demand = np.concatenate([np.zeros(depots), random.integers(1, 6, clients)]).astype(float)
     earliest = np.concatenate([np.zeros(depots), random.integers(0, 200, clients)]).astype(float)
@@ -131,6 +134,17 @@ def _with_rules(instance: VrpInstance, has: set[str], random: np.random.Generato
     if "under way" in has:
         rules["begun"] = (np.zeros(0, np.int64), random.permutation(clients)[:2])
         instance = replace(instance, vehicles=replace(instance.vehicles, count=np.array([-1, 1])))
+    if "soft" in has:
+        begins = random.integers(0, 250, len(clients))
+        ends = np.column_stack([np.zeros((depots, 1)), np.full((depots, 1), np.inf)])
+        rules["soft_windows"] = np.concatenate([ends, np.column_stack([begins, begins + random.integers(0, 80, len(clients))])])
+        rules |= {key: of_clients(random.integers(0, 4, len(clients))) for key in ("early_cost", "late_cost")}
+    if has & {"hours", "hourly matrices"}:
+        rules["period_starts"] = np.array([0.0, 80.0, 160.0])
+    if "hours" in has:
+        rules["speed_factors"] = random.integers(2, 7, (types, 3)) / 4
+    if "hourly matrices" in has:
+        rules["period_durations"] = random.integers(1, 90, (3, n, n)).astype(float)
     if "aboard" in has:
         rules |= {"aboard": np.array([[0.0], [6.0]]), "pickups": of_clients(random.integers(0, 7, (len(clients), 1)))}
     return replace(instance, rules=SideConstraints(**rules))

@@ -18,9 +18,11 @@ RULES = (
     "depots", "types", "count", "profiles", "durations", "windows", "several windows", "service", "release", "pickups",
     "shipments", "groups", "backhauls", "allowed", "shift", "open", "reloads", "reload depots", "time cost", "overtime",
     "breaks", "rests", "aboard", "dimensions", "prizes", "longest way", "longest time", "begun", "fewest", "free distance",
+    "soft windows", "speeds", "travel by the hour",
 )  # fmt: skip
 _PAUSES = {"several windows", "breaks", "rests"}
 _LASTING = {"time cost", "overtime", "longest time"}
+_HOURLY = {"speeds", "travel by the hour"}
 _LOADS = {"shipments", "backhauls", "aboard", "open"}
 
 
@@ -29,7 +31,12 @@ def make(seed: int) -> Mix:
     random = np.random.default_rng([seed, 37])
     while True:
         has = set(random.choice(RULES, int(random.integers(0, 8)), replace=False).tolist())
-        if has & _PAUSES:  # what is refused together
+        if has & _HOURLY:  # what is refused together
+            has -= {"soft windows"}  # not refused, but not enumerated together
+            has -= {"speeds", "durations"} if "travel by the hour" in has else set()
+        if has & (_HOURLY | {"soft windows"}):
+            has -= _PAUSES | {"release"} | ({"overtime", "longest time"} if "soft windows" in has else set())
+        if has & _PAUSES:
             has -= _LASTING
         if "reloads" in has:
             has -= _LOADS
@@ -87,8 +94,20 @@ class _Maker:
         if "fewest" in self._has:
             given["fleet"] = "fewest"
         types = self._whole(1, 3) if self._has & {"types", "depots", "profiles", "begun"} else 1
-        given["vehicles"] = [self._vehicle(len(given.get("profiles", ()))) for _ in range(types)]
+        if self._has & _HOURLY:
+            given["periods"] = self._periods()
+        given["vehicles"] = [self._vehicle(len(given.get("profiles", ())), len(given.get("periods", ()))) for _ in range(types)]
         return given
+
+    def _periods(self) -> list[dict[str, Any]]:
+        """Two or three periods that begin within the first routes."""
+        periods: list[dict[str, Any]] = [{"from": begin} for begin in (0, self._whole(1, 12), self._whole(13, 30))[: self._whole(2, 3)]]
+        for period in periods:
+            if "travel by the hour" in self._has:
+                period["durations"] = self._matrix()
+            else:
+                period["speed_factor"] = self._whole(1, 8) / 4
+        return periods
 
     def _depot(self, node: int) -> dict[str, Any]:
         found: dict[str, Any] = {"id": node}
@@ -109,6 +128,10 @@ class _Maker:
             found["service"] = self._whole(0, 5)
         if "release" in self._has and self._chance(0.6):
             found["release"] = self._whole(0, 15)
+        if "soft windows" in self._has and self._chance(0.8):
+            begin = self._whole(0, 25)
+            found["soft_window"] = [None if self._chance(0.2) else begin, None if self._chance(0.2) else begin + self._whole(0, 8)]
+            found |= {"early_cost": self._whole(0, 3), "late_cost": self._whole(0, 3)}
         if "pickups" in self._has and self._chance(0.6):
             found["pickup"] = self._load(0, 4)
             if "backhauls" in self._has:
@@ -144,7 +167,7 @@ class _Maker:
             {"durations": self._matrix()} if "durations" in self._has else {}
         )
 
-    def _vehicle(self, profiles: int) -> dict[str, Any]:
+    def _vehicle(self, profiles: int, periods: int) -> dict[str, Any]:
         has, whole, chance = self._has, self._whole, self._chance
         own, other = [self._ids[whole(0, self._depots - 1)] for _ in range(2)]
         clients = self._ids[self._depots :]
@@ -174,6 +197,8 @@ class _Maker:
         if "breaks" in has:
             begins = [whole(0, 20) for _ in range(whole(1, 2))]
             found["breaks"] = [{"window": [begin, begin + whole(0, 12)], "duration": whole(1, 5)} for begin in begins]
+        if "speeds" in has and chance(0.3):
+            found["speed_factors"] = [whole(1, 8) / 4 for _ in range(periods)]
         if profiles:
             found["profile"] = whole(0, profiles - 1)
         if "aboard" in has and chance(0.6):

@@ -10,6 +10,7 @@ import numpy as np
 
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import SideConstraints
+from support.mixes.vrp_times import latest_below, reach, soft_cost
 
 __all__ = ["Routes", "least_cost"]
 
@@ -119,6 +120,9 @@ class Routes:
             legs[-1] = times[-1] = 0.0
         if _above(sum(legs), float(vehicles.max_distance[kind])):
             return math.inf
+        if rules.soft_windows is not None:
+            costs = self._times_cost(kind, trips, path, times, out)
+            return costs + sum(legs) * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + self._instance.route_weight
         duration = self._duration(kind, trips, path, times, out)
         if math.isinf(duration) or _above(duration, float(vehicles.max_duration[kind])):
             return math.inf
@@ -160,9 +164,53 @@ class Routes:
         return True
 
     # ---------------------------------------------------------------- times
-    def _duration(self, kind: int, trips: _Trips, path: list[int], times: list[float], out: bool) -> float:
-        """The least time from leaving to being back; inf where the vehicle cannot be in time."""
-        rules, service = self._rules, [self._service[node] for node in path]
+    def _times_cost(self, kind: int, trips: _Trips, path: list[int], times: list[float], out: bool) -> float:
+        """The least cost of duration and of services outside soft windows; inf where the vehicle cannot be in time."""
+        rules = self._rules
+        windows = self._open_windows(kind, trips, path, out)
+        if not (windows[0] and all(windows)):
+            return math.inf
+        soft, early, late = (table[path].tolist() for table in (rules.soft_windows, rules.early_cost, rules.late_cost))
+        rate = 0.0 if rules.duration_cost is None else float(rules.duration_cost[kind])
+        return soft_cost([each[0] for each in windows], times, [self._service[node] for node in path], soft, [*zip(early, late)], rate)
+
+    def _hourly_duration(
+        self, kind: int, path: list[int], times: list[float], windows: list[list[tuple[float, float]]], out: bool
+    ) -> float:
+        """The least duration with travel times by the hour; that of the first departure alone where no duration is asked for."""
+        rules, starts = self._rules, self._rules.period_starts.tolist()
+        if rules.speed_factors is not None:
+            ways = [[way / factor for factor in rules.speed_factors[kind].tolist()] for way in times]
+        else:
+            ways = [rules.period_durations[:, a, b].tolist() for a, b in itertools.pairwise(path)]
+            ways[-1] = [0.0] * len(starts) if out else ways[-1]
+
+        def driven(leave: float) -> list[float]:
+            """Departure, arrival, departure, ... of all legs; no window is seen to close."""
+            found, time = [], leave
+            for k, way in enumerate(ways):
+                found += [time, reach(time, starts, way)]
+                time = max(found[-1], windows[k + 1][0][0]) + self._service[path[k + 1]]
+            return found
+
+        first, last = windows[0][0]
+        leaves = {first}
+        if rules.duration_cost is not None or rules.overtime_cost is not None or math.isfinite(self._instance.vehicles.max_duration[kind]):
+            events = starts[1:] + [time for (each,) in windows for time in each if time < math.inf]
+            high = min(last, max([*events, first]))
+            for k, event in itertools.product(range(2 * len(ways)), events):
+                leaves.add(latest_below(lambda leave, k=k: driven(leave)[k], event, first, high))
+            leaves.add(high)
+        durations = []
+        for leave in leaves:
+            begins = [max(time, windows[k + 1][0][0]) for k, time in enumerate(driven(leave)[1::2])]
+            if not _above(leave, last) and not any(_above(begin, each[0][1]) for begin, each in zip(begins, windows[1:])):
+                durations.append(begins[-1] - leave)
+        return min(durations, default=math.inf)
+
+    def _open_windows(self, kind: int, trips: _Trips, path: list[int], out: bool) -> list[list[tuple[float, float]]]:
+        """The windows of departure, services, reloads and return."""
+        rules = self._rules
         windows = [self._windows[node] for node in path]
         if out:
             windows[-1] = [(0.0, math.inf)]
@@ -173,8 +221,16 @@ class Routes:
         if rules.shift is not None:
             windows[0] = _cut(windows[0], float(rules.shift[kind, 0]), math.inf)
             windows[-1] = _cut(windows[-1], 0.0, float(rules.shift[kind, 1]))
+        return windows
+
+    def _duration(self, kind: int, trips: _Trips, path: list[int], times: list[float], out: bool) -> float:
+        """The least time from leaving to being back; inf where the vehicle cannot be in time."""
+        rules, service = self._rules, [self._service[node] for node in path]
+        windows = self._open_windows(kind, trips, path, out)
         if not (windows[0] and all(windows)):
             return math.inf
+        if rules.period_starts is not None:
+            return self._hourly_duration(kind, path, times, windows, out)
         breaks = [] if rules.breaks is None else rules.breaks[rules.breaks[:, 0] == kind, 1:].tolist()
         driving = math.inf if rules.max_driving is None else float(rules.max_driving[kind])
         if breaks or driving < math.inf or any(len(each) > 1 for each in windows):
