@@ -120,8 +120,8 @@ class Routes(Solved):
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each stop: the numbers of the route and of the stop, from 0, the vehicle, and the fields of `Stop`.
 
-        There are columns `early` and `late` if there are soft windows. The column of distances is `metres` for latitudes and longitudes, otherwise `distance`. Raises UsageError if pandas is
-        not installed.
+        The column of distances is `metres` for latitudes and longitudes, otherwise `distance`. With soft windows, there are
+        columns `early` and `late`. Raises UsageError if pandas is not installed.
         """
         distance_column = "metres" if self.on_globe else "distance"
         rows = [
@@ -139,8 +139,8 @@ class Routes(Solved):
 
         Properties of lines: route (from 0), vehicle, number (of the vehicle among its kind), distance, load, leaves, returns,
         stops (names in order). Of points: name, kind ("depot" or "client"), and, if a route serves the client, route, vehicle,
-        order (from 1), arrival, begin, departure, and with soft windows early and late. The line of a route without a return ends at its last client.
-        Raises UsageError if the nodes have no latitudes and longitudes.
+        order (from 1), arrival, begin, departure, and with soft windows early and late. The line of a route without a return
+        ends at its last client. Raises UsageError if the nodes have no latitudes and longitudes.
         """
         if not self.on_globe:
             raise UsageError("GeoJSON needs latitudes and longitudes; these nodes have none")

@@ -182,7 +182,7 @@ class RoutingData:
             stays_out: Whether routes end at their last client instead of a depot.
             skills: The skills of the vehicle.
             profile: The name of its matrices, such as "bike"; "": those that are set without a name.
-            speed_factors: Its speed in each period of `set_periods`, as a multiple of the usual speed; None: those of the periods.
+            speed_factors: Its speed in each period of `set_periods`, as a multiple of the usual one; None: those of the periods.
         """
         new_name = self._vehicles.new(name)
         of = f"vehicle {shown(new_name)}"

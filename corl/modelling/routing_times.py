@@ -1,8 +1,9 @@
-"""Checks of the arguments of a RoutingModel for soft windows and for travel times by the hour. `of` names the argument in errors."""
+"""Checks of the arguments of a RoutingModel for soft windows and travel times by the hour; `of` names the argument in errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def speed_factors_in(of: str, given: Any) -> dict[str, Any]:
 def periods_in(unit: str, begins: Any, speed_factors: Any, durations: Any) -> list[dict[str, Any]]:
     """Return the field "periods" of an instance. Raises UsageError."""
     times = [moment_in(unit, "begins", each) for each in check.entries("begins", begins, "a list of times")]
-    if not times or times[0] != 0 or any(one >= two for one, two in zip(times, times[1:])):
+    if not times or times[0] != 0 or any(one >= two for one, two in pairwise(times)):
         raise check.refusal("begins", begins, "0, then later times in order")
     if (speed_factors is None) == (durations is None):
         raise UsageError("set_periods: accepted: either speed_factors or durations")
@@ -58,6 +59,8 @@ def _factors(of: str, given: Any) -> list[float]:
 
 def _listed(given: Any) -> Sequence[Any]:
     """Return matrices as a list; an array [H, N, N] is accepted. Raises UsageError."""
-    return list(given) if isinstance(given, np.ndarray) and given.ndim == 3 else check.entries(
-        "durations", given, "a square matrix of finite numbers from 0 for each period"
+    return (
+        list(given)
+        if isinstance(given, np.ndarray) and given.ndim == 3
+        else check.entries("durations", given, "a square matrix of finite numbers from 0 for each period")
     )

@@ -68,8 +68,8 @@ def remaining(instance: VrpInstance, departed: Sequence[Departed], now: float, *
             serve only demands that it has loaded, and no other vehicle can serve these. If not, loads are interchangeable.
 
     Raises:
-        UsageError: A visit is impossible: in the future, twice, before the vehicle's departure, or after a reload; or travel times
-            depend on the hour.
+        UsageError: A visit is impossible: in the future, twice, before the vehicle's departure, or after a reload; or travel
+            times depend on the hour.
     """
     if instance.rules is not None and instance.rules.hourly:
         raise UsageError("replanning takes no travel times that depend on the hour; accepted: one speed for all hours")

@@ -93,7 +93,7 @@ class SideConstraints:
     """float64 [P, n, n]: matrices of travel times; by default equal to the distances."""
     begun: tuple[_Integers, ...] | None = None
     """K arrays int64: the nodes that a vehicle already under way must visit first, in order; it is the only one of its type."""
-    # ---------------------------------------------------------------- soft windows and travel times by the hour (rules_of_time.py)
+    # ---------------------------------------------------------------- soft windows, travel times by the hour (rules_of_time.py)
     soft_windows: _Floats | None = None
     """float64 [n, 2]: the times between which service should begin; (0, inf) at nodes without a soft window."""
     early_cost: _Floats | None = None
@@ -190,7 +190,8 @@ class SideConstraints:
             if (value := getattr(self, name)) is not None:
                 _check_array(name, value, shape)
         for one, other in (("overtime_from", "overtime_cost"), ("max_driving", "rest"), ("shipments", "amounts"),
-                           ("groups", "group_required"), ("soft_windows", "early_cost"), ("soft_windows", "late_cost")):  # fmt: skip
+                           ("groups", "group_required"), ("soft_windows", "early_cost"),
+                           ("soft_windows", "late_cost")):  # fmt: skip
             if (getattr(self, one) is None) != (getattr(self, other) is None):
                 raise InputError(f"{one} and {other} must be given together", field=other)
         self._check_loads(instance)

@@ -43,9 +43,7 @@ def check_times(rules: SideConstraints, instance: VrpInstance) -> None:
             if getattr(rules, name) is not None:
                 raise InputError(f"{words} together with {other} are not supported", field=name)
     if rules.soft_windows is not None and bool(np.isfinite(instance.vehicles.max_duration).any()):
-        raise InputError(
-            "soft windows together with maximum durations are not supported; accepted: shifts", field="max_duration"
-        )
+        raise InputError("soft windows together with maximum durations are not supported; accepted: shifts", field="max_duration")
 
 
 def _check_soft_windows(rules: SideConstraints, instance: VrpInstance) -> None:

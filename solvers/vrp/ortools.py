@@ -25,8 +25,9 @@ _HORIZON = 2**50  # stands for an infinite time or capacity
 class OrTools(Solver):
     """OR-Tools' routing search: parallel cheapest insertion, then guided local search. It takes no seed and no warm start.
 
-    Of the side constraints it takes soft windows. If the number of vehicles is unlimited, the model has twice as many as the demand needs, and ten more. Values that are not
-    integers are scaled, so that the longest distance becomes 2**30, and rounded so that solutions remain feasible.
+    Of the side constraints it takes soft windows. If the number of vehicles is unlimited, the model has twice as many as the
+    demand needs, and ten more. Values that are not integers are scaled, so that the longest distance becomes 2**30, and rounded
+    so that solutions remain feasible.
     """
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
@@ -162,7 +163,6 @@ class _Model:
             start, end = int(instance.vehicles.start[kind]), int(instance.vehicles.end[kind])
             dimension.CumulVar(self.routing.Start(vehicle)).SetRange(int(early[start]), int(late[start]))
             dimension.CumulVar(self.routing.End(vehicle)).SetRange(int(early[end]), int(late[end]))
-
 
     def _soft_windows(self) -> None:
         """Add the costs of services that begin outside soft windows, with rounded rates."""

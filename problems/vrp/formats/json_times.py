@@ -1,4 +1,4 @@
-"""Reader and writer of soft windows and of travel times by the hour in JSON; formats.md, "Rules in JSON", describes the fields."""
+"""Reader and writer of soft windows and travel times by the hour in JSON; formats.md, "Rules in JSON", describes the fields."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def _soft_windows(nodes: list[Record], clock: Clock) -> dict[str, Any]:
     if not any("soft_window" in node for node in nodes):
         return {}
     windows = [clock.ends(node["soft_window"]) if "soft_window" in node else (0.0, math.inf) for node in nodes]
-    costs_of = {key: np.array([node.get(key, 0.0).number() for node in nodes]) / clock.speed for key in ("early_cost", "late_cost")}
+    costs_of = {
+        key: np.array([node.get(key, 0.0).number() for node in nodes]) / clock.speed for key in ("early_cost", "late_cost")
+    }
     return {"soft_windows": np.array(windows), **costs_of}
 
 
@@ -70,7 +72,9 @@ def _periods(instance_record: Record, n: int, vehicles: list[Record], clock: Clo
         in_instance_units = np.vectorize(clock.in_instance_units, otypes=[np.float64])
         return rules | {"period_durations": in_instance_units([each["durations"].numbers(n, n) for each in periods])}
     factors = [each.get("speed_factor", 1.0).number() for each in periods]
-    rows = [vehicle["speed_factors"].numbers(len(periods)).tolist() if "speed_factors" in vehicle else factors for vehicle in vehicles]
+    rows = [
+        vehicle["speed_factors"].numbers(len(periods)).tolist() if "speed_factors" in vehicle else factors for vehicle in vehicles
+    ]
     return rules | {"speed_factors": np.array(rows, np.float64)}
 
 

@@ -39,12 +39,12 @@ from corl.solvers.vrp.ruin.schedule_points import (
 __all__ = ["extend_schedule", "joined_schedule", "prepend_schedule", "reset_schedule"]
 
 _JOIN_ROW = 3  # the scratch row of `Segments.head` that joins use
-_LATE = 1.0  # lateness of a route without a feasible schedule
+_LATE = 1.0  # the lateness of a segment without a feasible schedule
 
 
 @kernel(borrow=True, shared=True)
 def extend_schedule(data, rules, rows, source, target, node, travel):
-    """Write the function of head `source` extended by `node` to row `target`, in place; return its lateness: 0, or 1 if infeasible.
+    """Write the function of head `source` extended by `node` to row `target`, in place; return 0, or 1 if it is infeasible.
 
     The arguments are those of segments.extend.
     """
@@ -91,7 +91,7 @@ def prepend_schedule(data, rules, rows, source, target, node, travel):
         drop_before(rules, rows, target, opens)
     _close(rules, rows, target, closes)
     early, late = rules.early_rate[node], rules.late_rate[node]
-    if early > 0.0:
+    if early > 0.0 and rules.soft_begin[node] > opens:
         _add_in_domain(rules, rows, target, min(rules.soft_begin[node], closes))
     if late > 0.0:
         _add_in_domain(rules, rows, target, max(rules.soft_end[node], opens))
@@ -138,11 +138,10 @@ def _drive_ahead(data, rules, rows, source, target, i, j, travel):
     count, service, kind = int(rows[source, s + COUNT]), rules.service[i], int(rows[source, s + KIND])
     times = s + FIRST_TIME
     rows[target, s + KIND], rows[target, s + COUNT], rows[target, s + SLOPE] = kind, count, 0.0
+    shift = 0.0 if rules.hourly else service + travel
     for k in range(count):
-        rows[target, times + k], rows[target, times + w + k] = rows[source, times + k], rows[source, times + w + k]
+        rows[target, times + k], rows[target, times + w + k] = rows[source, times + k] + shift, rows[source, times + w + k]
     if not rules.hourly:
-        for k in range(count):
-            rows[target, times + k] += service + travel
         return
     if count > 1:
         first, last = rows[target, times], rows[target, times + count - 1]
@@ -159,16 +158,15 @@ def _drive_ahead(data, rules, rows, source, target, i, j, travel):
 
 @kernel(borrow=True)
 def _drive_back(data, rules, rows, source, target, i, j, travel):
-    """Write the function of tail `source`, which begins at node j, at the begin of service at node i to row `target`, in place."""
+    """Write the function of tail `source`, from node j on, at the begin of service at node i to row `target`, in place."""
     s, w = rules.schedule_column, rules.schedule_width
     count, service, kind = int(rows[source, s + COUNT]), rules.service[i], int(rows[source, s + KIND])
     times = s + FIRST_TIME
     rows[target, s + KIND], rows[target, s + COUNT], rows[target, s + SLOPE] = kind, count, rows[source, s + SLOPE]
+    shift = 0.0 if rules.hourly else service + travel
     for k in range(count):
-        rows[target, times + k], rows[target, times + w + k] = rows[source, times + k], rows[source, times + w + k]
+        rows[target, times + k], rows[target, times + w + k] = rows[source, times + k] - shift, rows[source, times + w + k]
     if not rules.hourly:
-        for k in range(count):
-            rows[target, times + k] -= service + travel
         return
     slope = rows[target, s + SLOPE]
     if count > 1 or (count == 1 and 0.0 < slope < math.inf):
@@ -189,12 +187,20 @@ def joined_schedule(data, plan, rules, row, successor, travel, slot):
 
     The arguments are those of segments.joined_time_cost.
     """
-    head, s, kind = plan.segments.head, rules.schedule_column, plan.type[slot]
-    target = data.clients + len(plan.size) + _JOIN_ROW
-    if head[row, s + COUNT] == 0.0 or plan.segments.tail[successor, s + COUNT] == 0.0:
+    head, tail, s, kind = plan.segments.head, plan.segments.tail, rules.schedule_column, plan.type[slot]
+    target, node, tail_count = (
+        data.clients + len(plan.size) + _JOIN_ROW,
+        int(head[row, s + NODE]),
+        int(tail[successor, s + COUNT]),
+    )
+    if head[row, s + COUNT] == 0.0 or tail_count == 0:
         return math.inf
-    _drive_ahead(data, rules, head, row, target, int(head[row, s + NODE]), successor, travel)
-    value = least_sum(rules, head, target, plan.segments.tail, successor)
+    if not rules.hourly and tail[successor, s + SLOPE] == math.inf:
+        latest = tail[successor, s + FIRST_TIME + tail_count - 1]
+        if head[row, s + FIRST_TIME] + rules.service[node] + travel > latest:
+            return math.inf
+    _drive_ahead(data, rules, head, row, target, node, successor, travel)
+    value = least_sum(rules, head, target, tail, successor)
     if rules.has_soft_windows:
         return value
     if value > rules.max_duration[kind]:  # the value is the duration

@@ -101,7 +101,9 @@ class _Maker:
 
     def _periods(self) -> list[dict[str, Any]]:
         """Two or three periods that begin within the first routes."""
-        periods: list[dict[str, Any]] = [{"from": begin} for begin in (0, self._whole(1, 12), self._whole(13, 30))[: self._whole(2, 3)]]
+        periods: list[dict[str, Any]] = [
+            {"from": begin} for begin in (0, self._whole(1, 12), self._whole(13, 30))[: self._whole(2, 3)]
+        ]
         for period in periods:
             if "travel by the hour" in self._has:
                 period["durations"] = self._matrix()
@@ -130,7 +132,10 @@ class _Maker:
             found["release"] = self._whole(0, 15)
         if "soft windows" in self._has and self._chance(0.8):
             begin = self._whole(0, 25)
-            found["soft_window"] = [None if self._chance(0.2) else begin, None if self._chance(0.2) else begin + self._whole(0, 8)]
+            found["soft_window"] = [
+                None if self._chance(0.2) else begin,
+                None if self._chance(0.2) else begin + self._whole(0, 8),
+            ]
             found |= {"early_cost": self._whole(0, 3), "late_cost": self._whole(0, 3)}
         if "pickups" in self._has and self._chance(0.6):
             found["pickup"] = self._load(0, 4)

@@ -122,7 +122,12 @@ class Routes:
             return math.inf
         if rules.soft_windows is not None:
             costs = self._times_cost(kind, trips, path, times, out)
-            return costs + sum(legs) * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + self._instance.route_weight
+            return (
+                costs
+                + sum(legs) * float(vehicles.unit_cost[kind])
+                + float(vehicles.fixed_cost[kind])
+                + self._instance.route_weight
+            )
         duration = self._duration(kind, trips, path, times, out)
         if math.isinf(duration) or _above(duration, float(vehicles.max_duration[kind])):
             return math.inf
@@ -172,7 +177,9 @@ class Routes:
             return math.inf
         soft, early, late = (table[path].tolist() for table in (rules.soft_windows, rules.early_cost, rules.late_cost))
         rate = 0.0 if rules.duration_cost is None else float(rules.duration_cost[kind])
-        return soft_cost([each[0] for each in windows], times, [self._service[node] for node in path], soft, [*zip(early, late)], rate)
+        return soft_cost(
+            [each[0] for each in windows], times, [self._service[node] for node in path], soft, [*zip(early, late)], rate
+        )
 
     def _hourly_duration(
         self, kind: int, path: list[int], times: list[float], windows: list[list[tuple[float, float]]], out: bool
@@ -195,7 +202,11 @@ class Routes:
 
         first, last = windows[0][0]
         leaves = {first}
-        if rules.duration_cost is not None or rules.overtime_cost is not None or math.isfinite(self._instance.vehicles.max_duration[kind]):
+        if (
+            rules.duration_cost is not None
+            or rules.overtime_cost is not None
+            or math.isfinite(self._instance.vehicles.max_duration[kind])
+        ):
             events = starts[1:] + [time for (each,) in windows for time in each if time < math.inf]
             high = min(last, max([*events, first]))
             for k, event in itertools.product(range(2 * len(ways)), events):
