@@ -282,7 +282,7 @@ def without_client(model_fields: Mapping[str, Any], at: int, depots: int) -> dic
     """Return the fields of a model's instance as a whole without a client.
 
     Args:
-        model_fields: The matrices of each profile of travel and of each period, shipments and groups; clients are numbered from 0.
+        model_fields: The matrices of each profile and of each period, shipments and groups; clients are numbered from 0.
         at: The number of the client.
         depots: The number of depots, which come first in matrices.
     """

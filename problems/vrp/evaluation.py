@@ -61,12 +61,12 @@ def objective(instance: VrpInstance, solution: Any) -> float:
 
     Raises Infeasible, naming the first violated limit and the file's ids.
     """
-    (routes, lengths), vehicles = _checked(instance, solution), instance.vehicles
+    (routes, lengths, schedules), vehicles = _checked(instance, solution), instance.vehicles
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
     cost = float(vehicles.fixed_cost @ used) + instance.route_weight * len(routes)
-    for route, length in zip(routes, lengths):
+    for route, length, times in zip(routes, lengths, schedules):
         cost += length * float(vehicles.unit_cost[route.vehicle])
-        cost += _cost_of_times(instance, route)
+        cost += _cost_of_times(instance, route.vehicle, times)
     missed = np.ones(instance.n, bool)
     for route in routes:
         missed[route.visits] = False
@@ -75,8 +75,11 @@ def objective(instance: VrpInstance, solution: Any) -> float:
     return cost / instance.scale
 
 
-def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[float]]:
-    """Return the routes of a solution and their distances. Raises Infeasible, naming the first violated limit."""
+def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[float], list[Schedule | None]]:
+    """Return the routes of a solution, their distances and their schedules, as `_checked_routes` does.
+
+    Raises Infeasible, naming the first violated limit.
+    """
     routes, vehicles = routes_of(instance, solution), instance.vehicles
     _check_visits(instance, routes)
     used = np.bincount([route.vehicle for route in routes], minlength=vehicles.types)
@@ -86,7 +89,7 @@ def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[fl
         raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
     if instance.rules is not None:
         check_rules(instance, routes)
-    return routes, _checked_distances(instance, routes)
+    return routes, *_checked_routes(instance, routes)
 
 
 def check_route(instance: VrpInstance, route: Route) -> float:
@@ -97,17 +100,16 @@ def check_route(instance: VrpInstance, route: Route) -> float:
     if instance.rules is not None:
         check_single_route(instance, route)
     kind, vehicles = route.vehicle, instance.vehicles
-    (length,) = _checked_distances(instance, [route])
+    (length,), (times,) = _checked_routes(instance, [route])
     cost = length * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + instance.route_weight
-    return cost + _cost_of_times(instance, route)
+    return cost + _cost_of_times(instance, kind, times)
 
 
-def _cost_of_times(instance: VrpInstance, route: Route) -> float:
+def _cost_of_times(instance: VrpInstance, kind: int, times: Schedule | None) -> float:
     """Return the cost of a route's duration and of its services outside soft windows (times `scale`)."""
-    if instance.rules is None or not instance.rules.prices_times:
+    if instance.rules is None or not instance.rules.prices_times or times is None:
         return 0.0
-    times = schedule(instance, route)
-    return time_cost(instance, route.vehicle, times.duration) + times.penalty
+    return time_cost(instance, kind, times.duration) + times.penalty
 
 
 def routes_of(instance: VrpInstance, solution: Any) -> list[Route]:
@@ -235,31 +237,34 @@ def _check_visits(instance: VrpInstance, routes: list[Route]) -> None:
         raise Infeasible(f"client {instance.labels[node]} must be visited and is not ({int(missing.sum())} such)")
 
 
-def _checked_distances(instance: VrpInstance, routes: Sequence[Route]) -> list[float]:
-    """Check the limits of each route, and return the lengths of all routes. Raises Infeasible, naming the violated limit."""
+def _checked_routes(instance: VrpInstance, routes: Sequence[Route]) -> tuple[list[float], list[Schedule | None]]:
+    """Check the limits of each route, and return the lengths of all routes, and their schedules; None if none was needed.
+
+    Raises Infeasible, naming the violated limit.
+    """
     vehicles, paths = instance.vehicles, _paths(instance, routes)
     kinds = np.array([route.vehicle for route in routes], np.int64)
     without_rules = instance.rules is None  # with side constraints, the loads have been checked trip by trip
     loads = np.array([instance.demand[path].sum() if without_rules else 0.0 for path, _ in paths])
     lengths = np.array([legs.sum() for _, legs in paths])
     within_limits = keeps(loads, vehicles.capacity[kinds]) & keeps(lengths, vehicles.max_distance[kinds])
+    schedules: list[Schedule | None] = [None] * len(routes)
     # If time does not matter, only routes that violate a limit are examined one by one, which is slow.
     for k in range(len(routes)) if instance.timed or not without_rules else np.flatnonzero(~within_limits).tolist():
-        _check_limits(instance, k + 1, routes[k], float(loads[k]), float(lengths[k]))
-    return [float(length) for length in lengths]
+        schedules[k] = _check_limits(instance, k + 1, routes[k], float(loads[k]), float(lengths[k]))
+    return [float(length) for length in lengths], schedules
 
 
-def _check_limits(instance: VrpInstance, number: int, route: Route, load: float, length: float) -> None:
-    """Check that a route keeps all of its limits. Raises Infeasible."""
+def _check_limits(instance: VrpInstance, number: int, route: Route, load: float, length: float) -> Schedule | None:
+    """Check that a route keeps all of its limits, and return its schedule if times matter. Raises Infeasible."""
     vehicles, kind = instance.vehicles, route.vehicle
     _within(load, float(vehicles.capacity[kind]), f"route {number} has load", "the capacity is", 1)
     _within(length, float(vehicles.max_distance[kind]), f"route {number} has length", "the limit is", instance.scale)
-    if instance.timed or instance.rules is not None:
-        _check_times(instance, number, route)
+    return _check_times(instance, number, route) if instance.timed or instance.rules is not None else None
 
 
-def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
-    """Check that a route keeps its time windows and its maximum duration. Raises Infeasible."""
+def _check_times(instance: VrpInstance, number: int, route: Route) -> Schedule:
+    """Check that a route keeps its time windows and its maximum duration, and return its schedule. Raises Infeasible."""
     vehicles, kind, scale = instance.vehicles, route.vehicle, instance.scale
     times = schedule(instance, route)
     if instance.latest is not None:
@@ -277,6 +282,7 @@ def _check_times(instance: VrpInstance, number: int, route: Route) -> None:
         ends = float(instance.rules.shift[kind, 1])
         _within(times.back, ends, f"route {number} is back at", "the vehicle's shift ends at", scale)
     _within(times.duration, float(vehicles.max_duration[kind]), f"route {number} takes", "the limit is", scale, times.back)
+    return times
 
 
 def _within(value: float, limit: float, value_words: str, limit_words: str, scale: int, size: float = 0.0) -> None:

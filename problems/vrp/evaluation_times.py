@@ -17,7 +17,7 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.tolerance import LIMIT, keeps
 
-__all__ = ["Legs", "best_times", "earliest_times", "legs_of", "penalties"]
+__all__ = ["Legs", "arrivals", "best_times", "earliest_times", "legs_of", "penalties"]
 
 _Floats = NDArray[np.float64]
 
@@ -32,18 +32,7 @@ class Legs(NamedTuple):
 
     def arrivals(self, leg: int, departures: _Floats) -> _Floats:
         """Return when vehicles that depart at these times arrive, float64 of the same shape."""
-        times, remaining = np.array(departures, np.float64), np.ones(np.shape(departures))
-        for period, duration in enumerate(self.durations[leg].tolist()):
-            end = self.starts[period + 1] if period + 1 < len(self.starts) else np.inf
-            needed = remaining * duration
-            arrives = (remaining > 0.0) & (times + needed <= end)
-            drives = (remaining > 0.0) & ~arrives & (times < end)
-            times = np.where(arrives, times + needed, times)
-            remaining = np.where(arrives, 0.0, remaining)
-            if drives.any():
-                remaining = np.where(drives, remaining - (end - times) / duration, remaining)
-                times = np.where(drives, end, times)
-        return times
+        return arrivals(self.starts, self.durations[leg], departures)
 
     def departures(self, leg: int, arrivals: _Floats) -> _Floats:
         """Return the latest departures with these arrivals, float64 of the same shape."""
@@ -59,6 +48,31 @@ class Legs(NamedTuple):
                 remaining = np.where(drives, remaining - (times - begin) / duration, remaining)
                 times = np.where(drives, begin, times)
         return times
+
+
+def arrivals(starts: _Floats, durations: _Floats, departures: _Floats) -> _Floats:
+    """Return when vehicles arrive, float64 of the broadcast shape of a period's durations and the departures.
+
+    In each period, a vehicle covers the share of the way that the period's travel time allows.
+
+    Args:
+        starts: float64 [H], when each period begins; the first begins before all departures.
+        durations: float64 [H, ...], the travel times within each period.
+        departures: float64, the departures.
+    """
+    shape = np.broadcast_shapes(np.shape(durations[0]), np.shape(departures))
+    times, remaining = np.broadcast_to(departures, shape).astype(np.float64), np.ones(shape)
+    for period, duration in enumerate(durations):
+        end = starts[period + 1] if period + 1 < len(starts) else np.inf
+        needed = remaining * duration
+        arrives = (remaining > 0.0) & (times + needed <= end)
+        drives = (remaining > 0.0) & ~arrives & (times < end)
+        times = np.where(arrives, times + needed, times)
+        remaining = np.where(arrives, 0.0, remaining)
+        if drives.any():
+            remaining = np.where(drives, remaining - (end - times) / np.where(drives, duration, 1.0), remaining)
+            times = np.where(drives, end, times)
+    return times
 
 
 def legs_of(instance: VrpInstance, route: Route, path: NDArray[np.int64], travel: _Floats) -> Legs:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.evaluation_rules import next_open
+from corl.problems.vrp.evaluation_times import arrivals
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import SideConstraints
 from corl.routing.shortest_paths import dijkstra
@@ -40,6 +41,7 @@ LIMITS = {  # limits that may prevent all vehicles from serving a client -> thei
 }  # fmt: skip
 NO_RULES = SideConstraints()
 
+_MAX_HOURLY_PATHS = 200  # nodes up to which paths are followed through the hours of the day
 _MAX_BREAK_CHECKS = 2000  # clients whose breaks are checked, at most; others count as servable
 # The largest number of distances that shortest paths from one node may use: if computed from points, if read from a matrix.
 _MAX_DISTANCE_COUNT = 2.5e6, 2.5e7
@@ -52,7 +54,7 @@ _Label = tuple[float, int, float]  # time, number of remaining breaks, driving t
 class VehicleTravel:
     """Distances and travel times of a vehicle type between its depots and the nodes where it may stop.
 
-    If travel times depend on the hour, they are the shortest of all hours: no leg takes less.
+    If travel times depend on the hour, all methods but `arrivals` use the shortest of all hours: no leg takes less.
     """
 
     def __init__(self, instance: VrpInstance, kind: int) -> None:
@@ -111,6 +113,32 @@ class VehicleTravel:
     def row(self, time: bool, node: int, towards: bool) -> _Floats:
         """Return the travel times or distances of the direct legs from `node`, or `towards` it, float64 [n]."""
         return self._row(time, node, towards) / self._factor(time)
+
+    def arrivals(self, direct: bool, departure: float) -> _Floats:
+        """Return float64 [n]: when a vehicle that leaves its first depot at `departure` arrives at each node at the earliest.
+
+        Each is that of the direct leg (`direct`), or of a path over nodes where the vehicle may stop. If travel times depend on
+        the hour, those of the hours of the drive count, up to 200 nodes; with more, those of the fastest hour.
+        """
+        rules, n = self.rules, self.instance.n
+        if rules.period_starts is None or (not direct and n > _MAX_HOURLY_PATHS):
+            return departure + self.from_node(self.start, direct, True)
+        starts = np.concatenate([[-np.inf], rules.period_starts[1:]])
+
+        def durations(node: int) -> _Floats:
+            if rules.period_durations is not None:
+                return np.asarray(rules.period_durations[:, node])
+            assert rules.speed_factors is not None
+            return np.asarray(self._row(True, node, False)[None] / rules.speed_factors[self.kind][:, None])
+
+        times = arrivals(starts, durations(self.start), np.full(n, departure))
+        unsettled = self.stops.copy()
+        unsettled[self.start] = False
+        while not direct and unsettled.any():
+            nearest = int(np.where(unsettled, times, np.inf).argmin())
+            unsettled[nearest] = False
+            times = np.minimum(times, arrivals(starts, durations(nearest), np.full(n, times[nearest])))
+        return times
 
     def _factor(self, time: bool) -> float:
         """Return the greatest speed factor of all hours for travel times, 1 for distances."""
@@ -208,6 +236,8 @@ def _departures(
     release = np.zeros(instance.n) if rules.release is None or "release" not in limits else rules.release
     to = travel.from_node(travel.start, direct, True)
     departure = np.maximum(first_departure, release)
+    if rules.hourly:  # without release times, all vehicles may leave at the first departure
+        to = travel.arrivals(direct, first_departure) - first_departure
     departures = [(np.where(keeps(departure, last_departure), departure, np.inf), to)]
     if not direct and keeps(first_departure, last_departure):
         for depot in travel.reloads:

@@ -261,3 +261,25 @@ def test_arms():
     assert left[0, 0] > 0.9 < pulled[0, 1] and np.allclose([left.sum(1), pulled.sum(1)], 1.0)
     with pytest.raises(UsageError, match="row 0 of the log lacks 'next'"):
         seen.add_arms_from_log([{"arm": "a", "state": "away", "pulled": True}], reward={})
+
+
+def test_soft_windows_and_periods_by_name():
+    """A peak from 8 to 10 in which the way takes twice as long; who is early or late, and by how much, in GeoJSON."""
+    model = RoutingModel("peak", time="h", speed=50)
+    model.add_depot("hub", lat=48.0, lon=16.0)
+    model.add_client("Ada", lat=48.2, lon=16.0, soft_window=("08:30", "08:45"), early_cost=1, late_cost=4)
+    model.add_vehicle("van", duration_cost=1, shift=("08:00", None))
+    model.set_periods(["00:00", "08:00", "10:00"], speed_factors=[1, 0.5, 1])
+    routes = model.solve(solver="ruin-recreate", **LIMITS)
+    (stop,) = routes.routes[0].stops
+    travel = routes.routes[0].distance / 2 / 25
+    assert stop.arrival == pytest.approx(8 + travel) and stop.late == pytest.approx(travel - 0.75) and stop.early == 0
+    assert routes.to_geojson()["features"][-1]["properties"]["late"] == stop.late
+    expected = routes.routes[0].distance + (routes.routes[0].returns - routes.routes[0].leaves) + 4 * stop.late
+    assert routes.objective == pytest.approx(expected)
+    with pytest.raises(UsageError, match="replanning takes no travel times that depend on the hour"):
+        model.replan(routes, now="08:10")
+    model.set_periods([0, 8], durations=[[[0, 1], [1, 0]], [[0, 2], [2, 0]]])
+    model.add_client("Bob", lat=48.1, lon=16.0)
+    model.remove_client("Bob")
+    assert model.instance().rules.period_durations[1].tolist() == [[0, 100], [100, 0]]

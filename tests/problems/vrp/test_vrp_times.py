@@ -214,3 +214,7 @@ def test_reasons_of_infeasible_hours():
     far = given(({"window": [0, 1], **SOFT[1]}, {}), periods=[{"speed_factor": 3}])
     assert VRP.infeasible(far) == "no vehicle can serve client 1 because of its window (1 such)"
     assert VRP.infeasible(given(({"window": [0, 2]}, {}), periods=[{"speed_factor": 3}])) == ""
+    peak = [{"speed_factor": 0.5}, {"from": 6, "speed_factor": 2}]
+    slow = given(({"window": [0, 7]}, {}), periods=peak)  # 3 of 4 until 6, then half a unit
+    assert VRP.infeasible(slow) == "" and VRP.evaluate(slow, [[1, 2]]) == 13
+    assert "because of its window" in VRP.infeasible(given(({"window": [0, 6]}, {}), periods=peak))
