@@ -16,7 +16,7 @@ from corl.solvers.integers import integer_factor, integer_loads
 
 __all__ = ["UNSUPPORTED", "Translation", "servable_clients", "translate", "usable_types"]
 
-UNSUPPORTED = ("closed", "breaks", "max_driving", "begun")
+UNSUPPORTED = ("closed", "breaks", "max_driving", "begun", "clusters", "balance", "roster")
 """Side constraints that PyVRP does not support."""
 
 _MAX_SCALED = 2.0**17  # greatest scaled distance: with longer ones, PyVRP's penalties, at most 100,000, are too small

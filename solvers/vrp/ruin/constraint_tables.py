@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
+from corl.solvers.vrp.ruin.structure_tables import StructureState, StructureTables, new_structure_state, structure_tables
 from corl.tolerance import LIMIT
 
 __all__ = [
@@ -139,6 +140,8 @@ class ConstraintTables(NamedTuple):
     """float64 [types]: the greatest driving time without a rest."""
     rest_duration: NDArray[np.float64]
     """float64 [types]: the duration of a rest; inf if the type takes none."""
+    structure: StructureTables
+    """Clusters, balance and rosters."""
 
 
 class Segments(NamedTuple):
@@ -166,6 +169,8 @@ class Segments(NamedTuple):
     """float64 [2, labels, 3]: [0] holds the labels of breaks.py (time, remaining breaks, driving time since the last rest);
     [1, :, 0] is 1 for labels that are to be dropped.
     """
+    structure: StructureState
+    """The state of clusters, balance and rosters."""
 
 
 def reload_nodes(instance: VrpInstance) -> NDArray[np.int64]:
@@ -219,7 +224,12 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
     return ConstraintTables(
         first_reload=instance.clients,
         dimensions=q,
-        timed=instance.timed or rules.release is not None or rules.shift is not None or has_time_costs or has_breaks,
+        timed=instance.timed
+        or rules.release is not None
+        or rules.shift is not None
+        or has_time_costs
+        or has_breaks
+        or rules.measures_duration,
         has_time_costs=has_time_costs,
         linehaul_first=rules.backhauls_last,
         has_breaks=has_breaks,
@@ -260,6 +270,7 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
         breaks=breaks[1],
         max_driving=_with_tolerance(max_driving),
         rest_duration=np.array(rules.of("rest", np.full(types, np.inf))),
+        structure=structure_tables(instance, owner, nodes),
     )
 
 
@@ -360,4 +371,5 @@ def new_segments(rules: ConstraintTables, slots: int) -> Segments:
         sequence=np.zeros(len(rules.partner) + 2, np.int32),
         travel_times=np.zeros(len(rules.partner) + 2),
         labels=np.zeros((2, _LABELS, 3)),
+        structure=new_structure_state(rules.structure, len(rules.partner), slots),
     )
