@@ -17,7 +17,8 @@ from corl.solvers.integers import integer_factor, integer_loads
 __all__ = ["UNSUPPORTED", "Translation", "servable_clients", "translate", "usable_types"]
 
 UNSUPPORTED = (
-    "closed", "breaks", "max_driving", "begun", "soft_windows", "speed_factors", "period_durations", "clusters", "balance", "roster",
+    "closed", "breaks", "max_driving", "begun", "soft_windows", "speed_factors", "period_durations", "clusters", "balance",
+    "roster",
 )  # fmt: skip
 """Side constraints that PyVRP does not support."""
 

@@ -135,9 +135,7 @@ print(*(sum(kernel.stats.cache_misses.values()) for kernel in (called.first, cal
 def use(folder):
     """Run the kernels in a new process; return what it prints."""
     environment = os.environ | {"PYTHONPATH": str(folder), "CORL_CACHE": str(folder / "cache")}
-    environment["PYTHONDONTWRITEBYTECODE"] = (
-        "1"  # bytecode of a source that is edited within its second would be taken for current
-    )
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # bytecode of a source that is edited within its second would be taken for current
     done = subprocess.run([sys.executable, "-P", "-c", USE], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
