@@ -6,7 +6,8 @@ this is in vain: the caller links the bitcode of the functions that it calls int
 
 Here a kernel that is compiled because another kernel calls it is *bare*: it has neither wrapper nor machine code, hence no
 address, and is not in Python's table of the kernel's compiled signatures. A call from Python compiles the kernel again, this
-time *whole*. The results are the same.
+time *whole*. The results are the same. Its code is optimised only as far as numba does before it counts references; the callers
+optimise it again together with their own.
 
 While a kernel of corl is compiled, the machine code of a library is generated only when the address of one of its functions is
 requested, which never happens for functions of numba's own library. (This relies on internals of numba: see `_TESTED`.)
@@ -151,6 +152,7 @@ class _Library(codegen.JITCodeLibrary):
     """A library whose machine code is generated when the address of a function in it is requested."""
 
     _has_code = False
+    _is_simplified = False  # whether the code went through the first of numba's two optimisations only
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -162,6 +164,17 @@ class _Library(codegen.JITCodeLibrary):
         else:
             self.symbols |= dict.fromkeys(shared_code.needed_by(library))
             super().add_linking_library(library)
+
+    def _optimize_final_module(self) -> None:
+        """Optimise the code fully unless it is that of a bare kernel: the callers that link it optimise it again."""
+        if _bare_stack and _bare_stack[-1]:
+            self._is_simplified = True
+            passes, builder = self._codegen._module_pass_manager(
+                loop_vectorize=self._codegen._loopvect, slp_vectorize=False, opt=self._codegen._opt_level, cost="cheap"
+            )
+            passes.run(self._final_module, builder)
+        else:
+            super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
         names = [variable.name for variable in self._final_module.global_variables]
@@ -186,6 +199,9 @@ class _Library(codegen.JITCodeLibrary):
 
     def _make_code(self) -> None:
         _create_cells(self._codegen)
+        if self._is_simplified:
+            passes, builder = self._codegen._module_pass_manager()
+            passes.run(self._final_module, builder)
         self._has_code = True
         super()._finalize_final_module()
 

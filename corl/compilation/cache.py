@@ -19,7 +19,6 @@ import hashlib
 import logging
 import os
 import pickle
-import re
 import shutil
 import sys
 import tempfile
@@ -33,21 +32,15 @@ import numba
 from numba.core import caching
 
 from corl.compilation import locks, shared_code, signals
+from corl.compilation.sources import modules, reached, text
 
 __all__ = ["Cache", "bare", "cache_folder", "kernel_cache", "package_folder"]
 
 _KEPT_DIGESTS = 6  # the most folders of a module on disk: those used last
 _IN_USE = 3600.0  # seconds since a folder was last used, within which a running process may still add to it
-_HOOKS = "corl.hooks"
-_IGNORED = {
-    f"corl.compilation.{name}" for name in ("announcing", "front_end", "locks", "signals")
-}  # edits of these change no machine code
-# Only imports at the top level of a module: kernels call its globals. Imports for type checkers are indented.
-_IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)
 _SEAL_BYTES = hashlib.sha256().digest_size  # length of the digest at the beginning of a file
 _NOT_CACHED = "kernels cannot be cached ({}): they are compiled in every process"
 _log = logging.getLogger(__name__)
-_ATTACHES = re.compile(r"^@attach\(", re.MULTILINE)
 
 
 def kernel_cache(function: Callable[..., Any]) -> Any:
@@ -69,7 +62,7 @@ def cache_folder() -> Path:
 @cache
 def package_folder(package: str) -> Path | None:
     """Return a folder for data that are valid until a source of corl or of the package changes; None if it cannot be used."""
-    return _folder(package, lambda: [file for name in dict.fromkeys(["corl", package]) for file in _modules(name).values()])
+    return _folder(package, lambda: [file for name in dict.fromkeys(["corl", package]) for file in modules(name).values()])
 
 
 @cache
@@ -78,7 +71,7 @@ def _module_folder(module: str) -> Path | None:
 
     numba would then use a folder next to the source, but others might be able to write there.
     """
-    return _folder(module, lambda: _reached(module))
+    return _folder(module, lambda: reached(module))
 
 
 # -------------------------------------------------------------------- subclasses of numba's cache
@@ -267,7 +260,7 @@ def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
     try:
         for file in files():
             digest.update(file.name.encode())
-            digest.update(_text(file).encode())
+            digest.update(text(file).encode())
         root = _user_cache()
         levels = [root / "corl", root / "corl" / name, folder := root / "corl" / name / digest.hexdigest()[:16]]
         try:
@@ -325,84 +318,3 @@ def _prune(base: Path) -> None:
     for used, folder in folders[_KEPT_DIGESTS:]:
         if time.time() - used > _IN_USE:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-# -------------------------------------------------------------------- sources
-def _reached(module: str) -> list[Path]:
-    """Return the files whose functions the kernels of a module could call: its imports in corl, their imports, and so on.
-
-    Hooks (corl.hooks) call the functions attached to them. So if hooks are imported, all files of corl that attach functions
-    count. For a module of another package, all files of its package count.
-    """
-    package = module.partition(".")[0]
-    if _home(package) is None:  # a notebook: its cells may have changed since a kernel was compiled
-        raise OSError("no source")
-    reached: dict[str, Path] = {}
-    waiting = [module] if package == "corl" else list(_modules(package))
-    while waiting:
-        name = waiting.pop()
-        file = None if name in reached or name in _IGNORED else _file_of(name, package)
-        if file is None:
-            continue
-        reached[name] = file
-        waiting += [name.rpartition(".")[0], *_imported(file)]
-        if name == _HOOKS:
-            waiting += _attaching()
-    return [reached[name] for name in sorted(reached)]
-
-
-@cache
-def _imported(file: Path) -> tuple[str, ...]:
-    """Return the names that a file imports at its top level, and their members, which may be modules."""
-    found: list[str] = []
-    for origin, members, modules in _IMPORT.findall(_text(file)):
-        if origin:
-            found += [origin, *(f"{origin}.{member}" for member in re.findall(r"(\w+)(?: +as +\w+)?", members))]
-        else:
-            found += re.findall(r"([\w.]+)(?: +as +\w+)?", modules)
-    return tuple(found)
-
-
-@cache
-def _attaching() -> tuple[str, ...]:
-    """Return the modules of corl that attach functions to hooks."""
-    return tuple(name for name, file in _modules("corl").items() if _ATTACHES.search(_text(file)))
-
-
-def _file_of(name: str, package: str) -> Path | None:
-    """Return the source file of a module of corl or of the package; None if there is no such module."""
-    root = name.partition(".")[0]
-    return _modules(root).get(name) if root in ("corl", package) else None
-
-
-@cache
-def _modules(package: str) -> dict[str, Path]:
-    """Return module -> file of a package; corl includes problems and solvers, which are beside it in a source checkout."""
-    home = _home(package)
-    if home is None:
-        return {}
-    if home.name != "__init__.py":
-        return {package: home}
-    roots = {package: home.parent}
-    if package == "corl" and not (home.parent / "problems").is_dir():  # a source checkout
-        roots |= {f"corl.{part}": home.parent.parent / part for part in ("problems", "solvers")}
-    found: dict[str, Path] = {}
-    for root, folder in roots.items():
-        for file in sorted(folder.rglob("*.py")):
-            parts = file.relative_to(folder).with_suffix("").parts
-            found[".".join((root, *(parts[:-1] if parts[-1] == "__init__" else parts)))] = file
-    if not found:
-        raise OSError("no sources")
-    return found
-
-
-@cache
-def _home(package: str) -> Path | None:
-    """Return the source file of an imported package or module; None if there is none."""
-    origin = getattr(sys.modules.get(package), "__file__", None)
-    return None if origin is None else Path(origin).resolve()
-
-
-@cache
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
-from numba.core import errors
+from numba.core import errors, targetconfig
+from numba.core.types import functions
 
 __all__ = ["accelerated"]
 
@@ -25,12 +26,14 @@ _accelerated = False  # whether a block of `accelerated` is running: compilation
 
 @contextlib.contextmanager
 def accelerated() -> Iterator[None]:
-    """Leave out, in the block, frequent garbage collections, colours of errors, and repeated questions for the sizes of types."""
+    """Leave out, in the block, what the functions below name."""
     global _accelerated
     if _accelerated:
         yield
         return
-    with _rare_garbage_collection(), _plain_errors(), _remembered_sizes():
+    with contextlib.ExitStack() as stack:
+        for each in _SAVINGS:
+            stack.enter_context(each())
         _accelerated = True
         try:
             yield
@@ -90,3 +93,59 @@ def _remembered_sizes() -> Iterator[None]:
         yield
     finally:
         ir.Type.get_abi_size = asked
+
+
+@contextlib.contextmanager
+def _quick_comparisons_of_flags() -> Iterator[None]:
+    """Compare the compiler's flags in the block by those that are set, instead of by all sixty.
+
+    numba compares them, and sorts their names, at each call that it types.
+    """
+    kind: Any = targetconfig.TargetConfig
+    hashed, equal, hashes = kind.__hash__, kind.__eq__, dict[type, int]()
+
+    def name_hash(flags: Any) -> int:
+        """Return numba's hash, which depends on the names of the flags only."""
+        if type(flags) not in hashes:
+            hashes[type(flags)] = hashed(flags)
+        return hashes[type(flags)]
+
+    def equals(flags: Any, other: Any) -> Any:
+        if not isinstance(other, kind) or (type(flags) is not type(other) and flags.options != other.options):
+            return equal(flags, other)
+        mine, others = flags._values, other._values
+        if mine.keys() == others.keys():
+            return mine == others
+        return all(getattr(flags, name) == getattr(other, name) for name in mine.keys() | others.keys())
+
+    kind.__hash__, kind.__eq__ = name_hash, equals
+    try:
+        yield
+    finally:
+        kind.__hash__, kind.__eq__ = hashed, equal
+
+
+@contextlib.contextmanager
+def _remembered_call_types() -> Iterator[None]:
+    """Find the type of a call of a built-in function only once in the block for the same types of arguments.
+
+    numba infers the types of a function in several rounds, and tries some ten templates for each call in each round.
+    """
+    kind: Any = functions.BaseFunction
+    asked, found = kind.get_call_type, dict[tuple[Any, ...], Any]()
+
+    def call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
+        key = function, context, args, tuple(kws.items()), targetconfig.ConfigStack.top_or_none()
+        signature = found.get(key)
+        if signature is None:
+            signature = found[key] = asked(function, context, args, kws)
+        return signature
+
+    kind.get_call_type = call_type
+    try:
+        yield
+    finally:
+        kind.get_call_type = asked
+
+
+_SAVINGS = _rare_garbage_collection, _plain_errors, _remembered_sizes, _quick_comparisons_of_flags, _remembered_call_types

@@ -282,7 +282,8 @@ def without_client(model_fields: Mapping[str, Any], at: int, depots: int) -> dic
     """Return the fields of a model's instance as a whole without a client.
 
     Args:
-        model_fields: The matrices of each profile and of each period, shipments and groups; clients are numbered from 0.
+        model_fields: The matrices of each profile of travel and of each period, shipments, groups and clusters; clients are
+            numbered from 0.
         at: The number of the client.
         depots: The number of depots, which come first in matrices.
     """
@@ -302,10 +303,10 @@ def without_client(model_fields: Mapping[str, Any], at: int, depots: int) -> dic
     if "shipments" in found:
         kept = [each for each in found["shipments"] if at not in (each["from"], each["to"])]
         found["shipments"] = [each | {key: each[key] - (each[key] > at) for key in ("from", "to")} for each in kept]
-    if "groups" in found:
-        groups = [each | {"clients": [k - (k > at) for k in each["clients"] if k != at]} for each in found["groups"]]
-        found["groups"] = [each for each in groups if each["clients"]]
-    return {key: value for key, value in found.items() if value or key not in ("shipments", "groups")}
+    for name in {"groups", "clusters"} & found.keys():
+        rows = [each | {"clients": [k - (k > at) for k in each["clients"] if k != at]} for each in found[name]]
+        found[name] = [each for each in rows if each["clients"]]
+    return {key: value for key, value in found.items() if value or key not in ("shipments", "groups", "clusters")}
 
 
 def next_number(kind: Hashable, taken: Collection[Vehicle]) -> Vehicle:

@@ -72,6 +72,8 @@ class VehicleRoute:
     """After `replan`: the number of stops, from the first, whose service had begun."""
     fixed: int = 0
     """After `replan`: the number of stops that are done or to which the vehicle was already on its way."""
+    day: int | None = None
+    """The day of the shift, to which all times belong; None for a vehicle without shifts."""
 
     @property
     def names(self) -> list[Hashable]:
@@ -121,13 +123,14 @@ class Routes(Solved):
         """Return a row for each stop: the numbers of the route and of the stop, from 0, the vehicle, and the fields of `Stop`.
 
         The column of distances is `metres` for latitudes and longitudes, otherwise `distance`. With soft windows, there are
-        columns `early` and `late`. Raises UsageError if pandas is not installed.
+        columns `early` and `late`. With shifts, the number of the vehicle and the day follow the vehicle. Raises UsageError if
+        pandas is not installed.
         """
         distance_column = "metres" if self.on_globe else "distance"
         rows = [
-            {"route": r, "vehicle": route.vehicle, "stop": k, "name": stop.name, "arrival": stop.arrival, "wait": stop.wait,
-             "break": stop.pause, "begin": stop.begin, "service": stop.service, "departure": stop.departure, **_loads(stop.load),
-             distance_column: stop.distance, **self._deviations(stop)}
+            {"route": r, "vehicle": route.vehicle, **_shift(route), "stop": k, "name": stop.name, "arrival": stop.arrival,
+             "wait": stop.wait, "break": stop.pause, "begin": stop.begin, "service": stop.service, "departure": stop.departure,
+             **_loads(stop.load), distance_column: stop.distance, **self._deviations(stop)}
             for r, route in enumerate(self.routes)
             for k, stop in enumerate(route.stops)
         ]  # fmt: skip
@@ -138,16 +141,17 @@ class Routes(Solved):
         """Return a GeoJSON FeatureCollection (RFC 7946): a LineString for each route, and a Point for each depot and client.
 
         Properties of lines: route (from 0), vehicle, number (of the vehicle among its kind), distance, load, leaves, returns,
-        stops (names in order). Of points: name, kind ("depot" or "client"), and, if a route serves the client, route, vehicle,
-        order (from 1), arrival, begin, departure, and with soft windows early and late. The line of a route without a return
-        ends at its last client. Raises UsageError if the nodes have no latitudes and longitudes.
+        stops (names in order); with shifts, day. Of points: name, kind ("depot" or "client"), and, if a route serves the client,
+        route, vehicle, order (from 1), arrival, begin, departure, and with soft windows early and late. The line of a route
+        without a return ends at its last client. Raises UsageError if the nodes have no latitudes and longitudes.
         """
         if not self.on_globe:
             raise UsageError("GeoJSON needs latitudes and longitudes; these nodes have none")
         features, visits = [], dict[Hashable, dict[str, Any]]()
         for r, route in enumerate(self.routes):
             path = [route.start, *route.names, *([] if self._stays_out(route) else [route.end])]
-            facts = {"vehicle": route.vehicle, "number": route.number, "distance": route.distance, "load": route.load}
+            day = {} if route.day is None else {"day": route.day}
+            facts = day | {"vehicle": route.vehicle, "number": route.number, "distance": route.distance, "load": route.load}
             times = {"leaves": route.leaves, "returns": route.returns, "stops": route.names}
             features.append(_feature("LineString", [self.places[name] for name in path], route=r, **facts, **times))
             for order, stop in enumerate(route.stops, 1):
@@ -177,6 +181,11 @@ class Routes(Solved):
 
 def _feature(geometry: str, coordinates: Any, /, **properties: Any) -> dict[str, Any]:
     return {"type": "Feature", "geometry": {"type": geometry, "coordinates": coordinates}, "properties": properties}
+
+
+def _shift(route: VehicleRoute) -> dict[str, int]:
+    """Return the cells of a table for the shift of a route: none for a vehicle without shifts."""
+    return {} if route.day is None else {"number": route.number, "day": route.day}
 
 
 def _loads(load: float | Mapping[Hashable, float]) -> dict[str, float]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corl import arguments as check
 from corl.errors import UsageError
-from corl.modelling.common import accepted_cells, compiled, records, solved
+from corl.modelling.common import Names, accepted_cells, compiled, records, solved
 from corl.modelling.replanning import Position, Situation, next_number
 from corl.modelling.routes import Routes, Stop, VehicleRoute
 from corl.modelling.routing_data import RoutingData
 from corl.modelling.routing_fields import UNITS, moment_in
+from corl.modelling.shifts import shift_types
 from corl.modelling.travel import places_of, travel_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = ["RoutingModel"]
 _COLUMNS = (
     "name", "x", "y", "lat", "lon", "demand", "pickup", "service", "window", "windows", "prize", "required", "release", "needs",
     "soft_window", "early_cost", "late_cost",
+    "days",
 )  # fmt: skip
 
 
@@ -123,7 +125,9 @@ class RoutingModel(RoutingData):
         """Return the instance of the model. Raises InputError, naming the model's own objects, or UsageError."""
         from corl.problems.vrp.problem import Vrp
 
-        kinds = {"depots": self._depots, "clients": self._clients, "vehicles": self._vehicles}
+        types = shift_types(self._vehicles.listed(), self._objects["vehicles"])
+        shown_names = Names("vehicle", (each.kind if each.day is None else each.text for each in types))
+        kinds = {"depots": self._depots, "clients": self._clients, "vehicles": shown_names}
         for each in (self._depots, self._vehicles):
             if not len(each):
                 raise UsageError(f"the model has no {each.kind}; add_{each.kind} adds one")
@@ -133,11 +137,15 @@ class RoutingModel(RoutingData):
         """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance = self.instance()
         result = solved(instance, "vrp", options)
-        solution, taken, routes = result.solution or [], set[tuple[Hashable, int]](), []
-        for route in solution:
-            vehicle = next_number(self._vehicles.listed()[route.vehicle], taken)
-            taken.add(vehicle)
-            routes.append(self._route(instance, route, vehicle))
+        types, taken, routes = (
+            shift_types(self._vehicles.listed(), self._objects["vehicles"]), dict[int | None, set[tuple[Hashable, int]]](), []
+        )  # fmt: skip
+        for route in result.solution or []:
+            kind, number, day, _ = types[route.vehicle]
+            of_day = taken.setdefault(day, set())
+            vehicle = next_number(kind, of_day) if number is None else (kind, number)
+            of_day.add(vehicle)
+            routes.append(replace(self._route(instance, route, vehicle), day=day))
         self._plan = self._routes(result, routes)
         return self._plan
 
@@ -170,6 +178,8 @@ class RoutingModel(RoutingData):
             time_limit: Seconds of the search.
             **options: The other options of `corl.solve`.
         """
+        if any("shifts" in each for each in self._objects["vehicles"]):
+            raise UsageError("replan: the model has vehicles with several shifts; accepted: vehicles with one shift at most")
         if plan is None:
             plan = self._plan
         if not isinstance(plan, Routes) and (plan is not None or done is None):

@@ -12,6 +12,7 @@ from corl.modelling.common import Names, loads
 from corl.modelling.replanning import without_client
 from corl.modelling.routing_fields import BREAKS, UNITS, break_in, moment_in, place, times_in
 from corl.modelling.routing_times import periods_in, soft_window_in, speed_factors_in
+from corl.modelling.shifts import days_in, shift_fields, with_shifts
 from corl.modelling.travel import travel_fields, without_matrix
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class RoutingData:
         self._loads: dict[tuple[str, int, str], dict[Hashable, float]] = {}
         self._needs: list[frozenset[Hashable]] = []
         self._skills: list[frozenset[Hashable]] = []
-        self._model_fields: dict[str, Any] = {}  # fields of the instance as a whole: travel, shipments, groups
+        self._model_fields: dict[str, Any] = {}  # fields of the instance as a whole: travel, shipments, groups, clusters, balance
 
     # ---------------------------------------------------------------- nodes, vehicles and constraints
     def add_depot(
@@ -87,6 +88,7 @@ class RoutingData:
         soft_window: Window | None = None,
         early_cost: float = 0,
         late_cost: float = 0,
+        days: Collection[int] | None = None,
     ) -> None:
         """Add a client. Raises UsageError.
 
@@ -108,6 +110,8 @@ class RoutingData:
             soft_window: (begin, end) of the times at which service should begin; None as begin or end: no limit.
             early_cost: The cost of each unit of time by which service begins before `soft_window`.
             late_cost: The cost of each unit of time by which service begins after `soft_window`.
+            days: The days, numbered from 0, on which vehicles with shifts may serve the client; None: all days, and vehicles
+                without shifts, too. Its windows are those of each day.
         """
         new_name = self._new(self._clients, self._depots, name)
         of = f"client {shown(new_name)}"
@@ -117,6 +121,7 @@ class RoutingData:
         node |= {} if prize is None else {"prize": check.number(f"{of}: prize", prize)}
         node |= {} if required is None else {"required": check.flag(f"{of}: required", required)}
         node |= {} if release is None else {"release": moment_in(self.time, f"{of}: release", release)}
+        node |= {} if days is None else {"days": days_in(of, days)}
         skills = frozenset(check.names(f"{of}: needs", needs))
         carried = {"demand": loads(f"{of}: demand", demand, self._dimensions, new=True)}
         if pickup is not None:
@@ -128,7 +133,7 @@ class RoutingData:
             self._loads["clients", at, field] = amounts
 
     def remove_client(self, name: Hashable) -> None:
-        """Remove a client, from its groups and from the matrix, too. Raises UsageError.
+        """Remove a client, from its groups, its cluster and the matrix, too. Raises UsageError.
 
         If it is an end of a shipment, the shipment is removed, and the other end becomes a client without a load.
         """
@@ -162,6 +167,10 @@ class RoutingData:
         skills: Collection[Hashable] = (),
         profile: str = "",
         speed_factors: Sequence[float] | None = None,
+        shifts: Sequence[tuple[int, float | str | None, float | str | None]] | None = None,
+        max_total_duration: float | None = None,
+        max_total_driving: float | None = None,
+        vehicle_cost: float | None = None,
     ) -> None:
         """Add vehicles of one kind. Raises UsageError.
 
@@ -183,6 +192,11 @@ class RoutingData:
             skills: The skills of the vehicle.
             profile: The name of its matrices, such as "bike"; "": those that are set without a name.
             speed_factors: Its speed in each period of `set_periods`, as a multiple of the usual one; None: those of the periods.
+            shifts: (day, begin, end) of each shift, instead of `shift`: days are numbered from 0, begin and end are times of that
+                day. The vehicle may have a route in each of its shifts. Limits and costs of routes apply to each of them.
+            max_total_duration: The largest sum of the durations of a vehicle's routes, over all its shifts.
+            max_total_driving: The largest sum of the travel times of a vehicle's routes, over all its shifts.
+            vehicle_cost: The cost of a vehicle that has a route, paid once for all its shifts.
         """
         new_name = self._vehicles.new(name)
         of = f"vehicle {shown(new_name)}"
@@ -193,6 +207,9 @@ class RoutingData:
         found = {key: check.number(f"{of}: {key}", limit, infinite=True) for key, limit in limits.items() if limit is not None}
         kind |= {key: limit for key, limit in found.items() if limit < math.inf}
         kind |= times_in(self.time, of, shift=shift)
+        kind |= shift_fields(self.time, of, count, shifts, max_total_duration, max_total_driving, vehicle_cost)
+        if shift is not None and shifts is not None:
+            raise UsageError(f"{of} has shift and shifts; accepted: one of them")
         kind |= {} if reloads is None else {"reloads": check.integer(f"{of}: reloads", reloads)}
         kind |= {} if stays_out is None else {"stays_out": check.flag(f"{of}: stays_out", stays_out)}
         depots = {"depot": depot, "end_depot": end_depot}
@@ -249,6 +266,41 @@ class RoutingData:
             raise check.refusal("clients", clients, "at least one client")
         self._model_fields.setdefault("groups", []).append({"clients": members, "required": check.flag("required", required)})
 
+    def add_cluster(self, clients: Sequence[Hashable], *, in_a_row: bool = True) -> None:
+        """Add a cluster of clients: one route serves all of them, one after another. Raises UsageError.
+
+        Args:
+            clients: The names of the clients, each in one cluster at most.
+            in_a_row: Whether the route serves them with no other visit in between; if not, in any order.
+        """
+        members = [self._clients.number("clients", client) for client in check.names("clients", clients)]
+        if not members:
+            raise check.refusal("clients", clients, "at least one client")
+        self._model_fields.setdefault("clusters", []).append({"clients": members, "in_a_row": check.flag("in_a_row", in_a_row)})
+
+    def balance_routes(
+        self,
+        measure: Literal["longest", "range"] = "longest",
+        *,
+        of: Literal["duration", "distance"] = "duration",
+        weight: float = 1.0,
+    ) -> None:
+        """Add the cost of an unbalanced solution to the objective. Raises UsageError.
+
+        If nothing else costs anything (`unit_cost=0` for all vehicles), the balance is the whole objective.
+
+        Args:
+            measure: What costs something: the longest route, or the range between the longest and the shortest route; vehicles
+                without a route do not count.
+            of: How a route is measured: its duration (travel, waiting and service) or its distance.
+            weight: The cost of one unit of it.
+        """
+        self._model_fields["balance"] = {
+            "measure": check.choice("measure", measure, ("longest", "range")),
+            "of": check.choice("of", of, ("duration", "distance")),
+            "weight": check.number("weight", weight),
+        }
+
     def _new(self, names: Names, others: Names, name: Hashable) -> Hashable:
         """Return the name of a new node. Raises UsageError if a node has it already."""
         new_name = names.new(name)
@@ -286,8 +338,11 @@ class RoutingData:
                 del vehicle["profile"]
             elif isinstance(vehicle.get("profile"), str):
                 raise UsageError(f"vehicle {shown(kind)}: {without_matrix(vehicle['profile'])}")
-        if "groups" in fields:
-            fields["groups"] = [each | {"clients": [first_client + i for i in each["clients"]]} for each in fields["groups"]]
+        for key in ("groups", "clusters"):
+            if key in fields:
+                fields[key] = [each | {"clients": [first_client + i for i in each["clients"]]} for each in fields[key]]
+        objects["vehicles"], rosters = with_shifts(self._vehicles.listed(), objects["vehicles"], objects["clients"], first_client)
+        fields |= {"rosters": rosters} if rosters else {}
         if "shipments" in fields:
             fields["shipments"] = [
                 each | {"from": first_client + each["from"], "to": first_client + each["to"]} for each in fields["shipments"]

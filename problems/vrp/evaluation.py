@@ -21,6 +21,7 @@ from corl.problems.vrp.evaluation_rules import (
     times_with_breaks,
     travel_times,
 )  # fmt: skip
+from corl.problems.vrp.evaluation_structure import check_rosters, structure_cost
 from corl.problems.vrp.evaluation_times import best_times, earliest_times, legs_of, penalties
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
@@ -59,6 +60,8 @@ def check(instance: VrpInstance, solution: Any) -> list[Route]:
 def objective(instance: VrpInstance, solution: Any) -> float:
     """Return the objective value: (distance x unit cost + fixed costs + costs of time + prizes missed) / `scale`.
 
+    The costs of unbalanced routes and of rosters are added, too.
+
     Raises Infeasible, naming the first violated limit and the file's ids.
     """
     (routes, lengths, schedules), vehicles = _checked(instance, solution), instance.vehicles
@@ -67,6 +70,8 @@ def objective(instance: VrpInstance, solution: Any) -> float:
     for route, length, times in zip(routes, lengths, schedules):
         cost += length * float(vehicles.unit_cost[route.vehicle])
         cost += _cost_of_times(instance, route.vehicle, times)
+    if instance.rules is not None:
+        cost += structure_cost(instance.rules, routes, np.array(lengths), _durations(instance, schedules))
     missed = np.ones(instance.n, bool)
     for route in routes:
         missed[route.visits] = False
@@ -89,7 +94,22 @@ def _checked(instance: VrpInstance, solution: Any) -> tuple[list[Route], list[fl
         raise Infeasible(f"{used[kind]} vehicles{name} are used; there are {vehicles.count[kind]}")
     if instance.rules is not None:
         check_rules(instance, routes)
-    return routes, *_checked_routes(instance, routes)
+    lengths, schedules = _checked_routes(instance, routes)
+    if instance.rules is not None and instance.rules.roster is not None:
+        check_rosters(instance, instance.rules, routes, _durations(instance, schedules), _driving(instance, routes))
+    return routes, lengths, schedules
+
+
+def _durations(instance: VrpInstance, schedules: list[Schedule | None]) -> NDArray[np.float64]:
+    """Return float64 [routes]: the duration of each route; 0 if no rule measures it."""
+    measured = instance.rules is not None and instance.rules.measures_duration
+    return np.array([each.duration if measured and each is not None else 0.0 for each in schedules])
+
+
+def _driving(instance: VrpInstance, routes: list[Route]) -> NDArray[np.float64]:
+    """Return float64 [routes]: the travel time of each route."""
+    paths = zip(routes, _paths(instance, routes))
+    return np.array([float(travel_times(instance, route, path, legs).sum()) for route, (path, legs) in paths])
 
 
 def check_route(instance: VrpInstance, route: Route) -> float:

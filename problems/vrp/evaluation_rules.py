@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
+from corl.problems.vrp.evaluation_structure import check_clusters
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import SideConstraints
@@ -35,6 +36,7 @@ def check_rules(instance: VrpInstance, routes: Sequence[Route]) -> None:
     rules = instance.rules
     assert rules is not None
     _check_groups(instance, rules, routes)
+    check_clusters(instance, rules, routes)
     for number, route in enumerate(routes, 1):
         _check_route(instance, rules, number, route)
     _check_shipments(instance, rules, routes)
@@ -45,6 +47,7 @@ def check_single_route(instance: VrpInstance, route: Route) -> None:
     """Check the side constraints of one route, regardless of the others. Raises Infeasible."""
     rules = instance.rules
     assert rules is not None
+    check_clusters(instance, rules, [route])
     _check_route(instance, rules, 1, route)
     _check_shipments(instance, rules, [route])
     _check_begun(instance, rules, [route], [route.vehicle])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.problems.vrp.feasibility_structure import unservable_cluster
 from corl.problems.vrp.fixed_beginnings import infeasible_beginning
 from corl.problems.vrp.fleet_limits import Requests, fleet_too_small
 from corl.problems.vrp.instance import VrpInstance
@@ -37,6 +38,8 @@ def unservable(instance: VrpInstance) -> str:
         return reason
     possible = _servable(instance, kinds, requests)
     if reason := _unservable_client(instance, kinds, possible, requests):
+        return reason
+    if reason := unservable_cluster(instance, [travel.kind for travel in kinds], possible):
         return reason
     return _unservable_shipment(instance, possible) or fleet_too_small(instance, kinds, possible, requests)
 

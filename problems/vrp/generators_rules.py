@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import UsageError, unknown
+from corl.problems.vrp.generators_structure import STRUCTURE
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.rules import SideConstraints
 
@@ -32,8 +33,9 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
 
     Clients are uniform in a square of 100 by 100 minutes with the depot in its middle; demands are 1 to 9, the capacity 50,
     service 5 to 10 minutes, and the day ten hours long. A share `windows` of the clients has a time window of one to four hours.
-    Accepted in `ask`, in supported combinations: aboard, backhauls, breaks, dimensions, groups, open, overtime, pickups,
-    releases, reloads, rests, shipments, skills, soft (soft windows), spells (several windows), traffic (slower at peak hours).
+    Accepted in `ask`, in supported combinations: aboard, backhauls, balance, breaks, clusters (served in a row), dimensions,
+    groups, open, overtime, pickups, releases, reloads, rests, shifts (two days of each vehicle), shipments, skills, soft (soft
+    windows), soft_clusters (each on one route), spells (several windows), traffic (slower at peak hours).
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
@@ -41,6 +43,9 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
             raise UsageError(unknown("there is no rule", word, sorted(_RULES)))
     if not 1 <= size <= _MAX_SIZE or not 0.0 <= windows <= 1.0:
         raise UsageError(f"accepted: size 1 to {_MAX_SIZE}, windows 0 to 1")
+    for one, other in (("shifts", "skills"), ("clusters", "soft_clusters"), ("clusters", "shifts"), ("soft_clusters", "shifts")):
+        if {one, other} <= set(wanted):
+            raise UsageError(f"ask: {one} and {other} do not go together; accepted: one of them")
     random = np.random.default_rng(seed)
     points = np.concatenate([[[50.0, 50.0]], random.integers(0, 101, (size, 2))])
     n = size + 1
@@ -53,6 +58,7 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
         "service": np.append([0.0], random.integers(5, 11, size)),
         "required": np.arange(n) > 0,
         "vehicles": Vehicles(np.array([_CAPACITY])),
+        "points": points.astype(np.float64),
     }
     rules: dict[str, Any] = {}
     for word in sorted(set(wanted)):  # "skills", which doubles the vehicle type, follows "reloads", which replaces it
@@ -63,7 +69,6 @@ def day(*, size: int = 100, ask: str = "", windows: float = 0.3, seed: int = 0) 
     return VrpInstance(
         name=f"day-{size}",
         edge_weight_type="EUC_2D",
-        points=points.astype(np.float64),
         rules=SideConstraints(**rules) if rules else None,
         comment=f"corl generate vrp day --option size={size}{options} --seed {seed}",
         **arguments,
@@ -186,5 +191,5 @@ def _spells(arguments: dict[str, Any], random: np.random.Generator) -> dict[str,
 _RULES: dict[str, Callable[[dict[str, Any], np.random.Generator], dict[str, Any]]] = {
     "aboard": _aboard, "backhauls": _backhauls, "breaks": _breaks, "dimensions": _dimensions, "groups": _groups, "open": _open,
     "overtime": _overtime, "pickups": _pickups, "releases": _releases, "reloads": _reloads, "rests": _rests,
-    "shipments": _shipments, "skills": _skills, "soft": _soft, "spells": _spells, "traffic": _traffic,
+    "shipments": _shipments, "skills": _skills, "soft": _soft, "spells": _spells, "traffic": _traffic, **STRUCTURE,
 }  # fmt: skip

@@ -89,13 +89,19 @@ def _json_routes(instance: VrpInstance, value: Any) -> list[_Visits]:
 
 
 def _usable_routes(instance: VrpInstance, given: list[_Visits]) -> list[_Visits]:
-    """Return the routes of known types with the visits to depots and the first visit to each client and group of clients."""
+    """Return the routes of known types with the visits to depots and the first visit to each client and group of clients.
+
+    Of a cluster, the clients on its first route are kept.
+    """
     groups = np.full(instance.n, -1) if instance.rules is None or instance.rules.groups is None else instance.rules.groups
-    visited, served_groups, routes = set[int](), {-1}, []
-    for kind, nodes in given:
+    clusters = np.full(instance.n, -1) if instance.rules is None or instance.rules.clusters is None else instance.rules.clusters
+    visited, served_groups, routes, route_of = set[int](), {-1}, [], dict[int, int]()
+    for number, (kind, nodes) in enumerate(given):
         routes.append((kind, list[int]()))
         for node in nodes if 0 <= kind < instance.vehicles.types else []:
             if not 0 <= node < instance.n or node in visited or (group := int(groups[node])) in served_groups - {-1}:
+                continue
+            if clusters[node] >= 0 and route_of.setdefault(int(clusters[node]), number) != number:
                 continue
             if node >= instance.depots:
                 visited.add(node)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corl.deprecation import renamed
 from corl.errors import InputError
 from corl.problems.vrp.rules_of_time import WORDS_OF_TIME, check_times, shapes_of_time
+from corl.problems.vrp.rules_structure import Balance, check_structure, first_clusters
 from corl.routing.edge_weights import LARGEST
 
 if TYPE_CHECKING:
@@ -110,6 +111,21 @@ class SideConstraints:
     On a leg that crosses periods, each hour covers the share of the way that it covers in its period, so that who leaves later
     never arrives earlier (FIFO).
     """
+    # ---------------------------------------------------------------- structure of the solution
+    clusters: _Integers | None = None
+    """int64 [n]: the client's cluster, 0..C-1, or -1 for none. One route serves all clients of a cluster that are served."""
+    cluster_in_a_row: NDArray[np.bool_] | None = None
+    """bool [C]: whether the route serves the clients of the cluster one after another, with no other visit between them."""
+    balance: Balance | None = None
+    """What the longest route, or the difference between the longest and the shortest, costs."""
+    roster: _Integers | None = None
+    """int64 [K]: the roster, 0..R-1, of which the type is a shift, or -1. A roster is the list of the shifts of one vehicle."""
+    roster_duration: _Floats | None = None
+    """float64 [R]: the greatest sum of the durations of all routes of a roster; inf: unlimited."""
+    roster_driving: _Floats | None = None
+    """float64 [R]: the greatest sum of the travel times of all routes of a roster; inf: unlimited."""
+    roster_cost: _Floats | None = None
+    """float64 [R]: the cost of a roster with a route, regardless of the number of its routes."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -155,6 +171,10 @@ class SideConstraints:
         """Whether travel times depend on the time of departure."""
         return self.period_starts is not None
 
+    def measures_duration(self) -> bool:
+        """Whether the durations of several routes together cost something or are limited."""
+        return (self.balance is not None and self.balance.of == "duration") or self.roster_duration is not None
+
     def first(self, n: int) -> SideConstraints:
         """Return the side constraints of the first n nodes. A shipment is included if both of its nodes are."""
         of_first_nodes: dict[str, Any] = {}
@@ -172,6 +192,7 @@ class SideConstraints:
             both_ends_included = (self.shipments < n).all(axis=1)
             of_first_nodes |= {"shipments": self.shipments[both_ends_included], "amounts": self.amounts[both_ends_included]}
         of_first_nodes |= {} if self.closed is None else {"closed": self.closed[self.closed[:, 0] < n]}
+        of_first_nodes |= first_clusters(self, n)
         of_first_nodes |= {} if self.begun is None else {"begun": tuple(nodes[nodes < n] for nodes in self.begun)}
         return replace(self, **of_first_nodes)
 
@@ -185,18 +206,21 @@ class SideConstraints:
             "reload_depots": (types, depots), "duration_cost": (types,), "overtime_from": (types,), "overtime_cost": (types,),
             "breaks": (None, 4), "max_driving": (types,), "rest": (types,), "profile": (types,), "distances": (None, n, n),
             "durations": (None, n, n), **shapes_of_time(instance),
+            "clusters": (n,), "cluster_in_a_row": (None,), "roster": (types,), "roster_duration": (None,),
+            "roster_driving": (None,), "roster_cost": (None,),
         }  # fmt: skip
         for name, shape in shapes.items():
             if (value := getattr(self, name)) is not None:
                 _check_array(name, value, shape)
         for one, other in (("overtime_from", "overtime_cost"), ("max_driving", "rest"), ("shipments", "amounts"),
-                           ("groups", "group_required"), ("soft_windows", "early_cost"),
-                           ("soft_windows", "late_cost")):  # fmt: skip
+                           ("groups", "group_required"), ("soft_windows", "early_cost"), ("soft_windows", "late_cost"),
+                           ("clusters", "cluster_in_a_row")):  # fmt: skip
             if (getattr(self, one) is None) != (getattr(self, other) is None):
                 raise InputError(f"{one} and {other} must be given together", field=other)
         self._check_loads(instance)
         self._check_clients(instance)
         self._check_vehicles(instance)
+        check_structure(self, instance)
         self._check_together(instance)
         check_times(self, instance)
 
@@ -268,7 +292,7 @@ class SideConstraints:
 
     def _check_together(self, instance: VrpInstance) -> None:
         """Check that the combination is supported by the judge and the solvers. Raises InputError."""
-        duration_matters = self.lasting or bool(np.isfinite(instance.vehicles.max_duration).any())
+        duration_matters = self.lasting or self.measures_duration or bool(np.isfinite(instance.vehicles.max_duration).any())
         pauses = [name for name in ("closed", "breaks", "max_driving") if getattr(self, name) is not None]
         trips = self.reloads is not None and bool(self.reloads.any())
         open_routes = self.stays_out is not None and bool(self.stays_out.any())
@@ -292,6 +316,7 @@ _WORDS = {
     "duration_cost": "costs of duration", "overtime_cost": "overtime", "breaks": "breaks", "max_driving": "rests from driving",
     "distances": "distances that differ by vehicle", "durations": "travel times other than distances",
     "begun": "routes under way", **WORDS_OF_TIME,
+    "clusters": "clusters of clients", "balance": "balanced routes", "roster": "several shifts of one vehicle",
 }  # fmt: skip
 
 
@@ -302,13 +327,14 @@ def _is_given(value: Any) -> bool:
 
 def _check_array(name: str, value: Any, shape: tuple[int | None, ...]) -> None:
     """Raise InputError unless a field has this shape (None: any length), its dtype and accepted values."""
-    kind = {"allowed": "b", "stays_out": "b", "reload_depots": "b", "group_required": "b"}.get(name)
-    kind = kind or ("i" if name in ("shipments", "groups", "reloads", "profile") else "f")
+    kind = {"allowed": "b", "stays_out": "b", "reload_depots": "b", "group_required": "b", "cluster_in_a_row": "b"}.get(name)
+    kind = kind or ("i" if name in ("shipments", "groups", "reloads", "profile", "clusters", "roster") else "f")
     fits = value.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, value.shape))
     if not fits or value.dtype.kind != kind:
         words = " x ".join("any" if want is None else str(want) for want in shape)
         raise InputError(f"accepted: an array of shape {words}, of kind {kind!r}", field=name)
-    unlimited = name in ("capacities", "overtime_from", "max_driving", "shift", "durations", "distances", "soft_windows")
+    unlimited = name in ("capacities", "overtime_from", "max_driving", "shift", "durations", "distances", "soft_windows",
+                         "roster_duration", "roster_driving")  # fmt: skip
     if kind == "f" and not ((value >= 0) & ((value <= LARGEST) | (unlimited & (value == np.inf)))).all():
         raise InputError(f"accepted: numbers from 0 to {LARGEST:g}", field=name)
 

@@ -28,8 +28,10 @@ _Plans = dict[int, tuple[float, list[Route]]]  # bit mask of served clients -> l
 
 
 def can_enumerate(instance: VrpInstance) -> bool:
-    """Return whether there are few enough possible routes to enumerate them."""
-    count, n = 0, instance.clients
+    """Return whether there are few enough possible routes to enumerate them, and no limit of several routes together."""
+    count, n, rules = 0, instance.clients, instance.rules
+    if rules is not None and (rules.roster_duration is not None or rules.roster_driving is not None):
+        return False
     for kind in np.flatnonzero(instance.vehicles.count).tolist():
         reload_depots, max_reloads = len(_reload_depots(instance, kind)), _reloads(instance, kind)
         orders = 1
@@ -42,7 +44,10 @@ def can_enumerate(instance: VrpInstance) -> bool:
 
 
 def cheapest_solution(instance: VrpInstance, stop: Callable[[], bool]) -> list[Route] | None:
-    """Return the cheapest solution; None if no solution is feasible, or if `stop` returned True before the end."""
+    """Return the cheapest solution; None if no solution is feasible, or if `stop` returned True before the end.
+
+    The costs of a balance and of rosters are not counted: with them, it is a feasible solution.
+    """
     plans: _Plans = {0: (0.0, [])}
     beginnings = () if instance.rules is None or instance.rules.begun is None else instance.rules.begun
     for kind in np.flatnonzero(instance.vehicles.count).tolist():
@@ -52,7 +57,7 @@ def cheapest_solution(instance: VrpInstance, stop: Callable[[], bool]) -> list[R
         count, extended = int(instance.vehicles.count[kind]), plans
         plans = {} if len(beginnings) and len(beginnings[kind]) else dict(plans)
         for _ in range(instance.clients if count < 0 else min(count, instance.clients)):
-            extended = _combined(extended, routes)
+            extended = _combined(instance, extended, routes)
             _update_cheapest(plans, extended)
     costs = [(cost + _unserved_cost(instance, mask), mask) for mask, (cost, _) in plans.items()]
     least_cost, mask = min(costs, default=(np.inf, 0))
@@ -115,14 +120,25 @@ def _reload_depots(instance: VrpInstance, kind: int) -> list[int]:
     return np.flatnonzero(instance.rules.reload_depots[kind]).tolist()
 
 
-def _combined(plans: _Plans, routes: _Plans) -> _Plans:
-    """Return each plan extended by one more route of other clients; for each set of clients, the cheapest plan."""
+def _combined(instance: VrpInstance, plans: _Plans, routes: _Plans) -> _Plans:
+    """Return each plan extended by one more route, of other clients and clusters; for each set of clients, the cheapest plan."""
     found: _Plans = {}
+    clusters = _clusters(instance)
+    reserved = {mask: mask | sum(each for each in clusters if each & mask) for mask in routes}
     for mask, (cost, plan_routes) in plans.items():
         for route_mask, (route_cost, new_routes) in routes.items():
-            if not mask & route_mask:
+            if not mask & reserved[route_mask]:
                 _update_cheapest(found, {mask | route_mask: (cost + route_cost, plan_routes + new_routes)})
     return found
+
+
+def _clusters(instance: VrpInstance) -> list[int]:
+    """Return the bit mask of the clients of each cluster; one route serves a cluster."""
+    rules = instance.rules
+    if rules is None or rules.clusters is None or rules.cluster_in_a_row is None:
+        return []
+    clusters = rules.clusters[instance.depots :]
+    return [sum(1 << bit for bit in np.flatnonzero(clusters == c).tolist()) for c in range(len(rules.cluster_in_a_row))]
 
 
 def _update_cheapest(best: _Plans, found: _Plans) -> None:

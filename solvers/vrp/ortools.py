@@ -25,17 +25,19 @@ _HORIZON = 2**50  # stands for an infinite time or capacity
 class OrTools(Solver):
     """OR-Tools' routing search: parallel cheapest insertion, then guided local search. It takes no seed and no warm start.
 
-    Of the side constraints it takes soft windows. If the number of vehicles is unlimited, the model has twice as many as the
-    demand needs, and ten more. Values that are not integers are scaled, so that the longest distance becomes 2**30, and rounded
-    so that solutions remain feasible.
+    If the number of vehicles is unlimited, the model has twice as many as the demand needs, and ten more. Values that are not
+    integers are scaled, so that the longest distance becomes 2**30, and rounded so that solutions remain feasible. Of the side
+    constraints it takes soft windows, clusters, and a balance of the longest distance.
     """
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: VrpInstance) -> str:
-        if instance.rules is not None and (others := [name for name in instance.rules.names if name != "soft windows"]):
-            return f"it takes no {others[0]}"
+        from corl.solvers.vrp.ortools_structure import refusal
+
+        if reason := refusal(instance):
+            return f"it takes {reason}"
         if instance.n > _MAX_NODES:
             return f"it needs n x n matrices of Python integers, which we allow up to {_MAX_NODES} nodes, not {instance.n}"
         return ""
@@ -77,6 +79,7 @@ class _Model:
         from ortools.constraint_solver import pywrapcp
 
         from corl.solvers.integers import integer_factor
+        from corl.solvers.vrp.ortools_structure import add_clusters
 
         vehicles, depots = instance.vehicles, instance.depots
         distances = np.stack([instance.distances_from(node) for node in range(instance.n)])
@@ -98,8 +101,12 @@ class _Model:
         self.routing = pywrapcp.RoutingModel(self.manager)
         self._costs()
         self._capacity()
-        if np.isfinite(vehicles.max_distance).any():
+        balance = None if instance.rules is None else instance.rules.balance
+        if np.isfinite(vehicles.max_distance).any() or balance is not None:
             self._dimension("distance", np.ceil(distances * factor - 1e-6), vehicles.max_distance)
+        if balance is not None:  # all routes begin at distance 0, so that the global span is the longest route
+            self.routing.GetDimensionOrDie("distance").SetGlobalSpanCostCoefficient(round(balance.weight * self.price))
+        add_clusters(instance, self.routing, self.manager)
         if instance.timed or self.soft is not None:
             self._dimension("time", np.ceil((distances + service[:, None]) * factor - 1e-6), vehicles.max_duration)
             self._windows()

@@ -16,7 +16,10 @@ from corl.solvers.integers import integer_factor, integer_loads
 
 __all__ = ["UNSUPPORTED", "Translation", "servable_clients", "translate", "usable_types"]
 
-UNSUPPORTED = ("closed", "breaks", "max_driving", "begun", "soft_windows", "speed_factors", "period_durations")
+UNSUPPORTED = (
+    "closed", "breaks", "max_driving", "begun", "soft_windows", "speed_factors", "period_durations", "clusters", "balance",
+    "roster",
+)  # fmt: skip
 """Side constraints that PyVRP does not support."""
 
 _MAX_SCALED = 2.0**17  # greatest scaled distance: with longer ones, PyVRP's penalties, at most 100,000, are too small

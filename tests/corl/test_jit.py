@@ -64,10 +64,10 @@ def test_checked_kernels_are_kept_apart(tmp_path, monkeypatch):
 
 def test_an_edit_compiles_anew_what_depends_on_it():
     """A module's kernels belong to the files that it imports, and, where it reaches a hook, to all that attach to one."""
-    from corl.compilation import cache
+    from corl.compilation import sources
 
     def reached(module):
-        return {"/".join(file.parts[-2:]) for file in cache._reached(module)}
+        return {"/".join(file.parts[-2:]) for file in sources.reached(module)}
 
     assert {"corl/rng.py", "ruin/strings.py"} <= reached("corl.solvers.vrp.ruin.search")
     assert not {"corl/solving.py", "tsp/transitions.py", "vrp/transitions.py"} & reached("corl.solvers.vrp.ruin.search")

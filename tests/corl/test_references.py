@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from typing import NamedTuple
@@ -132,11 +133,30 @@ print(*(sum(kernel.stats.cache_misses.values()) for kernel in (called.first, cal
 """
 
 
-def use(folder):
-    """Run the kernels in a new process; return what it prints."""
+KILLED = """
+import os, signal
+from corl.compilation import shared_code
+register = shared_code.register
+def killed(kernel, result):
+    if kernel.py_func.__name__ == "deep":  # compiled, not yet stored; its caller's compilation has begun
+        os.kill(os.getpid(), signal.SIGKILL)
+    register(kernel, result)
+shared_code.register = killed
+import called
+called.first(3)
+"""
+
+
+def run(folder, script):
+    """Run a script in a new process, which has the kernels in its path."""
     environment = os.environ | {"PYTHONPATH": str(folder), "CORL_CACHE": str(folder / "cache")}
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # bytecode of a source that is edited within its second would be taken for current
-    done = subprocess.run([sys.executable, "-P", "-c", USE], capture_output=True, text=True, env=environment)
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"  # bytecode of a source edited within its second would be taken for current
+    return subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, env=environment)
+
+
+def use(folder):
+    """Use the kernels in a new process; return what it prints."""
+    done = run(folder, USE)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -158,3 +178,12 @@ def test_an_edited_shared_kernel_is_compiled_again(tmp_path):
     use(tmp_path)
     (tmp_path / "called.py").write_text(MODULE.replace("return 2 * x", "return 3 * x"))
     assert use(tmp_path)[0] == "21 12 4"
+
+
+def test_a_process_killed_while_it_compiles_a_shared_kernel_leaves_no_harm(tmp_path):
+    """Its claim to the compilation ends with it, and the next process compiles and stores everything."""
+    (tmp_path / "called.py").write_text(MODULE)
+    assert run(tmp_path, KILLED).returncode == -signal.SIGKILL
+    results = ["15 8 3", "('too large', 9)", "('too large', 9)"]
+    assert use(tmp_path) == [*results, "1 1"]
+    assert use(tmp_path) == [*results, "0 0"]

@@ -24,7 +24,7 @@ from vrp_day_plans import customers_of, requests_of
 from corl.problems.vrp.online.epochs import epochs
 from corl.problems.vrp.online.hindsight import dispatch_epochs, planning_instance
 from corl.problems.vrp.online.situation import Situation, situation
-from corl.solvers.vrp.online.features import round_trips
+from corl.solvers.vrp.online.dispatching import round_trips
 from corl.solvers.vrp.online.network import correction_rows
 from corl.solvers.vrp.online.planning import search
 from corl.solvers.vrp.online.sampled_prizes import SampledPrizes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corl.fields import Array, Either, Flag, Integer, Kind, Number, Object
 from corl.files.json_instances import Field, Record
-from corl.problems.vrp.formats import json_times
+from corl.problems.vrp.formats import json_structure, json_times
 from corl.problems.vrp.formats.clock import WINDOW, Clock
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import SideConstraints
@@ -36,7 +36,8 @@ VEHICLE: dict[str, Kind] = {  # fields of vehicle types
 FACTS: dict[str, Kind] = {  # fields of the instance as a whole
     "shipments": Array(Object({"from": Integer(), "to": Integer()}, {"amount": LOAD})),
     "groups": Array(Object({"clients": Array(Integer(), 1)}, {"required": Flag()})), "backhauls_last": Flag(),
-    "profiles": Array(Object({}, {"distances": _MATRIX, "durations": _MATRIX})), **json_times.FACTS,
+    "profiles": Array(Object({}, {"distances": _MATRIX, "durations": _MATRIX})),
+    **json_times.FACTS, **json_structure.FACTS,
 }  # fmt: skip
 
 _Floats = NDArray[np.float64]
@@ -109,6 +110,7 @@ def rules_of(
         rules["closed"] = np.array(_closed(clients, depots, clock), np.float64).reshape(-1, 3)
     rules |= _vehicle_rules(instance_record, vehicles, node_of, depots, n, clock)
     rules |= json_times.rules_of(instance_record, nodes, vehicles, clock)
+    rules |= json_structure.structure_rules(instance_record, len(vehicles), node_of, depots, clock)
     return SideConstraints(**rules) if rules else None
 
 
@@ -254,7 +256,7 @@ def _shared_fields(instance: VrpInstance, rules: SideConstraints, ids: NDArray[n
             | ({} if rules.durations is None else {"durations": (rules.durations[p] / time_factor).tolist()})
             for p in range(count)
         ]
-    return facts
+    return facts | json_structure.structure_facts(instance, rules)
 
 
 def _type_fields(

@@ -5,14 +5,13 @@ The agent is that of Tassel, Gebser and Schekotihin (ICAPS 2023, section 4).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl import hooks
-from corl.decoding.players import play_rows
+from corl.decoding.players import RowPlayer
 from corl.environment import Environment, View
 from corl.errors import UsageError
 from corl.jit import kernel
@@ -38,15 +37,14 @@ __all__ = ["CpEvaluator", "check", "state_arrays"]
 _JOBS_PER_CHECK = 10_000  # actions x jobs between two calls of `stop`, about 10 ms
 
 
-class CpEvaluator:
+class CpEvaluator(RowPlayer):
     """The agent as a `corl.policy.Player` of a pool of interval models."""
-
-    together = 1
 
     def __init__(self, environment: Environment, weights: CpWeights) -> None:
         check(environment)
         self._environment, self._weights, self._observation = environment, weights, new_observation(environment.instances)
         self._scratch = new_scratch(weights, self._observation)
+        self.actions_per_check = max(1, min(100, _JOBS_PER_CHECK // len(self._observation.jobs)))
 
     def evaluate(self, view: View) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """See corl.policy.Evaluator. The agent estimates no values: they are 0."""
@@ -55,21 +53,12 @@ class CpEvaluator:
         _evaluate(self._environment.state, rows, actions, self._observation, self._weights, self._scratch, out)
         return out, np.zeros(len(rows))
 
-    def play(
-        self,
-        rows: NDArray[np.int64],
-        temperature: ArrayLike = 0.0,
-        random: NDArray[np.uint64] | None = None,
-        most: int = 2**31,
-        stop: Callable[[], bool] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """See corl.policy.Player. The agent chooses among all jobs that can start, even if the environment lists fewer."""
-
-        def advance(row: int, heat: float, generator: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
-            return _play(self._environment.state, row, self._observation, self._weights, self._scratch, heat, generator, out)
-
-        actions_per_check = max(1, min(100, _JOBS_PER_CHECK // len(self._observation.jobs)))
-        return play_rows(advance, rows, temperature, random, most, stop, actions_per_check)
+    def advance(self, row: int, temperature: float, random: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
+        """See RowPlayer. The agent chooses among all jobs that can start, even if the environment lists fewer."""
+        taken: tuple[int, float] = _play(
+            self._environment.state, row, self._observation, self._weights, self._scratch, temperature, random, out
+        )
+        return taken
 
 
 def state_arrays(states: View) -> dict[str, NDArray[Any]]:

@@ -5,21 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from corl import hooks
-from corl.decoding.players import play_rows
+from corl.decoding.players import RowPlayer
 from corl.environment import Environment, View
 from corl.jit import kernel
 from corl.networks.compiled import dense, draw
 
 __all__ = ["Scratch", "ScoringEvaluator", "ScoringWeights", "describe_listed"]
-
-_ACTIONS_PER_CHECK = 500  # actions between two calls of `stop`, about 10 ms
 
 
 class ScoringWeights(NamedTuple):
@@ -61,10 +58,10 @@ def describe_listed(state: Any, row: int, count: int, scratch: Any) -> None:
     raise NotImplementedError("only compiled code can call a hook")
 
 
-class ScoringEvaluator:
+class ScoringEvaluator(RowPlayer):
     """The network as a `corl.policy.Player` of an environment's pool; it estimates no values and returns 0."""
 
-    together = 1
+    actions_per_check = 500
 
     def __init__(self, environment: Environment, weights: ScoringWeights, columns: int, entries: int) -> None:
         """Prepare to play.
@@ -94,23 +91,10 @@ class ScoringEvaluator:
         _logits_of_rows(self._environment.state, rows, self._weights, self._scratch, logits)
         return logits, np.zeros(len(rows))
 
-    def play(
-        self,
-        rows: NDArray[np.int64],
-        temperature: ArrayLike = 0.0,
-        random: NDArray[np.uint64] | None = None,
-        most: int = 2**31,
-        stop: Callable[[], bool] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """See corl.policy.Player."""
-
-        def advance(row: int, heat: float, generator: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
-            taken_and_reward: tuple[int, float] = _play(
-                self._environment.state, row, self._weights, self._scratch, heat, generator, out
-            )
-            return taken_and_reward
-
-        return play_rows(advance, rows, temperature, random, most, stop, _ACTIONS_PER_CHECK)
+    def advance(self, row: int, temperature: float, random: NDArray[np.uint64], out: NDArray[np.int32]) -> tuple[int, float]:
+        """See RowPlayer."""
+        taken: tuple[int, float] = _play(self._environment.state, row, self._weights, self._scratch, temperature, random, out)
+        return taken
 
 
 @kernel

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from corl.solvers.vrp.online.planning import Route
 
-__all__ = ["Greedy", "Lazy", "Threshold", "waiting_epochs"]
+__all__ = ["Greedy", "Lazy", "Threshold", "round_trips", "waiting_epochs"]
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,7 @@ class Threshold(EpochPolicy):
     title: ClassVar[str] = "prizes proportional to round trips, one prize-collecting plan"
 
     def choose(self, now: Situation, seconds: float, seed: int) -> list[Route]:
-        assert now.customers.matrix is not None
-        trip = now.customers.matrix[0, now.requests.customer] + now.customers.matrix[now.requests.customer, 0]
-        prize = self.factor * self.decay ** np.maximum(waiting_epochs(now) - 1, 0) * trip
+        prize = self.factor * self.decay ** np.maximum(waiting_epochs(now) - 1, 0) * round_trips(now)
         return plan(now, seconds, seed, self.iterations, prize=np.where(now.must, np.inf, prize))
 
 
@@ -66,3 +64,10 @@ def waiting_epochs(now: Situation) -> NDArray[np.int64]:
     for later in range(now.epoch, now.last):
         epochs += ~must_go(now.customers, now.requests, later, now.last)
     return epochs
+
+
+def round_trips(now: Situation) -> NDArray[np.float64]:
+    """Return float64 [R]: the travel time from the depot to each waiting request and back."""
+    matrix, place = now.customers.matrix, now.requests.customer
+    assert matrix is not None
+    return np.asarray(matrix[0, place] + matrix[place, 0])

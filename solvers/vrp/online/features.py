@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from corl.problems.vrp.online.epochs import EPOCH
 from corl.problems.vrp.online.situation import Situation
-from corl.solvers.vrp.online.dispatching import waiting_epochs
+from corl.solvers.vrp.online.dispatching import round_trips, waiting_epochs
 
-__all__ = ["Column", "features", "length_unit", "round_trips"]
+__all__ = ["Column", "features", "length_unit"]
 
 _FAR = 2.0  # stands for the distance to a request where there is none
 _NEAREST = 5
@@ -71,12 +71,6 @@ def length_unit(now: Situation) -> float:
     """Return the mean round trip of the customers; 1 if they are all at the depot."""
     matrix = _matrix(now)
     return float((matrix[0, 1:] + matrix[1:, 0]).mean()) or 1.0
-
-
-def round_trips(now: Situation) -> _Floats:
-    """Return float64 [R]: the travel time from the depot to each waiting request and back."""
-    matrix, place = _matrix(now), now.requests.customer
-    return np.asarray(matrix[0, place] + matrix[place, 0])
 
 
 def features(now: Situation) -> _Floats:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.problems.vrp.online.situation import Situation
-from corl.solvers.vrp.online.features import Column, features, round_trips
+from corl.solvers.vrp.online.dispatching import round_trips
+from corl.solvers.vrp.online.features import Column, features
 
 __all__ = ["corrected_prizes", "correction_rows", "load_weights", "log_factors"]
 

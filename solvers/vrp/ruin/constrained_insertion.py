@@ -16,6 +16,7 @@ import math
 from corl.jit import kernel
 from corl.rng import below
 from corl.solvers.vrp.ruin.constraint_tables import LATE, LOADS
+from corl.solvers.vrp.ruin.route_amounts import pair_change
 from corl.solvers.vrp.ruin.route_checks import insertion_keeps_breaks
 from corl.solvers.vrp.ruin.routes import distance, insert
 from corl.solvers.vrp.ruin.segments import extend, joined_time_cost, may_serve, travel_time
@@ -200,6 +201,8 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
             extend(data, rules, segments.head, at, row + 1, end, travel_time(data, rules, before, end, kind, to))
             travel = travel_time(data, rules, end, successor, kind, fro)
             cost += joined_time_cost(data, plan, rules, row + 1, successor, travel, slot) - segments.time_cost[slot]
+            if cost < best and rules.structure.is_coupled:  # the limit of driving is checked before the candidate is accepted
+                cost += pair_change(plan, rules, row + 1, successor, travel, added, 0.0, slot)
             checked = cost < best and rules.has_breaks
             if checked and not insertion_keeps_breaks(data, plan, rules, slot, -1 if picked_up else node, start, before, end):
                 cost = math.inf
@@ -303,7 +306,15 @@ def _trip_cost(data, plan, rules, slot, node, successor, first, second):
         if head[row, LOADS + 3 * q + 2] > rules.capacity[kind, q]:
             return math.inf
     extend(data, rules, head, row, row + 1, second, travel_time(data, rules, first, second, kind, between))
-    cost += joined_time_cost(data, plan, rules, row + 1, successor, travel_time(data, rules, second, successor, kind, fro), slot)
+    travel = travel_time(data, rules, second, successor, kind, fro)
+    cost += joined_time_cost(data, plan, rules, row + 1, successor, travel, slot)
+    if cost < math.inf and rules.structure.is_coupled:
+        driving = (
+            travel_time(data, rules, node, first, kind, to) + travel_time(data, rules, first, second, kind, between) + travel
+        )
+        driving -= travel_time(data, rules, node, successor, kind, plan.leg[node])
+        added = to + between + fro - plan.leg[node]
+        cost += pair_change(plan, rules, row + 1, successor, travel, added, driving, slot)
     if cost < math.inf and rules.has_breaks and not insertion_keeps_breaks(data, plan, rules, slot, node, first, first, second):
         return math.inf
     return cost - plan.segments.time_cost[slot]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
 from corl.solvers.vrp.ruin.schedule_tables import schedule_columns, schedule_tables
+from corl.solvers.vrp.ruin.structure_tables import StructureState, StructureTables, new_structure_state, structure_tables
 from corl.tolerance import LIMIT
 
 __all__ = [
@@ -175,6 +176,8 @@ class ConstraintTables(NamedTuple):
     """float64 [types, H]: the speed of a type in each period, as a multiple of that of `durations` or distances."""
     period_durations: NDArray[np.float64]
     """float64 [H, N, N], if `hourly_matrices`: the travel times between the instance's N nodes in each period."""
+    structure: StructureTables
+    """Clusters, balance and rosters."""
 
 
 class Segments(NamedTuple):
@@ -202,6 +205,8 @@ class Segments(NamedTuple):
     """float64 [2, labels, 3]: [0] holds the labels of breaks.py (time, remaining breaks, driving time since the last rest);
     [1, :, 0] is 1 for labels that are to be dropped.
     """
+    structure: StructureState
+    """The state of clusters, balance and rosters."""
 
 
 def reload_nodes(instance: VrpInstance) -> NDArray[np.int64]:
@@ -256,7 +261,14 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
         first_reload=instance.clients,
         dimensions=q,
         timed=not (rules.hourly or rules.soft_windows is not None)
-        and (instance.timed or rules.release is not None or rules.shift is not None or has_time_costs or has_breaks),
+        and (
+            instance.timed
+            or rules.release is not None
+            or rules.shift is not None
+            or has_time_costs
+            or has_breaks
+            or rules.measures_duration
+        ),
         has_time_costs=has_time_costs,
         linehaul_first=rules.backhauls_last,
         has_breaks=has_breaks,
@@ -298,6 +310,7 @@ def constraint_tables(instance: VrpInstance, owner: NDArray[np.int64]) -> Constr
         max_driving=_with_tolerance(max_driving),
         rest_duration=np.array(rules.of("rest", np.full(types, np.inf))),
         **schedule_tables(instance, rules, extra, LOADS + 3 * q),
+        structure=structure_tables(instance, owner, nodes),
     )
 
 
@@ -398,4 +411,5 @@ def new_segments(rules: ConstraintTables, slots: int) -> Segments:
         sequence=np.zeros(len(rules.partner) + 2, np.int32),
         travel_times=np.zeros(len(rules.partner) + 2),
         labels=np.zeros((2, _LABELS, 3)),
+        structure=new_structure_state(rules.structure, len(rules.partner), slots),
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.solvers.vrp.ruin.constrained_insertion import awaits_insertion, must_serve
+from corl.solvers.vrp.ruin.coupling import coupled_cost
 from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
 from corl.solvers.vrp.ruin.route_checks import count_infeasible
 from corl.solvers.vrp.ruin.routes import distance, insert, remove, undo
@@ -99,6 +100,8 @@ def restore(data, plan, work, before):
 def cost_of(data, plan):
     """Compute the cost of the current solution from scratch: distances, time, fixed costs, prizes of unserved clients.
 
+    The costs that couple routes are added.
+
     The cost is inf if a mandatory client is unserved.
     """
     cost = 0.0
@@ -114,4 +117,12 @@ def cost_of(data, plan):
     for client in range(data.clients):
         if plan.route[client] < 0:
             cost += math.inf if must_serve(data, plan, data.rules, client) else data.prize[client]
-    return cost
+    return cost + _coupled_cost(plan, data.rules)
+
+
+@kernel(inline=True, borrow=True)
+def _coupled_cost(plan, rules):
+    """Return the costs that couple routes."""
+    if rules is None:
+        return 0.0
+    return coupled_cost(plan, rules) if rules.structure.is_coupled else 0.0

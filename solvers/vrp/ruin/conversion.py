@@ -61,7 +61,13 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     latest = np.full(instance.n, np.inf) if instance.latest is None else _with_tolerance(instance.latest)
     planar = _is_planar(metric)
     # With costs of travel times, which need not satisfy the triangle inequality, a detour may reduce the cost.
-    time_priced = rules is not None and (rules.has_durations or rules.hourly_matrices) and rules.has_time_costs
+    time_priced = (
+        rules is not None
+        and (rules.has_durations or rules.hourly_matrices)
+        and (rules.has_time_costs or rules.structure.of_duration)
+    )
+    # A longer shortest route may reduce the cost, too.
+    may_save = time_priced or (rules is not None and rules.structure.is_range)
     required = instance.required.copy()
     for route in fixed_beginnings(instance):
         required[route.visits] = True
@@ -69,7 +75,7 @@ def routing_data(instance: VrpInstance, neighbours: int, farther: int = 0) -> Ro
     data = RoutingData(
         clients=clients,
         kind=metric.kind if (planar or metric.kind == EXPLICIT) and not ends_elsewhere else OTHER,
-        slack=np.inf if stays_out is not None or time_priced else _TRIANGLE_SLACK.get(metric.kind, _TRIANGLE_SLACK_OTHER),
+        slack=np.inf if stays_out is not None or may_save else _TRIANGLE_SLACK.get(metric.kind, _TRIANGLE_SLACK_OTHER),
         timed=timed,
         limited=limited,
         has_optional=bool(optional[depots:].any()),

@@ -41,7 +41,8 @@ def nearest_by_cost(
 def scale_of(instance: VrpInstance, near: NDArray[np.int32], apart: NDArray[np.float64]) -> float:
     """Return the scale of costs: the mean cost, of distance and time, of going from a client to one of its ten nearest clients.
 
-    If this mean is 0, a share of the mean fixed cost or of the mean prize is returned, whichever is smaller.
+    If this mean is 0, the cost of the balance of routes replaces it. If that is 0, too, a share of the mean fixed cost or of the
+    mean prize is returned, whichever is smaller.
 
     Args:
         instance: The instance.
@@ -58,6 +59,8 @@ def scale_of(instance: VrpInstance, near: NDArray[np.int32], apart: NDArray[np.f
             rows = np.arange(instance.clients)[:, None] + depots
             length = _mean_leg(durations[rows, near[: instance.clients, :_NEAREST] + depots], durations[0, depots:])
         cost += length * rate
+    if cost == 0.0 and rules is not None and rules.balance is not None:
+        cost = length * rules.balance.weight
     if cost > 0.0:
         return cost
     prizes = instance.prize[~instance.required]

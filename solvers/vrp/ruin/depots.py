@@ -71,7 +71,10 @@ def change_depots(data, plan, work, allowed):
 
 @kernel(borrow=True)
 def _is_promising(data, plan, rules, slot, other_slot, allowed):
-    """Return whether the cost of distance and the fixed costs change by less than `allowed`; with costs of time always True."""
+    """Return whether the cost of distance and the fixed costs change by less than `allowed`.
+
+    With costs of time, and with costs that couple routes, it is always True.
+    """
     change = _relocation_change(data, plan, slot, other_slot)
     if plan.size[other_slot] > 0:
         change += _relocation_change(data, plan, other_slot, slot)
@@ -84,10 +87,10 @@ def _is_promising(data, plan, rules, slot, other_slot, allowed):
 
 @kernel(inline=True, borrow=True)
 def _has_time_costs(rules):
-    """Return whether the duration of a route costs something."""
+    """Return whether the duration of a route, or what couples it with other routes, costs something."""
     if rules is None:
         return False
-    return rules.has_time_costs
+    return rules.has_time_costs or rules.structure.is_coupled
 
 
 @kernel(borrow=True)

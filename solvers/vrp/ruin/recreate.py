@@ -16,6 +16,8 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.rng import below, uniform
+from corl.solvers.vrp.ruin.cluster_insertion import best_in_cluster
+from corl.solvers.vrp.ruin.clusters import joins_cluster, keep_together
 from corl.solvers.vrp.ruin.constrained_insertion import (
     avoided_penalty,
     insert_shipment,
@@ -56,6 +58,7 @@ def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
     """
     if len(plan.size) > 0:  # without vehicles, there is no depot to sort by
         sort_removed(data, work)
+        _keep_clusters_together(work, data.rules)
     work.counts[UNSERVED] = 0
     reach = data.near.shape[1] if below(work.random, _FARTHER_PERIOD) == 0 else data.near_count
     change = 0.0
@@ -104,13 +107,16 @@ def _insert_by_rules(data, plan, work, rules, client, reach, max_routes, prize_f
     for k in range(first, last):
         member = client if group < 0 else rules.members[k]
         prize = prize_factor * avoided_penalty(data, rules, member)
-        found = best_position(data, plan, work, member, reach, max_routes, min(prize, least))
+        if joins_cluster(plan, rules, member):
+            found = best_in_cluster(data, plan, work, rules, member, min(prize, least))
+        else:
+            found = best_position(data, plan, work, member, reach, max_routes, min(prize, least))
         if found >= 0:
             after, chosen, least = found, member, work.key[len(work.key) - 1]
     if rules.multi_trip:
         for k in range(first, last):
             member = client if group < 0 else rules.members[k]
-            if after >= 0 and member != chosen:
+            if (after >= 0 and member != chosen) or joins_cluster(plan, rules, member):
                 continue
             bound = min(prize_factor * avoided_penalty(data, rules, member), allowed) if after < 0 else least
             cost = insert_trip(data, plan, work, rules, member, bound)
@@ -192,6 +198,15 @@ def sort_removed(data, work):
             work.key[place], work.removed[place] = work.key[place - 1], work.removed[place - 1]
             place -= 1
         work.key[place], work.removed[place] = key, client
+
+
+@kernel(inline=True, borrow=True)
+def _keep_clusters_together(work, rules):
+    """Sort the removed clients, in place, so that those of a cluster follow the first of them."""
+    if rules is None:
+        return
+    if rules.structure.has_clusters:
+        keep_together(work, rules)
 
 
 @kernel(inline=True, borrow=True)

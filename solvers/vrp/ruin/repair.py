@@ -9,6 +9,7 @@ A slot is a place for one route (state.py).
 from __future__ import annotations
 
 from corl.jit import kernel
+from corl.solvers.vrp.ruin.clusters import removes_clusters
 from corl.solvers.vrp.ruin.routes import remove
 from corl.solvers.vrp.ruin.segments import refresh
 from corl.solvers.vrp.ruin.state import REMOVED
@@ -19,6 +20,8 @@ __all__ = ["repair_route"]
 @kernel(borrow=True, shared=True)
 def repair_route(data, plan, work, rules, slot, since):
     """Remove nodes that are invalid after a ruin from a route, in place, and recompute its segments; return the change in cost.
+
+    In half of the cases, the other clients of the clusters of the removed clients are removed, too.
 
     Invalid nodes are: the second node of a shipment whose other node was removed; all clients, if trips must deliver before they
     collect and nothing is left to deliver; a reload before or after an empty trip.
@@ -43,6 +46,8 @@ def repair_route(data, plan, work, rules, slot, since):
                 work.counts[REMOVED] += 1
                 change += remove(data, plan, work, partner)
             k += 1
+    if removes_clusters(work, rules):
+        change += _remove_rest(data, plan, work, rules, slot, since)
     if rules.linehaul_first and not _has_delivery(data, plan, rules, slot):
         node = plan.next[data.clients + slot]
         while node < data.clients:
@@ -65,6 +70,23 @@ def repair_route(data, plan, work, rules, slot, since):
             change += remove(data, plan, work, node)
             node = before
     return change + refresh(data, plan, rules, slot)
+
+
+@kernel(borrow=True)
+def _remove_rest(data, plan, work, rules, slot, since):
+    """Remove the other clients of the removed clients' clusters from a route, in place; return the change in cost."""
+    structure, change = rules.structure, 0.0
+    for k in range(since, work.counts[REMOVED]):
+        cluster = structure.cluster[work.removed[k]]
+        if cluster < 0 or plan.segments.structure.served[cluster] == 0:
+            continue
+        for place in range(structure.member_start[cluster], structure.member_start[cluster + 1]):
+            client = structure.members[place]
+            if plan.route[client] == slot:
+                work.removed[work.counts[REMOVED]] = client
+                work.counts[REMOVED] += 1
+                change += remove(data, plan, work, client)
+    return change
 
 
 @kernel(borrow=True)

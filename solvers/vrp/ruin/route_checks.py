@@ -16,7 +16,10 @@ import numpy as np
 
 from corl.jit import kernel
 from corl.solvers.vrp.ruin.breaks import breaks_feasible
+from corl.solvers.vrp.ruin.clusters import keeps_clusters
 from corl.solvers.vrp.ruin.constraint_tables import OPEN
+from corl.solvers.vrp.ruin.coupling import keeps_rosters
+from corl.solvers.vrp.ruin.route_amounts import insertion_change
 from corl.solvers.vrp.ruin.routes import distance
 from corl.solvers.vrp.ruin.segments import extend, joined_time_cost, may_serve, travel_time
 from corl.solvers.vrp.ruin.state import TOUCHED
@@ -43,13 +46,15 @@ def extra_cost(data, plan, rules, client, node, successor, to, fro, slot):
 def _extra(data, plan, rules, client, node, successor, to, fro, slot):
     """Return the result of `extra_cost` for an instance with side constraints."""
     kind, row = plan.type[slot], data.clients + len(plan.size)
-    if not may_serve(rules, kind, client):
+    if not may_serve(rules, kind, client) or not keeps_clusters(data, plan, rules, client, node, successor, slot):
         return math.inf
     travel = travel_time(data, rules, node, client, kind, to)
     extend(data, rules, plan.segments.head, node, row, client, travel)
     cost = joined_time_cost(data, plan, rules, row, successor, travel_time(data, rules, client, successor, kind, fro), slot)
     if cost < math.inf and rules.has_breaks and not insertion_keeps_breaks(data, plan, rules, slot, node, client, -1, -1):
         return math.inf
+    if cost < math.inf and rules.structure.is_coupled:
+        cost += insertion_change(data, plan, rules, client, node, successor, to, fro, slot)
     return cost - plan.segments.time_cost[slot]
 
 
@@ -182,5 +187,7 @@ def _within_rules(data, plan, rules, slot):
     """Return whether a route satisfies its side constraints; True if there are none."""
     if rules is None:
         return True
+    if rules.structure.is_coupled and not keeps_rosters(plan, rules, slot):
+        return False
     last = plan.prev[data.clients + slot]
     return join_cost(data, plan, rules, last, data.clients + slot, plan.leg[last], slot) < math.inf

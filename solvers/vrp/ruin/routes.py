@@ -15,6 +15,8 @@ import math
 from corl.jit import kernel
 from corl.routing.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS
 from corl.routing.metric import distance as metric_distance
+from corl.solvers.vrp.ruin.clusters import count_cluster
+from corl.solvers.vrp.ruin.coupling import release_route
 from corl.solvers.vrp.ruin.segments import refresh_if_rules
 from corl.solvers.vrp.ruin.state import LOGGED, SERVED, TOUCHED, USED
 
@@ -127,16 +129,20 @@ def undo(data, plan, work):
 
 @kernel(inline=True, borrow=True)
 def _count_group(plan, rules, client, change):
-    """Add `change` to the number of served clients of the client's group."""
+    """Add `change` to the number of served clients of the client's group, and of its cluster."""
     if rules is None:
         return
+    count_cluster(plan, rules, client, change)
     if rules.has_groups and rules.group[client] >= 0:
         plan.segments.served[rules.group[client]] += change
 
 
 @kernel(inline=True, borrow=True)
 def _update_after_removal(plan, rules, client, slot):
-    """Update the group's count after a removal; return the change in the cost of time if the route is now empty, otherwise 0."""
+    """Update the group's count after a removal; return the change in the cost of time if the route is now empty, otherwise 0.
+
+    For a route that is now empty, the change in the costs that couple routes is added.
+    """
     _count_group(plan, rules, client, -1)
     if rules is None:
         return 0.0
@@ -144,7 +150,7 @@ def _update_after_removal(plan, rules, client, slot):
         return 0.0
     saved = plan.segments.time_cost[slot]
     plan.segments.time_cost[slot] = 0.0
-    return -saved
+    return (release_route(plan, rules, slot) if rules.structure.is_coupled else 0.0) - saved
 
 
 @kernel(inline=True, borrow=True)

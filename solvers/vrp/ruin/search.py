@@ -317,12 +317,17 @@ class Search:
         """Start to store the routes of good solutions, if route selection applies; return whether it does.
 
         It applies if the instance is not too large, routes are short, and there are no reloads, groups of clients, costs of time
-        or fixed beginnings of routes.
+        or fixed beginnings of routes. Balances, rosters, and clusters with optional clients exclude it, too.
         """
         n, used = self.data.clients, max(1, int(self.plan.counts[USED]))
         rules = self.data.rules
         unsuitable = rules is not None and (
-            rules.multi_trip or rules.has_groups or rules.has_time_costs or bool(rules.locked.any())
+            rules.multi_trip
+            or rules.has_groups
+            or rules.has_time_costs
+            or bool(rules.locked.any())
+            or rules.structure.is_coupled
+            or (rules.structure.has_clusters and self.data.has_optional)
         )
         if unsuitable or n > _MAX_CLIENTS or n > _MAX_ROUTE_LENGTH * used:
             return False

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 from corl.jit import kernel
+from corl.solvers.vrp.ruin.clusters import mark_cuts
 from corl.solvers.vrp.ruin.constraint_tables import (
     AFTER,
     BEFORE,
@@ -30,9 +31,19 @@ from corl.solvers.vrp.ruin.constraint_tables import (
     RELOADS,
     TRIP,
 )  # fmt: skip
+from corl.solvers.vrp.ruin.coupling import record_route, release_route
 from corl.solvers.vrp.ruin.schedules import extend_schedule, joined_schedule, prepend_schedule, reset_schedule
 
-__all__ = ["extend", "joined_time_cost", "may_serve", "refresh", "refresh_all", "refresh_if_rules", "travel_time"]
+__all__ = [
+    "extend",
+    "joined_duration",
+    "joined_time_cost",
+    "may_serve",
+    "refresh",
+    "refresh_all",
+    "refresh_if_rules",
+    "travel_time",
+]
 
 _ORDER_PENALTY = 1e6  # added to the column OPEN if a delivery follows a collection: such a route never has OPEN = 0
 _MAX_LATE = 1e-7  # greatest sum of lateness that counts as rounding, in units of time
@@ -195,6 +206,29 @@ def joined_time_cost(data, plan, rules, row, successor, travel, slot):
     return _time_cost(rules, kind, duration)
 
 
+@kernel(borrow=True, shared=True)
+def joined_duration(plan, rules, row, successor, travel):
+    """Return the duration of a route made of a head and a tail, as `joined_time_cost` computes it; no limit is checked.
+
+    Args:
+        plan: Plan.
+        rules: ConstraintTables.
+        row: The row of the head in `Segments.head`.
+        successor: The first node of the tail.
+        travel: Travel time from the last node of the head to `successor`.
+    """
+    head, tail = plan.segments.head, plan.segments.tail
+    duration, earliest, latest, _ = _up_to_trip_end(head, row, max(head[row, RELEASE], tail[successor, RELEASE]))
+    duration, earliest, latest, _ = _join_times(
+        duration, earliest, latest, travel, tail[successor, TRIP], tail[successor, TRIP + 1], tail[successor, TRIP + 2]
+    )
+    if rules.multi_trip:
+        duration, earliest, latest, _ = _join_times(
+            duration, earliest, latest, 0.0, tail[successor, AFTER], tail[successor, AFTER + 1], tail[successor, AFTER + 2]
+        )
+    return duration
+
+
 @kernel(inline=True, borrow=True)
 def _time_cost(rules, kind, duration):
     """Return the cost of a route's duration."""
@@ -286,7 +320,32 @@ def refresh(data, plan, rules, slot):
             duration, earliest, latest, 0.0, row[successor, AFTER], row[successor, AFTER + 1], row[successor, AFTER + 2]
         )
         segments.time_cost[slot] = _time_cost(rules, kind, duration)
-    return segments.time_cost[slot] - old
+    return segments.time_cost[slot] - old + _refresh_structure(data, plan, rules, slot)
+
+
+@kernel(borrow=True, shared=True)
+def _refresh_structure(data, plan, rules, slot):
+    """Recompute the state of clusters, balance and rosters for a slot's route, in place; return the change in their costs."""
+    if rules.structure.has_clusters:
+        mark_cuts(data, plan, rules, slot)
+    if not rules.structure.is_coupled:
+        return 0.0
+    if plan.size[slot] == 0:
+        return release_route(plan, rules, slot)
+    state, kind, depot = plan.segments.structure, plan.type[slot], data.clients + slot
+    distance, driving, duration, node = 0.0, 0.0, 0.0, depot
+    while True:
+        successor, leg = plan.next[node], plan.leg[node]
+        distance += leg
+        driving += travel_time(data, rules, node, successor, kind, leg)
+        node = successor
+        if node >= data.clients:
+            break
+        state.reach[node] = distance
+    if rules.structure.measures_duration:
+        first = plan.next[depot]
+        duration = joined_duration(plan, rules, depot, first, travel_time(data, rules, depot, first, kind, plan.leg[depot]))
+    return record_route(plan, rules, slot, distance, driving, duration)
 
 
 @kernel(borrow=True)

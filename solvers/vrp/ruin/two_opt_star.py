@@ -15,7 +15,9 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
+from corl.solvers.vrp.ruin.clusters import cuts_cluster
 from corl.solvers.vrp.ruin.constrained_insertion import real_clients
+from corl.solvers.vrp.ruin.route_amounts import exchange_change, split_change
 from corl.solvers.vrp.ruin.route_checks import join_cost
 from corl.solvers.vrp.ruin.routes import distance, retime_backward, retime_forward
 from corl.solvers.vrp.ruin.segments import refresh_if_rules
@@ -96,7 +98,11 @@ def _exchange_time_change(data, plan, rules, client, other, to, fro):
         return 0.0
     slot, other_slot = plan.route[client], plan.route[other]
     successor, before = plan.next[client], plan.prev[other]
+    if cuts_cluster(plan, rules, client) or cuts_cluster(plan, rules, before):
+        return math.inf
     cost = join_cost(data, plan, rules, client, other, to, slot)
+    if rules.structure.is_coupled:
+        cost += exchange_change(data, plan, rules, client, other, to, fro)
     if before >= data.clients and successor >= data.clients:
         return cost - plan.segments.time_cost[other_slot]
     if before >= rules.first_reload and successor >= rules.first_reload:  # an empty trip
@@ -118,9 +124,11 @@ def _split_time_change(data, plan, rules, client, free_slot, to, fro):
         data.clients + plan.route[client],
         data.clients + free_slot,
     )
-    if successor >= rules.first_reload:
+    if successor >= rules.first_reload or cuts_cluster(plan, rules, client):
         return math.inf
     cost = join_cost(data, plan, rules, client, home, to, slot)
+    if rules.structure.is_coupled:
+        cost += split_change(data, plan, rules, client, free_slot, to, fro)
     return cost + join_cost(data, plan, rules, other_depot, successor, fro, free_slot)
 
 

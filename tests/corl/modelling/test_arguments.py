@@ -75,7 +75,7 @@ METHODS = [  # how to make a model, the method, a call that is accepted, its oth
     (routing, "add_depot", {"name": "north", **NODE}, ("window",)),
     (routing, "add_depot", {"name": "north", "lat": 1.0, "lon": 2.0}, ()),
     (routing, "add_client", {"name": "Cid", **NODE}, (
-        "demand", "pickup", "service", "window", "windows", "prize", "required", "release", "needs",
+        "demand", "pickup", "service", "window", "windows", "prize", "required", "release", "needs", "days",
         "soft_window", "early_cost", "late_cost",
     )),
     (routing, "add_vehicle", {"name": "bike"}, (
@@ -83,6 +83,11 @@ METHODS = [  # how to make a model, the method, a call that is accepted, its oth
         "shift", "breaks", "reloads", "stays_out", "skills", "speed_factors",
     )),
     (routing, "set_periods", {"begins": [0, 5], "speed_factors": [1, 0.5]}, ("durations",)),
+    (routing, "add_vehicle", {"name": "bike", "shifts": [(0, 7, 15), (1, 7, 15)]}, (
+        "max_total_duration", "max_total_driving", "vehicle_cost",
+    )),
+    (routing, "add_cluster", {"clients": ["Ada", "Bob"]}, ("in_a_row",)),
+    (routing, "balance_routes", {"measure": "range"}, ("of", "weight")),
     (routing, "add_shipment", {"origin": "Ada", "destination": "Bob"}, ("amount",)),
     (routing, "add_group", {"clients": ["Ada", "Bob"]}, ("required",)),
     (routing, "set_matrix", {"distances": np.ones((3, 3))}, ("durations",)),

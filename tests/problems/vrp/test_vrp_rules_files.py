@@ -58,7 +58,7 @@ def read(folder, word, *sections):
     return VRP.read(folder / "a.vrp")
 
 
-@pytest.mark.parametrize("name", cases.RULES)
+@pytest.mark.parametrize("name", [*cases.RULES, *cases.STRUCTURE])
 def test_json_gives_everything_back(tmp_path, name):
     """To the bit; VRPLIB says that it does not know the rule."""
     instance = cases.make_rules(name, 8, 1)

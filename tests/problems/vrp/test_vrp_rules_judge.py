@@ -13,9 +13,16 @@ from corl.problems.vrp.evaluation import objective
 from corl.problems.vrp.routes import Route
 from support.families import vrp_rules as cases
 
+FEW = 6
+"""Instances of each rule of structure in the gate."""
 
-@pytest.mark.parametrize("count", [16, pytest.param(60, marks=pytest.mark.long)])
-@pytest.mark.parametrize("name", [*cases.RULES, *cases.MIXES])
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [(name, 16) for name in (*cases.RULES, *cases.MIXES)]
+    + [(name, FEW) for name in cases.STRUCTURE]
+    + [pytest.param(name, 60, marks=pytest.mark.long) for name in (*cases.RULES, *cases.MIXES, *cases.STRUCTURE)],
+)
 def test_the_judge(name, count):
     """Random routes of random instances: feasible for both or for neither, at the same cost."""
     random, feasible, refused = np.random.default_rng(7), 0, 0
@@ -75,7 +82,48 @@ def _simulated(instance, routes):
         if len(nodes) and not any(route.vehicle == kind and _begins(route.visits.tolist(), nodes.tolist()) for route in routes):
             return math.inf
     cost = sum(instance.prize[node] for node in range(instance.n) if node >= instance.depots and node not in visited)
-    return float(cost + sum(_route(instance, route.vehicle, route.visits.tolist()) for route in routes)) / instance.scale
+    facts = [_route(instance, route.vehicle, route.visits.tolist()) for route in routes]
+    if any(each == math.inf for each in facts) or not _clusters_kept(instance, routes):
+        return math.inf
+    return float(cost + sum(each[0] for each in facts) + _together(instance, routes, facts)) / instance.scale
+
+
+def _clusters_kept(instance, routes):
+    """Each client is met in turn; a cluster is left for good when its route ends or, in a row, when another visit comes."""
+    rules, left = instance.rules, set()
+    if rules.clusters is None:
+        return True
+    for route in routes:
+        met, now = set(), -1
+        for node in route.visits.tolist():
+            cluster = int(rules.clusters[node])
+            if cluster != now and now >= 0 and rules.cluster_in_a_row[now]:
+                left.add(now)
+            if cluster in left:
+                return False
+            now = cluster
+            met |= {cluster} - {-1}
+        left |= met
+    return True
+
+
+def _together(instance, routes, facts):
+    """What the routes cost beyond what each of them does."""
+    rules, cost, totals, driven = instance.rules, 0.0, {}, {}
+    if rules.balance is not None:
+        amounts = sorted(each[1 if rules.balance.of == "distance" else 2] for each in facts)
+        if amounts:
+            cost += rules.balance.weight * (amounts[-1] - (amounts[0] if rules.balance.measure == "range" else 0))
+    for route, (_, _, duration, way) in zip(routes, facts) if rules.roster is not None else ():
+        vehicle = int(rules.roster[route.vehicle])
+        totals[vehicle], driven[vehicle] = totals.get(vehicle, 0) + duration, driven.get(vehicle, 0) + way
+    for vehicle in totals.keys() - {-1}:
+        if rules.roster_duration is not None and totals[vehicle] > rules.roster_duration[vehicle]:
+            return math.inf
+        if driven[vehicle] > rules.roster_driving[vehicle]:
+            return math.inf
+        cost += rules.roster_cost[vehicle]
+    return cost
 
 
 def _begins(visits, nodes):
@@ -118,7 +166,7 @@ def _route(instance, kind, visits):
         cost += rules.duration_cost[kind] * duration
     if rules.overtime_from is not None:
         cost += rules.overtime_cost[kind] * max(0, duration - rules.overtime_from[kind])
-    return cost
+    return cost, sum(legs), duration, sum(times)
 
 
 def _leg(instance, i, j):

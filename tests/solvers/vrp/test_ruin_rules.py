@@ -10,7 +10,7 @@ from corl.run import Run
 from corl.solvers.vrp.ruin.construction import cost_of
 from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
-from support.families.vrp_rules import MIXES, RULES, least_cost, make_rules
+from support.families.vrp_rules import MIXES, RULES, STRUCTURE, least_cost, make_rules
 
 
 def _solved(instance, iterations, seed=0):
@@ -21,7 +21,7 @@ def _solved(instance, iterations, seed=0):
     return run
 
 
-@pytest.mark.parametrize("name", [*RULES, *MIXES])
+@pytest.mark.parametrize("name", [*RULES, *MIXES, *STRUCTURE])
 def test_small_instances_are_solved_to_the_optimum(name):
     """Five or six clients; an optimum that is infinite means that no solution is reported."""
     for seed in range(3):
@@ -33,7 +33,7 @@ def test_small_instances_are_solved_to_the_optimum(name):
             assert run.objective == pytest.approx(best, rel=1e-9), (name, seed)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", [*RULES, *STRUCTURE])
 def test_the_plan_s_value_is_the_judge_s(name):
     """Thirty clients: what is reported is feasible, and the kernels' sum of costs is the judge's."""
     instance, run, search = _first_with_a_plan(name)

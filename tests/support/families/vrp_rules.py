@@ -8,9 +8,10 @@ import numpy as np
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.rules import SideConstraints
+from corl.problems.vrp.rules_structure import Balance
 from support.mixes.vrp_routes import least_cost
 
-__all__ = ["MIXES", "RULES", "TOGETHER", "least_cost", "make_rules"]
+__all__ = ["MIXES", "RULES", "STRUCTURE", "TOGETHER", "least_cost", "make_rules"]
 
 RULES = (
     "dimensions", "pickups", "backhauls", "shipments", "release", "groups", "some groups", "windows", "allowed", "shift", "open",
@@ -37,17 +38,29 @@ _TIMES = ("soft", "soft and duration", "hours", "hourly matrices")
 _NUMBERED = (*RULES, *MIXES, *TOGETHER, *_TIMES)  # the place of a name is a part of the seed
 RULES = (*RULES, *_TIMES)
 
+STRUCTURE = (
+    "rows", "clusters", "rows and windows", "clusters and prizes", "clusters and reloads", "rows and depots",
+    "rows and some groups",
+    "longest route", "range and pickups", "longest duration and durations", "range and duration and reloads",
+    "longest route and depots and shipments", "rosters", "rosters and rests", "rosters and longest duration and rows",
+)  # fmt: skip
+"""Clusters in a row (rows) or of one route, balances of distances or durations, rosters of several shifts; with others."""
+
 
 def make_rules(name: str, clients: int, seed: int) -> VrpInstance:
     """A random instance with the rules that its name tells; there may be no solution."""
-    random = np.random.default_rng([seed, _NUMBERED.index(name)])
+    random = np.random.default_rng([seed, (*_NUMBERED, *STRUCTURE).index(name)])
     has = set(name.split(" and "))
     depots = 2 if has & {"depots", "depots to reload"} else 1
-    types = 2 if has & {"depots", "allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard"} else 1
+    types = (
+        2
+        if has & {"depots", "allowed", "shift", "open", "overtime", "profiles of durations", "under way", "aboard", "rosters"}
+        else 1
+    )
     n = clients + depots
     timed = has & {
         "windows", "release", "shift", "breaks", "rests", "durations", "profiles of durations", "longest", "duration", "closing",
-        "hours", "hourly matrices",
+        "hours", "hourly matrices", "longest duration",
     }  # fmt: skip
     demand = np.concatenate([np.zeros(depots), random.integers(1, 6, clients)]).astype(float)
     earliest = np.concatenate([np.zeros(depots), random.integers(0, 200, clients)]).astype(float)
@@ -155,4 +168,17 @@ def _with_rules(instance: VrpInstance, has: set[str], random: np.random.Generato
         rules["period_durations"] = random.integers(1, 90, (3, n, n)).astype(float)
     if "aboard" in has:
         rules |= {"aboard": np.array([[0.0], [6.0]]), "pickups": of_clients(random.integers(0, 7, (len(clients), 1)))}
+    if has & {"rows", "clusters"}:
+        count = 2 if len(clients) < 8 else len(clients)
+        clusters = np.concatenate([[-1] * depots, [0, 0], random.integers(-1, count, len(clients) - 2)])
+        rules |= {"clusters": clusters, "cluster_in_a_row": np.full(count, "rows" in has)}
+    if has & {"longest route", "range", "longest duration"}:
+        of = "duration" if has & {"longest duration", "duration"} else "distance"
+        rules["balance"] = Balance("range" if "range" in has else "longest", of, 2.0)
+    if "rosters" in has:
+        instance = replace(instance, vehicles=replace(instance.vehicles, count=1))
+        rules |= {"roster": np.zeros(2, np.int64), "roster_driving": np.array([320.0]), "roster_cost": np.array([25.0])}
+        rules |= {"roster_duration": np.array([430.0])} if "rests" not in has else {}
+        required = instance.required & (np.arange(n) < depots + 3)
+        instance = replace(instance, required=required, prize=np.where((np.arange(n) >= depots) & ~required, 90.0, 0.0))
     return replace(instance, rules=SideConstraints(**rules))

@@ -140,6 +140,13 @@ def floor_ratio(load: float, tightness: float, setup: float, method: str) -> tup
     return _bootstrap(_tardiness("floor", method, **where), min(rules, key=lambda values: sum(values.values())))
 
 
+def floor_times(load: float, tightness: float, setup: float, *methods: str) -> str:
+    """Return the mean times of a decision of some methods in a regime, in words."""
+    where = {"load": load, "tightness": tightness, "setup": setup}
+    times = (mean(each["ms_per_decision"] for each in rows("jobshop/floor", method=method, **where)) for method in methods)
+    return f"{'; '.join(f'{time:.2g} ms' for time in times)} a decision"
+
+
 def floor_resolving() -> str:
     """Weighted tardiness of re-solving on short days, by that of the tuned rule on the same days."""
     lines = []
@@ -159,9 +166,10 @@ def floor_resolving_ratios(method: str) -> list[tuple[str, str, tuple[float, flo
     found = []
     for kind in (each for each in kinds if len(_tardiness("floor-resolving", each)) > 1):
         seconds, _, delay = kind.removeprefix("re-solving ").partition(" s, delay ")
-        label = "`annealing` at every decision" + (", the clock stands still" if delay == "0" else "")
+        label = f"`annealing` at every decision, the clock {'stands still' if delay == '0' else 'runs'}"
         ratio = _bootstrap(_tardiness("floor-resolving", method), _tardiness("floor-resolving", kind))
-        found.append((label, f"1 ms; {seconds} s a decision", ratio))
+        own = mean(each["ms_per_decision"] for each in rows("jobshop/floor-resolving", method=method))
+        found.append((label, f"{own:.2g} ms; {seconds} s a decision", ratio))
     return found
 
 

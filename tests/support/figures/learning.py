@@ -44,7 +44,9 @@ def _shop_floor() -> Iterator[list[str]]:
     by_gain = sorted(found, key=lambda regime: -found[regime][0])
     for regime in dict.fromkeys((named, by_gain[0], by_gain[-1])):
         head = "shop floor, load {:g}, due at {:g} times, set-ups {:g}".format(*regime)
-        yield _ratio(head, "0.03 ms; 0.005 ms a decision", "`jobshop-floor`", "`covert`, tuned", *found[regime])
+        yield _ratio(
+            head, jobshop.floor_times(*regime, "evolution", "covert"), "`jobshop-floor`", "`covert`, tuned", *found[regime]
+        )
     for label, time, ratio in jobshop.floor_resolving_ratios("evolution"):
         yield _ratio("shop floor, short days of load 0.9", time, "`jobshop-floor`", label, *ratio)
 

@@ -19,6 +19,7 @@ RULES = (
     "shipments", "groups", "backhauls", "allowed", "shift", "open", "reloads", "reload depots", "time cost", "overtime",
     "breaks", "rests", "aboard", "dimensions", "prizes", "longest way", "longest time", "begun", "fewest", "free distance",
     "soft windows", "speeds", "travel by the hour",
+    "clusters", "weak clusters", "longest route", "range", "rosters",
 )  # fmt: skip
 _PAUSES = {"several windows", "breaks", "rests"}
 _LASTING = {"time cost", "overtime", "longest time"}
@@ -42,6 +43,10 @@ def make(seed: int) -> Mix:
             has -= _LOADS
         if "backhauls" in has:
             has = (has - {"shipments"}) | {"pickups"}
+        if has & {"clusters", "weak clusters"}:
+            has -= {"shipments", "begun"}
+        if "rosters" in has:
+            has -= {"begun"}
         try:
             instance = Vrp().adapt(_Maker(random, has).given())
         except InputError:  # a demand above every capacity, an optional client of a shipment
@@ -93,11 +98,30 @@ class _Maker:
             given["backhauls_last"] = True
         if "fewest" in self._has:
             given["fleet"] = "fewest"
-        types = self._whole(1, 3) if self._has & {"types", "depots", "profiles", "begun"} else 1
+        types = self._whole(1, 3) if self._has & {"types", "depots", "profiles", "begun", "rosters"} else 1
         if self._has & _HOURLY:
             given["periods"] = self._periods()
         given["vehicles"] = [self._vehicle(len(given.get("profiles", ())), len(given.get("periods", ()))) for _ in range(types)]
-        return given
+        return given | self._structure(given["vehicles"])
+
+    def _structure(self, vehicles: list[dict[str, Any]]) -> dict[str, Any]:
+        """Clusters, balance and rosters; the vehicles of a roster are single ones, in place."""
+        has, whole, chance, found = self._has, self._whole, self._chance, dict[str, Any]()
+        if has & {"clusters", "weak clusters"}:
+            left = self._random.permutation(self._ids[self._depots :]).tolist()
+            clusters = [left[:2], left[2:]] if chance(0.5) else [left[: whole(2, 3)]]
+            found["clusters"] = [{"clients": each, "in_a_row": "clusters" in has} for each in clusters if each]
+        if has & {"longest route", "range"}:
+            of = "duration" if chance(0.5) and not has & (_PAUSES | _HOURLY | {"soft windows"}) else "distance"
+            found["balance"] = {"measure": "range" if "range" in has else "longest", "of": of, "weight": whole(0, 3)}
+        if "rosters" in has:
+            kinds = self._random.permutation(len(vehicles))[: whole(1, len(vehicles))].tolist()
+            for kind in kinds:
+                vehicles[kind]["count"] = 1
+            limits = {"max_driving": whole(20, 60)} | ({} if has & _PAUSES else {"max_duration": whole(20, 90)})
+            limits = {} if has & (_HOURLY | {"soft windows"}) else {key: limit for key, limit in limits.items() if chance(0.5)}
+            found["rosters"] = [{"vehicles": kinds, **limits} | ({"fixed_cost": whole(0, 9)} if chance(0.5) else {})]
+        return found
 
     def _periods(self) -> list[dict[str, Any]]:
         """Two or three periods that begin within the first routes."""

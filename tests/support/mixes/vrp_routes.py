@@ -12,7 +12,10 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import SideConstraints
 from support.mixes.vrp_times import latest_below, reach, soft_cost
 
-__all__ = ["Routes", "least_cost"]
+__all__ = ["Routes", "least_cost", "least_structured"]
+
+Amounts = tuple[float, float, float, float]
+"""Cost, distance, duration and travel time of a route."""
 
 _Trips = tuple[tuple[int, tuple[int, ...]], ...]
 """(the depot where it is loaded, clients in order) of each trip."""
@@ -20,6 +23,8 @@ _Trips = tuple[tuple[int, tuple[int, ...]], ...]
 
 def least_cost(instance: VrpInstance) -> float:
     """The least objective over all sets of routes; inf where none is feasible. For about five clients."""
+    if (rules := instance.rules) is not None and (rules.clusters is not None or is_coupled(rules)):
+        return least_structured(instance, Routes(instance)) / instance.scale
     routes, clients = Routes(instance), range(instance.depots, instance.n)
     plans: dict[frozenset[int], float] = {frozenset(): 0.0}
     for kind, count in enumerate(instance.vehicles.count.tolist()):
@@ -51,6 +56,66 @@ def _with_type(
             found[served] = min(cost, found.get(served, math.inf))
         last = more
     return found
+
+
+def is_coupled(rules: SideConstraints) -> bool:
+    """Whether what a route costs depends on other routes."""
+    return rules.balance is not None or rules.roster is not None
+
+
+def least_structured(instance: VrpInstance, routes: Routes) -> float:
+    """The least objective (times `scale`) with clusters, balance and rosters: every set of routes, one route after another."""
+    clients, every = range(instance.depots, instance.n), dict[tuple[int, frozenset[int]], set[Amounts]]()
+    for kind, size in itertools.product(range(instance.vehicles.types), range(1, len(clients) + 1)):
+        for order in itertools.permutations(clients, size):
+            found = {routes.amounts(kind, trips) for trips in routes.trips(kind, order)}
+            every.setdefault((kind, frozenset(order)), set()).update(each for each in found if each[0] < math.inf)
+    if instance.rules is not None and instance.rules.balance is None and instance.rules.roster is None:
+        every = {key: {min(found)} for key, found in every.items() if found}
+    return _least(instance, routes, every, [], list(clients), frozenset())
+
+
+def _least(
+    instance: VrpInstance, routes: Routes, every: dict[tuple[int, frozenset[int]], set[Amounts]],
+    made: list[tuple[int, frozenset[int], Amounts]], left: list[int], missed: frozenset[int],
+) -> float:  # fmt: skip
+    """The least objective of the routes that are made and of routes for the clients that are left, without those missed."""
+    if not left:
+        return _total(instance, routes, made)
+    first, rest = left[0], left[1:]
+    best = _least(instance, routes, every, made, rest, missed | {first})
+    for size in range(len(rest) + 1):
+        for others in itertools.combinations(rest, size):
+            served, then = frozenset((first, *others)), [node for node in rest if node not in others]
+            for kind, count in enumerate(instance.vehicles.count.tolist()):
+                if 0 <= count <= sum(kind == other for other, _, _ in made):
+                    continue
+                for amounts in every.get((kind, served), ()):
+                    best = min(best, _least(instance, routes, every, [*made, (kind, served, amounts)], then, missed))
+    return best
+
+
+def _total(instance: VrpInstance, routes: Routes, made: list[tuple[int, frozenset[int], Amounts]]) -> float:
+    """What these routes cost together (times `scale`); inf where they break a rule."""
+    rules = instance.rules
+    assert rules is not None
+    served = frozenset(node for _, clients, _ in made for node in clients)
+    if any(routes.under_way(kind) and all(kind != other for other, _, _ in made) for kind in range(instance.vehicles.types)):
+        return math.inf
+    for cluster in range(0 if rules.clusters is None else len(rules.cluster_in_a_row)):
+        if sum(any(rules.clusters[node] == cluster for node in clients) for _, clients, _ in made) > 1:
+            return math.inf
+    cost = routes.missed(served) + sum(amounts[0] for _, _, amounts in made)
+    if rules.balance is not None and made:
+        lengths = [amounts[1 if rules.balance.of == "distance" else 2] for _, _, amounts in made]
+        cost += rules.balance.weight * (max(lengths) - (min(lengths) if rules.balance.measure == "range" else 0.0))
+    for roster in set() if rules.roster is None else set(rules.roster.tolist()) - {-1}:
+        of = [amounts for kind, _, amounts in made if rules.roster[kind] == roster]
+        for limits, at in ((rules.roster_duration, 2), (rules.roster_driving, 3)):
+            if limits is not None and _above(sum(amounts[at] for amounts in of), float(limits[roster])):
+                return math.inf
+        cost += float(rules.roster_cost[roster]) if of and rules.roster_cost is not None else 0.0
+    return cost
 
 
 class Routes:
@@ -107,9 +172,16 @@ class Routes:
 
     def cost(self, kind: int, trips: _Trips) -> float:
         """Of one route (times `scale`); inf where it breaks a rule."""
+        return self.amounts(kind, trips)[0]
+
+    def amounts(self, kind: int, trips: _Trips) -> Amounts:
+        """Cost, distance, duration and travel time of one route (times `scale`); the cost is inf where it breaks a rule."""
+        broken = (math.inf, 0.0, 0.0, 0.0)
         clients = [i for _, part in trips for i in part]
+        if not self._in_rows([node for depot, part in trips for node in (depot, *part)][1:]):
+            return broken
         if not (self._may_serve(kind, clients, trips[0][1]) and all(self._loads_fit(kind, part) for _, part in trips)):
-            return math.inf
+            return broken
         vehicles, rules = self._instance.vehicles, self._rules
         path = [node for depot, part in trips for node in (depot, *part)] + [int(vehicles.end[kind])]
         profile = 0 if rules.profile is None else int(rules.profile[kind])
@@ -119,26 +191,29 @@ class Routes:
         if out:
             legs[-1] = times[-1] = 0.0
         if _above(sum(legs), float(vehicles.max_distance[kind])):
-            return math.inf
+            return broken
+        cost = sum(legs) * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + self._instance.route_weight
         if rules.soft_windows is not None:
-            costs = self._times_cost(kind, trips, path, times, out)
-            return (
-                costs
-                + sum(legs) * float(vehicles.unit_cost[kind])
-                + float(vehicles.fixed_cost[kind])
-                + self._instance.route_weight
-            )
+            return cost + self._times_cost(kind, trips, path, times, out), sum(legs), 0.0, sum(times)
         duration = self._duration(kind, trips, path, times, out)
         if math.isinf(duration) or _above(duration, float(vehicles.max_duration[kind])):
-            return math.inf
-        cost = sum(legs) * float(vehicles.unit_cost[kind]) + float(vehicles.fixed_cost[kind]) + self._instance.route_weight
+            return broken
         if rules.duration_cost is not None:
             cost += float(rules.duration_cost[kind]) * duration
         if rules.overtime_cost is not None and rules.overtime_from is not None:
             cost += float(rules.overtime_cost[kind]) * max(0.0, duration - float(rules.overtime_from[kind]))
-        return cost
+        return cost, sum(legs), duration, sum(times)
 
     # ---------------------------------------------------------------- who, in what order, with what load
+    def _in_rows(self, visits: list[int]) -> bool:
+        """Whether the visits, clients and depots, serve the clusters that ask for it one client after another."""
+        rules = self._rules
+        for number, asks in enumerate(() if rules.cluster_in_a_row is None else rules.cluster_in_a_row.tolist()):
+            runs = [key for key, _ in itertools.groupby(rules.clusters[node] == number for node in visits)]
+            if asks and sum(runs) > 1:
+                return False
+        return True
+
     def _may_serve(self, kind: int, clients: list[int], first: tuple[int, ...]) -> bool:
         """first: the clients before any reload, among which are those that the vehicle is under way to."""
         rules = self._rules
