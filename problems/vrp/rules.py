@@ -171,6 +171,7 @@ class SideConstraints:
         """Whether travel times depend on the time of departure."""
         return self.period_starts is not None
 
+    @property
     def measures_duration(self) -> bool:
         """Whether the durations of several routes together cost something or are limited."""
         return (self.balance is not None and self.balance.of == "duration") or self.roster_duration is not None

@@ -39,6 +39,24 @@ def test_a_depot_that_no_vehicle_uses():
     assert run.objective == 40.0
 
 
+@pytest.mark.chance
+def test_soft_windows():
+    """At the soft window of the first client costs 16; at once, or in the other order, costs more or as much."""
+    clients = [
+        {"id": 1, "soft_window": [10, 12], "early_cost": 2, "late_cost": 1, "service": 2},
+        {"id": 2, "soft_window": [None, 5], "late_cost": 3},
+    ]
+    matrix = [[0, 4, 6], [4, 0, 3], [6, 3, 0]]
+    given = {"problem": "vrp", "matrix": matrix, "depots": [{"id": 0}], "clients": clients, "vehicles": [{"count": 1}]}
+    instance = Vrp().adapt(given)
+    run = Run(Vrp(), instance, time_limit=20.0, target=16.0)
+    run.start()
+    OrTools().solve(instance, run)
+    assert run.objective == 16.0
+    hourly = Vrp().adapt(given | {"periods": [{"from": 0}]})
+    assert "travel times that depend on the hour" in OrTools().accepts(hourly)
+
+
 def test_refusals():
     """Matrices that are too large are refused."""
     n = 3001
