@@ -14,6 +14,8 @@ from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.depots import change_depots
+from corl.solvers.vrp.ruin.fleet_moves import change_vehicle
+from corl.solvers.vrp.ruin.group_exchanges import exchange_members
 from corl.solvers.vrp.ruin.pool import store_touched
 from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
 from corl.solvers.vrp.ruin.route_checks import touched_feasible
@@ -29,6 +31,7 @@ _MIN_GAIN = 1e-10  # smallest relative improvement of the best cost that counts;
 _STORED_UP_TO = 1.005  # the routes of solutions that cost up to this multiple of the best cost are stored
 _TAIL_MOVES = 2  # exchanges of tails per iteration
 _OPENING_PERIOD = 4  # with optional clients: one in so many iterations opens routes at a loss; then it removes unprofitable ones
+_VEHICLE_PERIOD = 4  # with several vehicle types: one in so many iterations gives a route another vehicle
 _TEMPERATURE_PERIOD = 16  # iterations between two updates of the temperature
 
 
@@ -77,18 +80,31 @@ def anneal(data, plan, work, pool, cooling, units):
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
-        if data.has_optional:
-            opening = below(work.random, _OPENING_PERIOD) == 0
-            change += recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0)
-            if opening:
-                change += remove_unprofitable(data, plan, work)
-        else:
-            change += recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed - change + slack, 1.0)
+        if len(plan.free_size) > 1 and below(work.random, _VEHICLE_PERIOD) == 0:
+            change += change_vehicle(data, plan, work)
+        if change < math.inf:
+            change += _reinsert(data, plan, work, allowed - change + slack)
         plan.counts[DONE] += 1
         if work.counts[UNSERVED] > 0 or change >= allowed or not touched_feasible(data, plan, work):
             undo(data, plan, work)
         else:
+            change += exchange_members(data, plan, work, data.rules)
             _accept(data, plan, work, pool, change)
+
+
+@kernel(inline=True, borrow=True)
+def _reinsert(data, plan, work, allowed):
+    """Insert the removed clients, and optional ones near them, in place; return the change in cost.
+
+    allowed: Upper limit of the change in cost if all clients must be served.
+    """
+    if not data.has_optional:
+        return recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed, 1.0)
+    opening = below(work.random, _OPENING_PERIOD) == 0
+    change = recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0)
+    if opening:
+        change += remove_unprofitable(data, plan, work)
+    return change
 
 
 @kernel
