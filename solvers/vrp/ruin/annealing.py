@@ -1,6 +1,7 @@
 """Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5.
 
-Additions to the paper: exchanges of tails, changes of depots, and routes that are opened at a loss.
+Additions to the paper: exchanges of tails, changes of depots and vehicles, exchanges within groups of clients, and routes that are
+opened at a loss.
 """
 
 # mypy: allow-untyped-defs
@@ -31,7 +32,6 @@ _MIN_GAIN = 1e-10  # smallest relative improvement of the best cost that counts;
 _STORED_UP_TO = 1.005  # the routes of solutions that cost up to this multiple of the best cost are stored
 _TAIL_MOVES = 2  # exchanges of tails per iteration
 _OPENING_PERIOD = 4  # with optional clients: one in so many iterations opens routes at a loss; then it removes unprofitable ones
-_VEHICLE_PERIOD = 4  # with several vehicle types: one in so many iterations gives a route another vehicle
 _TEMPERATURE_PERIOD = 16  # iterations between two updates of the temperature
 
 
@@ -48,7 +48,7 @@ def anneal(data, plan, work, pool, cooling, units):
     """Make `units` iterations.
 
     An iteration is one ruin and recreate. Before it, two routes may exchange their tails and, if there are several vehicle types,
-    a route may change its depot.
+    a route may change its depot; between ruin and recreate, a route may then change its vehicle.
 
     The acceptance threshold is drawn before the candidate is made. An insertion never lowers the cost (except for prizes, and for
     rounding within `slack`), so that insertion can stop as soon as the cost exceeds the threshold. This saves a tenth to a third
@@ -80,7 +80,7 @@ def anneal(data, plan, work, pool, cooling, units):
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
-        if len(plan.free_size) > 1 and below(work.random, _VEHICLE_PERIOD) == 0:
+        if len(plan.free_size) > 1:
             change += change_vehicle(data, plan, work)
         if change < math.inf:
             change += _reinsert(data, plan, work, allowed - change + slack)
