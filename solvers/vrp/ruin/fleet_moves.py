@@ -23,10 +23,11 @@ __all__ = ["change_vehicle"]
 
 @kernel(borrow=True, shared=True)
 def change_vehicle(data, plan, work):
-    """Give a random route that the ruin changed a vehicle of another type, in place; return the change in cost.
+    """Give a random route that the ruin changed a vehicle of another type at the same depot, in place; return the change in cost.
 
     The vehicle is a free one of a random type or, if there is none, that of another route that the ruin changed; these two routes
-    exchange their vehicles. Nothing is changed if a vehicle is too small, or if a node must stay in its route.
+    exchange their vehicles. Nothing is changed if a vehicle is too small or starts at another depot (see `change_depots`), or if
+    a node must stay in its route.
 
     Args:
         data: RoutingData.
@@ -46,7 +47,8 @@ def change_vehicle(data, plan, work):
         other_slot = plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
     else:
         other_slot = work.touched[below(work.random, touched)]
-    if plan.type[other_slot] == plan.type[slot]:
+    depot, other_depot = data.metric_node[data.clients + slot], data.metric_node[data.clients + other_slot]
+    if plan.type[other_slot] == plan.type[slot] or depot != other_depot:
         return 0.0
     since = work.counts[REMOVED]  # the clients of both routes are listed after the removed ones
     movable = _list_clients(data, plan, work, slot)
