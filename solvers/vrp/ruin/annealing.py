@@ -1,7 +1,7 @@
 """Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5.
 
-Additions to the paper: exchanges of tails, changes of depots and vehicles, exchanges within groups of clients, and routes that are
-opened at a loss.
+Additions to the paper: exchanges of tails, changes of depots and vehicles, exchanges within groups of clients, and routes opened at
+a loss.
 """
 
 # mypy: allow-untyped-defs
@@ -15,7 +15,7 @@ from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.depots import change_depots
-from corl.solvers.vrp.ruin.fleet_moves import change_vehicle
+from corl.solvers.vrp.ruin.fleet_moves import change_vehicle, types_share_depots
 from corl.solvers.vrp.ruin.group_exchanges import exchange_members
 from corl.solvers.vrp.ruin.pool import store_touched
 from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
@@ -63,7 +63,7 @@ def anneal(data, plan, work, pool, cooling, units):
             iterations. Temperatures are in units of cost.
         units: The number of iterations.
     """
-    temperature, slack = 0.0, data.slack * max(1.0, data.unit_cost.max())
+    temperature, slack, changes_vehicles = 0.0, data.slack * max(1.0, data.unit_cost.max()), types_share_depots(data, plan)
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _TEMPERATURE_PERIOD == 0:
             progress = (plan.counts[DONE] // _TEMPERATURE_PERIOD * _TEMPERATURE_PERIOD - cooling[2]) / cooling[3]
@@ -80,7 +80,7 @@ def anneal(data, plan, work, pool, cooling, units):
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
-        if len(plan.free_size) > 1:
+        if changes_vehicles:
             change += change_vehicle(data, plan, work)
         if change < math.inf:
             change += _reinsert(data, plan, work, allowed - change + slack)

@@ -18,7 +18,18 @@ from corl.solvers.vrp.ruin.depots import append
 from corl.solvers.vrp.ruin.routes import remove
 from corl.solvers.vrp.ruin.state import REMOVED, TOUCHED
 
-__all__ = ["change_vehicle"]
+__all__ = ["change_vehicle", "types_share_depots"]
+
+
+@kernel(borrow=True)
+def types_share_depots(data, plan):
+    """Return whether vehicles of two types start at the same depot; slots are sorted by type."""
+    for slot in range(1, len(plan.size)):
+        if plan.type[slot] != plan.type[slot - 1]:
+            for other in range(slot):
+                if data.metric_node[data.clients + other] == data.metric_node[data.clients + slot]:
+                    return True
+    return False
 
 
 @kernel(borrow=True, shared=True)
