@@ -1,7 +1,7 @@
 """Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5.
 
-Additions to the paper: exchanges of tails, changes of depots and vehicles, exchanges within groups of clients, and routes opened at
-a loss.
+Additions to the paper: exchanges of tails, changes of depots and vehicles, exchanges within groups of clients, and routes that
+are opened at a loss.
 """
 
 # mypy: allow-untyped-defs
