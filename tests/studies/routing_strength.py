@@ -181,8 +181,13 @@ def main() -> int:
     parser.add_argument("--solvers", nargs="*", default=(), help="only these; default: all of the table")
     parser.add_argument("--seeds", type=int, default=0, help="the number of seeds; default: the table's")
     parser.add_argument("--files", nargs="*", default=(), help="only instances of these names; default: all of the table")
+    parser.add_argument("--limits", nargs="*", default=(), help="only these limits; default: all of the table")
     args = parser.parse_args()
-    wanted = [task for task in tasks(args.table, args.solvers, args.seeds) if not args.files or task.file.stem in args.files]
+    wanted = [
+        task
+        for task in tasks(args.table, args.solvers, args.seeds)
+        if (not args.files or task.file.stem in args.files) and (not args.limits or task.limit in args.limits)
+    ]
     for task in missing(wanted, args.out):
         made = row(task)
         new = not args.out.exists()
