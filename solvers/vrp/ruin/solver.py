@@ -93,8 +93,7 @@ class RuinRecreate(Solver):
     def prepare(self, instance: VrpInstance) -> None:
         from corl.problems.vrp.problem import Vrp
         from corl.run import Run
-        from corl.solvers.vrp.ruin.search import compile_other_kernels
-        from corl.solvers.vrp.ruin.warm_up import warm_up_instance
+        from corl.solvers.vrp.ruin.warm_up import compile_other_kernels, warm_up_instance
 
         tiny = warm_up_instance(_with_rules(instance))
         self.solve(tiny, Run(Vrp(), tiny, iterations=20))
@@ -107,6 +106,7 @@ class RuinRecreate(Solver):
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.solvers.vrp.bounds import radial_bound, report_if_empty
+        from corl.solvers.vrp.ruin.fewer_routes import drop_routes
         from corl.solvers.vrp.ruin.search import Search
 
         if report_if_empty(instance, run):
@@ -119,11 +119,13 @@ class RuinRecreate(Solver):
         if not run.should_stop:
             run.report_bound(radial_bound(instance))
         if instance.fleet == "fewest":
-            search.drop_routes(_FLEET_SHARE, self.heat)
+            drop_routes(search, _FLEET_SHARE, self.heat)
         self._anneal(instance, search, run)
 
     def _anneal(self, instance: VrpInstance, search: Search, run: Run) -> None:
         """Make coolings until the run ends, each from the best solution or from a better selection of stored routes."""
+        from corl.solvers.vrp.ruin.fewer_routes import drop_one, may_drop_route
+
         start = run.fraction if run.iterations is None else search.done / run.iterations
         selects = self.choices and search.keep_routes()
         seconds = float("inf") if run.iterations is not None or run.time_limit is None else _selection_time(run.time_limit)
@@ -134,7 +136,7 @@ class RuinRecreate(Solver):
             self._cooling_count(instance.clients, planned, long_routes),
             self._first_temperature(instance.clients, planned),
         )
-        drops = search.may_drop_route and instance.fleet != "fewest" and planned >= _DROP_ITERATIONS * instance.clients
+        drops = may_drop_route(search) and instance.fleet != "fewest" and planned >= _DROP_ITERATIONS * instance.clients
         for number, (heat, share) in enumerate(steps):
             if number and selects and not run.should_stop:
                 search.choose_routes(min(seconds, 0.8 * run.remaining))
@@ -143,7 +145,7 @@ class RuinRecreate(Solver):
             end = 1.0 if number + 1 == len(steps) else start + (1.0 - start) * share
             if drops and not number:
                 search.cool(heat, self.cold, start + (1.0 - _DROP_SHARE) * (end - start), self.prizes)
-                search.drop_one(min(heat, _DROP_HEAT), self.cold, end)
+                drop_one(search, min(heat, _DROP_HEAT), self.cold, end)
             else:
                 search.cool(heat, self.cold, end, 1.0 if number else self.prizes)
         search.report()

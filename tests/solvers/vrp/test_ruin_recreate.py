@@ -18,6 +18,7 @@ from corl.run import Run
 from corl.solvers.vrp.ruin.annealing import save_best
 from corl.solvers.vrp.ruin.construction import cost_of
 from corl.solvers.vrp.ruin.conversion import load_routes
+from corl.solvers.vrp.ruin.fewer_routes import drop_one, may_drop_route
 from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 from corl.solvers.vrp.ruin.state import BEST
@@ -80,11 +81,11 @@ def test_a_route_is_dropped():
     load_routes(instance, search.data, search.plan, search.work, [[1, 2, 3], [4, 5, 6], [7, 8, 9]])
     save_best(search.plan, cost_of(search.data, search.plan))
     free = search.plan.free_size.copy()
-    assert search.may_drop_route
-    search.drop_one(2.0, 0.1, 1.0)
+    assert may_drop_route(search)
+    drop_one(search, 2.0, 0.1, 1.0)
     assert search.routes == 2 and search.plan.cost[BEST] == 4 * far
     assert (search.plan.free_size == free + 1).all() and search.plan.stack_start[0] == 0
-    assert not search.may_drop_route  # the capacity of one vehicle does not suffice
+    assert not may_drop_route(search)  # the capacity of one vehicle does not suffice
 
 
 def test_chunks_do_not_matter(make, monkeypatch):
