@@ -109,7 +109,7 @@ def _start_cooling(
     search = new_search(path, neighbours, random_state(run.seed, number))
     mean = float(space.scores[1:-1].mean())
     first_temperature, excess = (min(solver.reheat, solver.hot), 0.2 * solver.excess) if is_last else (solver.hot, solver.excess)
-    search.schedule[:] = np.inf, first_temperature * mean, solver.cold * mean, 0.0, space.limit, excess, space.limit
+    search.schedule[:] = np.inf, first_temperature * mean, solver.cold * mean, 0.0, space.limit, excess, space.limit, solver.kink
     if is_last and best is not None:
         search.schedule[PRICE] = best.schedule[PRICE]
     search.strings[:] = solver.longest, solver.strings

@@ -5,9 +5,13 @@ Science 54, 2020. An iteration removes strings (consecutive nodes) near a random
 inserts these and other nearby nodes one by one, in one of four orders, each at its cheapest position next to a neighbour; a few
 positions are skipped at random ("blinks"). Simulated annealing accepts or rejects the candidate.
 
-The value of a path is its score minus a price times its length, so that a detour in one place can be exchanged for a detour
-elsewhere, even in a later iteration. At first the path may exceed the limit by some share, which falls to 0 in the course of the
-search. The path can then visit a new part of the plane before it gives up another, and the results of different runs differ less.
+The value of a path is its score minus a charge for its length, so that a detour in one place can be exchanged for a detour
+elsewhere, even in a later iteration. Length beyond the limit costs more than length up to it. With one price for both, the paths
+of largest value may be far shorter and far longer than the limit, and the search then keeps to a short one while it cools. At
+first the path may exceed the limit by some share, which falls to 0 in the course of the search. The path can then visit a new
+part of the plane before it gives up another, and the results of different runs differ less.
+
+Now and then 2-opt and or-opt moves shorten the path (shortening.py).
 """
 
 # mypy: allow-untyped-defs
@@ -27,18 +31,20 @@ from corl.kernels.sorted_lists import sort_pairs
 from corl.rng import below, next_u64, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
+from corl.solvers.orienteering.ruin.shortening import Order, new_order, shorten
 
 __all__ = ["BETTER", "CANDIDATES", "ITERATION", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
 
 BETTER = 1.0 + 1e-9  # a score is better than another if it exceeds this factor times the other; smaller gains are rounding
 CANDIDATES = 64  # greatest number of nodes that an iteration may insert
 _BLINK_PERIOD = 128  # one in this many positions is skipped (Christiaens and Vanden Berghe: one in a hundred)
-PLANNED, _FIRST_TEMPERATURE, _LAST_TEMPERATURE, PRICE, _LIMIT, _EXCESS, _LENGTH_CAP = range(7)  # indices of `schedule`
+PLANNED, _FIRST_TEMPERATURE, _LAST_TEMPERATURE, PRICE, _LIMIT, _EXCESS, _LENGTH_CAP, _KINK = range(8)  # indices of `schedule`
 ITERATION, _STAMP = range(2)  # indices of `counts`
 _NO_POSITION = 1e300  # stands for the detour if there is no position
 _MAX_UPDATE_PERIOD = 64  # greatest number of iterations between two updates of temperature and price
 _MIN_UPDATES = 32  # least number of such updates
 _EXCESS_SHARE = 0.9  # share of the iterations after which no path may exceed the limit
+_SHORTENING_PERIOD = 5  # iterations per node between two calls of `shorten`
 _INITIAL_PRICE = 0.5  # the first price of a unit of length, in units of score / limit
 _MAX_PRICE_CHANGE = 0.02  # the greatest relative change of the price in one update
 
@@ -53,8 +59,9 @@ class PathSearch(NamedTuple):
     lengths: NDArray[np.float64]
     """[N, K] the distances to these neighbours."""
     schedule: NDArray[np.float64]
-    """[7] planned iterations; first temperature; last temperature; price of a unit of length; limit of the length; share by which
-    a path may exceed the limit at first; length that no path may exceed now.
+    """[8] planned iterations; first temperature; last temperature; price of a unit of length; limit of the length; share by which
+    a path may exceed the limit at first; length that no path may exceed now; kink, by which the price is multiplied beyond the
+    limit and divided up to it.
     """
     strings: NDArray[np.int64]
     """[2] the greatest number of nodes of a string, and the greatest number of strings that an iteration removes."""
@@ -62,6 +69,8 @@ class PathSearch(NamedTuple):
     """[N] the best path so far, as `Path.after`: the next node of each node."""
     best_sums: NDArray[np.float64]
     """[2] the length and the score of the best path."""
+    order: Order
+    """Work space for shortening the path."""
     counts: NDArray[np.int64]
     """[2] the number of iterations done, and the stamp of the current iteration."""
     stamps: NDArray[np.int64]
@@ -83,10 +92,11 @@ def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uin
         path,
         neighbours,
         lengths,
-        np.zeros(7),
+        np.zeros(8),
         np.array([10, 3]),
         path.after.copy(),
         path.sums.copy(),
+        new_order(n),
         np.zeros(2, np.int64),
         np.zeros(n, np.int64),
         np.zeros(CANDIDATES, np.int32),
@@ -109,21 +119,25 @@ def advance(search, steps):
     path, schedule, random = search.path, search.schedule, search.random
     temperature = 0.0
     update_period = max(1, int(min(float(_MAX_UPDATE_PERIOD), schedule[PLANNED] / _MIN_UPDATES)))
+    shortening_period = _SHORTENING_PERIOD * len(path.scores)
     for step in range(steps):
         done = search.counts[ITERATION]
         if step == 0 or done % update_period == 0:
             share = min(1.0, (done - done % update_period) / max(1.0, schedule[PLANNED]))  # the same wherever a call begins
             temperature = geometric(schedule[_FIRST_TEMPERATURE], schedule[_LAST_TEMPERATURE], share)
         if done % update_period == 0:
-            _adjust_price(search)
+            if share < _EXCESS_SHARE:
+                _adjust_price(search)
             schedule[_LENGTH_CAP] = schedule[_LIMIT] * (1.0 + schedule[_EXCESS] * max(0.0, 1.0 - share / _EXCESS_SHARE))
+        if done % shortening_period == 0:
+            shorten(path, search.neighbours, search.lengths, search.order)
         search.counts[ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
         price = schedule[PRICE]
         path.noted[0] = 0
         count = _ruin(search)
         _recreate(search, count, price)
-        gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
+        gain = path.sums[SCORE] - score - price * (_charge(schedule, path.sums[LENGTH]) - _charge(schedule, length))
         # A path that is too long now is replaced by any shorter candidate.
         shortens_excess = length > schedule[_LENGTH_CAP] and path.sums[LENGTH] < length
         if gain < 0.0 and not shortens_excess and -gain > allowance(temperature, random):
@@ -132,6 +146,13 @@ def advance(search, steps):
             # Of paths with equal scores the first one is kept: the result does not depend on when paths are reported.
             copy(path.sums, search.best_sums, len(search.best_sums))
             copy(path.after, search.best, len(search.best))
+
+
+@kernel(inline=True, borrow=True)
+def _charge(schedule, length):
+    """Return the charge for the length of a path, in prices: the slope is 1 / kink up to the limit, and kink beyond it."""
+    limit, kink = schedule[_LIMIT], schedule[_KINK]
+    return length / kink if length <= limit else limit / kink + (length - limit) * kink
 
 
 @kernel(borrow=True)
@@ -233,7 +254,10 @@ def _recreate(search, count, price):
     for k in range(count):
         node = candidates[k]
         cost, predecessor = _cheapest(search, node)
-        if path.sums[LENGTH] + cost <= search.schedule[_LENGTH_CAP] and path.scores[node] >= price * cost:
+        length = path.sums[LENGTH]
+        if length + cost > search.schedule[_LENGTH_CAP]:
+            continue
+        if path.scores[node] >= price * (_charge(search.schedule, length + cost) - _charge(search.schedule, length)):
             insert(path, node, predecessor)
 
 
