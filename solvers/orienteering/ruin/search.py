@@ -11,7 +11,7 @@ of largest value may be far shorter and far longer than the limit, and the searc
 first the path may exceed the limit by some share, which falls to 0 in the course of the search. The path can then visit a new
 part of the plane before it gives up another, and the results of different runs differ less.
 
-Now and then 2-opt and or-opt moves shorten the path (shortening.py).
+Now and then 2-opt and or-opt moves shorten the path (shortening.py), and nodes that still fit are inserted.
 """
 
 # mypy: allow-untyped-defs
@@ -28,23 +28,23 @@ from corl.jit import kernel
 from corl.kernels.annealing import allowance, geometric
 from corl.kernels.copy import copy
 from corl.kernels.sorted_lists import sort_pairs
-from corl.rng import below, next_u64, uniform
+from corl.rng import below, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
-from corl.solvers.orienteering.ruin.shortening import Order, new_order, shorten
+from corl.solvers.orienteering.ruin.polishing import polish
+from corl.solvers.orienteering.ruin.positions import cheapest
+from corl.solvers.orienteering.ruin.shortening import Order, new_order
 
 __all__ = ["BETTER", "CANDIDATES", "ITERATION", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
 
 BETTER = 1.0 + 1e-9  # a score is better than another if it exceeds this factor times the other; smaller gains are rounding
 CANDIDATES = 64  # greatest number of nodes that an iteration may insert
-_BLINK_PERIOD = 128  # one in this many positions is skipped (Christiaens and Vanden Berghe: one in a hundred)
 PLANNED, _FIRST_TEMPERATURE, _LAST_TEMPERATURE, PRICE, _LIMIT, _EXCESS, _LENGTH_CAP, _KINK = range(8)  # indices of `schedule`
 ITERATION, _STAMP = range(2)  # indices of `counts`
-_NO_POSITION = 1e300  # stands for the detour if there is no position
 _MAX_UPDATE_PERIOD = 64  # greatest number of iterations between two updates of temperature and price
 _MIN_UPDATES = 32  # least number of such updates
 _EXCESS_SHARE = 0.9  # share of the iterations after which no path may exceed the limit
-_SHORTENING_PERIOD = 5  # iterations per node between two calls of `shorten`
+_POLISHING_PERIOD = 5  # iterations per node between two calls of `polish`
 _INITIAL_PRICE = 0.5  # the first price of a unit of length, in units of score / limit
 _MAX_PRICE_CHANGE = 0.02  # the greatest relative change of the price in one update
 
@@ -119,7 +119,7 @@ def advance(search, steps):
     path, schedule, random = search.path, search.schedule, search.random
     temperature = 0.0
     update_period = max(1, int(min(float(_MAX_UPDATE_PERIOD), schedule[PLANNED] / _MIN_UPDATES)))
-    shortening_period = _SHORTENING_PERIOD * len(path.scores)
+    polishing_period = _POLISHING_PERIOD * len(path.scores)
     for step in range(steps):
         done = search.counts[ITERATION]
         if step == 0 or done % update_period == 0:
@@ -129,8 +129,9 @@ def advance(search, steps):
             if share < _EXCESS_SHARE:
                 _adjust_price(search)
             schedule[_LENGTH_CAP] = schedule[_LIMIT] * (1.0 + schedule[_EXCESS] * max(0.0, 1.0 - share / _EXCESS_SHARE))
-        if done % shortening_period == 0:
-            shorten(path, search.neighbours, search.lengths, search.order)
+        if done % polishing_period == 0:
+            polish(search, schedule[_LIMIT])
+            _keep_best(search)
         search.counts[ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
         price = schedule[PRICE]
@@ -142,10 +143,18 @@ def advance(search, steps):
         shortens_excess = length > schedule[_LENGTH_CAP] and path.sums[LENGTH] < length
         if gain < 0.0 and not shortens_excess and -gain > allowance(temperature, random):
             undo(path, length, score)
-        elif path.sums[SCORE] > BETTER * search.best_sums[SCORE] and path.sums[LENGTH] <= schedule[_LIMIT]:
-            # Of paths with equal scores the first one is kept: the result does not depend on when paths are reported.
-            copy(path.sums, search.best_sums, len(search.best_sums))
-            copy(path.after, search.best, len(search.best))
+        else:
+            _keep_best(search)
+
+
+@kernel(inline=True, borrow=True)
+def _keep_best(search):
+    """Make the current path the best path, in place, if it scores more and is not too long."""
+    path = search.path
+    if path.sums[SCORE] > BETTER * search.best_sums[SCORE] and path.sums[LENGTH] <= search.schedule[_LIMIT]:
+        # Of paths with equal scores the first one is kept: the result does not depend on when paths are reported.
+        copy(path.sums, search.best_sums, len(search.best_sums))
+        copy(path.after, search.best, len(search.best))
 
 
 @kernel(inline=True, borrow=True)
@@ -249,58 +258,13 @@ def _recreate(search, count, price):
         elif order == 2:
             keys[k] = -path.scores[node] * (0.5 + uniform(random))
         else:
-            keys[k] = _cheapest(search, node)[0] / path.scores[node]
+            keys[k] = cheapest(search, node)[0] / path.scores[node]
     sort_pairs(keys, candidates, count)
     for k in range(count):
         node = candidates[k]
-        cost, predecessor = _cheapest(search, node)
+        cost, predecessor = cheapest(search, node)
         length = path.sums[LENGTH]
         if length + cost > search.schedule[_LENGTH_CAP]:
             continue
         if path.scores[node] >= price * (_charge(search.schedule, length + cost) - _charge(search.schedule, length)):
             insert(path, node, predecessor)
-
-
-@kernel(borrow=True)
-def _cheapest(search, node):
-    """Find the cheapest insertion of a node next to one of its neighbours, a few of which are skipped at random.
-
-    If this finds no position, all positions on the path are considered, with probability 1/8.
-
-    Returns:
-        The detour (_NO_POSITION if no position was considered) and the predecessor.
-    """
-    path, random = search.path, search.random
-    least_detour, best_predecessor, last = _NO_POSITION, 0, len(path.scores) - 1
-    bits = next_u64(random)
-    for k in range(search.neighbours.shape[1]):
-        near = search.neighbours[node, k]
-        if not path.on[near]:
-            continue
-        if bits < np.uint64(2**20):
-            bits = next_u64(random)
-        if bits % np.uint64(_BLINK_PERIOD) == 0:
-            bits = next_u64(random)
-            continue
-        bits >>= np.uint64(1)
-        distance_to = search.lengths[node, k]
-        if near != last and 2.0 * (distance_to - path.ahead[near]) < least_detour:  # lower bound, triangle inequality
-            detour = distance_to + distance(path.metric, node, path.after[near]) - path.ahead[near]
-            if detour < least_detour:
-                least_detour, best_predecessor = detour, near
-        if near == 0:
-            continue
-        predecessor = path.before[near]
-        if 2.0 * (distance_to - path.ahead[predecessor]) < least_detour:
-            detour = distance_to + distance(path.metric, node, predecessor) - path.ahead[predecessor]
-            if detour < least_detour:
-                least_detour, best_predecessor = detour, predecessor
-    if least_detour == _NO_POSITION and below(random, 8) == 0:
-        node_before = 0
-        while node_before != last:
-            following = path.after[node_before]
-            detour = distance(path.metric, node_before, node) + distance(path.metric, node, following) - path.ahead[node_before]
-            if detour < least_detour:
-                least_detour, best_predecessor = detour, node_before
-            node_before = following
-    return least_detour, best_predecessor

@@ -43,9 +43,10 @@ class RuinRecreate(Solver):
     hot: float = option(1.5, "First temperature, in mean scores.", above=0, scale="log")
     cold: float = option(0.01, "Last temperature, in mean scores.", above=0, scale="log")
     coolings: int = option(
-        4,
-        "Number of annealing runs, of equal time. The last one begins with the best path so far, the others with the direct way.",
-        low=1,
+        0,
+        "Number of annealing runs, of equal time; 0: 4, or 8 for up to 400 nodes if there is time. The last one begins with the "
+        "best path so far, the others with the direct way.",
+        low=0,
     )
     reheat: float = option(
         0.3, "First temperature of the last of several coolings, in mean scores, at most `hot`.", above=0, scale="log"

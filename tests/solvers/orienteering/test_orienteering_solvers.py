@@ -158,7 +158,7 @@ def test_ortools(random_instance, most):
 
 
 @pytest.mark.parametrize(
-    "option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}, {"coolings": 0}, {"kink": 0.5}]
+    "option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}, {"coolings": -1}, {"kink": 0.5}]
 )
 def test_wrong_options(option):
     """Named, with what is accepted."""
