@@ -89,7 +89,7 @@ def test_chunks_do_not_change_the_search():
     for chunk in (1001, 7):
         space = Space(instance)
         search = new_search(new_path(space.metric, space.scores, 200), space.neighbours(10), random_state(5))
-        search.schedule[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02, space.limit
+        search.schedule[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02, space.limit, 2.0
         for _ in range(1001 // chunk):
             advance(search, chunk)
         path = space.path(search.best)
@@ -157,7 +157,9 @@ def test_ortools(random_instance, most):
         assert result.verified and result.objective <= most(instance) <= result.bound * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}, {"coolings": 0}])
+@pytest.mark.parametrize(
+    "option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}, {"coolings": -1}, {"kink": 0.5}]
+)
 def test_wrong_options(option):
     """Named, with what is accepted."""
     with pytest.raises(UsageError, match=f"{next(iter(option))} is .*accepted"):
