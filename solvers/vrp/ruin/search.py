@@ -240,12 +240,8 @@ class Search:
     def keep_routes(self) -> bool:
         """Start to store the routes of good solutions, if route selection applies; return whether it does.
 
-        rules.multi_trip
-        or rules.has_time_costs
-        or bool(rules.locked.any())
-        or not bool(rules.group_required.all())
-        or rules.structure.is_coupled
-        or (rules.structure.has_clusters and self.data.has_optional)
+        It applies if the instance is not too large, routes are short, all groups of clients must be served, and there are no
+        reloads, costs of time, fixed beginnings of routes, costs or limits that couple routes, or clusters of optional clients.
         """
         n, used = self.data.clients, max(1, int(self.plan.counts[USED]))
         rules = self.data.rules
