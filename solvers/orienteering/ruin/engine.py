@@ -58,7 +58,7 @@ def _search(solver: RuinRecreate, space: Space, run: Run) -> None:
 
 
 def _coolings(n: int, run: Run) -> int:
-    """Return the number of coolings for n nodes. If nodes are few, results of coolings differ much, and each takes little time."""
+    """Return the number of coolings for n nodes. If nodes are few, results of coolings differ, and each takes little time."""
     if run.iterations is not None:
         enough = run.iterations >= _ITERATIONS_PER_NODE * n
     else:
