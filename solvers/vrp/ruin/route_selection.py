@@ -7,6 +7,11 @@ cost of the best solution and that of the relaxation is in no better solution, a
 
 from __future__ import annotations
 
+import ctypes
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +32,7 @@ _MAX_COLUMNS = 1000  # greatest number of columns (routes) in branch and bound; 
 _SECONDS_PER_COLUMN = 4e-4  # seconds before branch and bound first checks its time, per column; less time allows fewer columns
 _MIN_COLUMNS = 100  # if the time allows fewer columns than this, branch and bound is not started
 _RELAXATION_SECONDS_PER_COLUMN = 1e-5  # seconds before the relaxation first checks its time, per column
+_OUTPUT = threading.Lock()  # held while the standard output leads elsewhere
 
 
 def select_routes(
@@ -125,5 +131,25 @@ def _solve_integer(cost: Any, covers: Any, uses_type: Any, limits: Any, options:
     constraints = [LinearConstraint(covers, 1.0, 1.0)]
     if len(limits):
         constraints.append(LinearConstraint(uses_type, -np.inf, limits))
-    found = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0.0, 1.0), constraints=constraints, options=options)
+    with _output_as_errors():
+        found = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0.0, 1.0), constraints=constraints, options=options)
     return None if found.x is None else np.flatnonzero(found.x > 0.5)
+
+
+@contextmanager
+def _output_as_errors() -> Iterator[None]:
+    """Send what is written to the standard output meanwhile to the standard error.
+
+    HiGHS prints a line there now and then whatever its options say, and the standard output may be a result in JSON.
+    """
+    with _OUTPUT:
+        flush = ctypes.CDLL(None).fflush
+        flush(None)
+        output = os.dup(1)
+        os.dup2(2, 1)
+        try:
+            yield
+        finally:
+            flush(None)
+            os.dup2(output, 1)
+            os.close(output)

@@ -61,6 +61,11 @@ class Search:
         """The number of iterations made so far."""
         return int(self.plan.counts[DONE])
 
+    @property
+    def best_cost(self) -> float:
+        """The cost of the best solution, in the instance's units times its scale."""
+        return float(self.plan.cost[BEST])
+
     def expected_iterations(self, since: float, share: float) -> float:
         """Return the expected number of iterations from iteration `since` to the given share of the run, at the current speed."""
         run = self.run

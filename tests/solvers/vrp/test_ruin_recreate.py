@@ -88,6 +88,14 @@ def test_a_route_is_dropped():
     assert not may_drop_route(search)  # the capacity of one vehicle does not suffice
 
 
+def test_coolings_without_a_better_solution_begin_hotter(make, monkeypatch):
+    """The first temperature of later coolings is doubled four times, up to the first cooling's, and then low again."""
+    heats, cool = [], Search.cool
+    monkeypatch.setattr(Search, "cool", lambda self, heat, *rest: (heats.append(heat), cool(self, heat, *rest)))
+    solve(make("plain", 2, 1), 6_000, coolings=8, choices=False, heat=5.0, reheat=0.1)  # nothing is better than the first routes
+    assert heats == pytest.approx([5.0, 1.0, 2.0, 4.0, 5.0, 0.5, 1.0, 2.0])
+
+
 def test_chunks_do_not_matter(make, monkeypatch):
     """The same iterations end in the same routes whatever the size of the chunks, with a smallest fleet too."""
     budget = Run.budget
@@ -119,9 +127,9 @@ def test_number_of_coolings():
     def count(clients, planned, long=False, coolings=0):
         return RuinRecreate(coolings=coolings)._cooling_count(clients, planned, long)
 
-    assert count(100, 10**6) == 1 and count(100, 4 * 10**6) == 3
-    assert count(1000, 9 * 10**6) == 1 and count(1000, 9 * 10**6, long=True) == 2
-    assert count(5, float("inf")) == 8 and count(5, 1.0, coolings=3) == 3
+    assert count(100, 10**6) == 1 and count(100, 4 * 10**6) == 6
+    assert count(1000, 9 * 10**6) == 1 and count(1000, 9 * 10**6, long=True) == 3
+    assert count(5, float("inf")) == 16 and count(5, 1.0, coolings=3) == 3
 
 
 def test_a_tight_fleet():
