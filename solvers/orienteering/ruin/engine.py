@@ -58,7 +58,7 @@ def _search(solver: RuinRecreate, space: Space, run: Run) -> None:
 
 
 def _coolings(n: int, run: Run) -> int:
-    """Return the number of coolings for n nodes. If nodes are few, results of coolings differ, and each takes little time."""
+    """Return the number of coolings for n nodes: with few nodes, each takes little time, and their results differ much."""
     if run.iterations is not None:
         enough = run.iterations >= _ITERATIONS_PER_NODE * n
     else:

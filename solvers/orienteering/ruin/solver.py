@@ -40,8 +40,8 @@ class RuinRecreate(Solver):
         low=1,
         scale="log",
     )
-    hot: float = option(1.5, "First temperature, in mean scores.", above=0, scale="log")
-    cold: float = option(0.01, "Last temperature, in mean scores.", above=0, scale="log")
+    hot: float = option(0.7, "First temperature, in mean scores.", above=0, scale="log")
+    cold: float = option(0.02, "Last temperature, in mean scores.", above=0, scale="log")
     coolings: int = option(
         0,
         "Number of annealing runs, of equal time; 0: 4, or 8 for up to 400 nodes if there is time. The last one begins with the "

@@ -1,4 +1,4 @@
-"""2-opt and or-opt on a path: what they keep, what they reach, and that the path's links and sums agree afterwards."""
+"""2-opt, or-opt and polishing: what they keep, what they reach, and that the path's links and sums agree afterwards."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from corl.problems.orienteering.evaluation import path_length
 from corl.rng import random_state
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, insert, new_path
+from corl.solvers.orienteering.ruin.polishing import polish
 from corl.solvers.orienteering.ruin.search import new_search
 from corl.solvers.orienteering.ruin.shortening import shorten
 from corl.solvers.orienteering.ruin.space import Space
@@ -78,3 +79,24 @@ def test_a_path_that_crosses_itself():
     search = _search(Space(instance), (1, 2, 3))
     assert _shorten(search) == pytest.approx(8 * 2**0.5 - 8) and search.path.sums[LENGTH] == 16.0
     assert _shorten(search) == 0.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_polishing_adds_what_fits(random_instance, kind):
+    """Up to four nodes are added within the limit, none is lost, and some are added if the path is a shortest one."""
+    added = 0
+    for seed in range(10):
+        instance = random_instance(30, kind, seed, closed=seed % 2 == 0)
+        space = Space(instance)
+        if space.n < 4:
+            continue
+        search = _search(space, ())
+        before = search.path.on.copy()
+        polish(search, space.limit)
+        path = search.path
+        assert (path.on >= before).all() and path.on.sum() - before.sum() <= 4 and path.noted[0] <= 1
+        nodes = space.path(path.after)
+        assert len(nodes) == path.on.sum() and path.sums[LENGTH] == pytest.approx(path_length(instance, nodes))
+        assert path.sums[LENGTH] <= space.limit and path.sums[SCORE] == pytest.approx(space.scores[path.on].sum())
+        added += path.on.sum() - before.sum()
+    assert added > 10

@@ -131,6 +131,14 @@ def test_coolings_follow_each_other():
         assert several.objective >= alone.objective and several.limit == "iterations"
 
 
+@pytest.mark.parametrize(("iterations", "coolings"), [(2_000, 4), (26_000, 8)])
+def test_long_runs_have_many_coolings(iterations, coolings):
+    """By default, as many as the option says: the same path as with this number."""
+    instance = generation_2(size=20, share=0.6, seed=4)
+    default, chosen = (corl.solve(instance, iterations=iterations, seed=2, **given) for given in ({}, {"coolings": coolings}))
+    assert default.solution.tolist() == chosen.solution.tolist()
+
+
 @pytest.mark.parametrize("iterations", [50, 400])
 def test_short_runs_use_the_limit(iterations):
     """A path that is too long while it is hot is short enough at the end, and then no shorter than it must be."""
