@@ -34,11 +34,11 @@ def unservable_cluster(instance: VrpInstance, kinds: list[int], possible: NDArra
         if not len(members):
             continue
         names = ", ".join(instance.labels[node] for node in members[:_MAX_NAMED])
-        can_serve = possible[:, members].all(axis=1)
-        if not can_serve.any():
+        can_serve = np.asarray(possible[:, members].all(axis=1)).tolist()
+        if not any(can_serve):
             return f"no vehicle can serve all clients of the cluster {names}"
         load, loadings = demands[members].sum(axis=0), np.ones(types) if in_a_row else trips
-        limits = [capacities[kind] * loadings[kind] for kind, able in zip(kinds, can_serve.tolist()) if able]
+        limits = [capacities[kind] * loadings[kind] for kind, able in zip(kinds, can_serve) if able]
         if not any(keeps(load, limit).all() for limit in limits):
             return f"the demand of the cluster {names} exceeds the capacity of every vehicle that can serve it"
     return ""
