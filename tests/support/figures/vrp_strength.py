@@ -14,21 +14,15 @@ def _solvers(found: list[Row]) -> list[str]:
 
 
 def sets() -> str:
-    """Mean gaps on files of PyVRP's sets, over the seeds measured, and the mean of each set."""
+    """Gaps on files of PyVRP's sets, as means over the seeds that were measured."""
     found = rows("vrp/strength", table="sets")
-    solvers = _solvers(found)
-    kinds = {"HFVRP": lambda name: name.startswith("X"), "GVRP": lambda name: not name.startswith("X")}
-    lines = []
-    for kind, belongs in kinds.items():
-        names = list(dict.fromkeys(row["instance"] for row in found if belongs(row["instance"])))
-        gaps = {(name, solver): _mean_gap(found, name, solver) for name in names for solver in solvers}
-        lines += [[f"{kind} {name}", *(number(gaps[name, solver], 2) for solver in solvers)] for name in names]
-        lines.append([f"{kind}, mean", *(number(mean(gaps[name, solver] for name in names), 2) for solver in solvers)])
+    solvers, lines = _solvers(found), []
+    for name in dict.fromkeys(row["instance"] for row in found):
+        cells = [
+            [row["gap_percent"] for row in found if (row["instance"], row["solver"]) == (name, solver)] for solver in solvers
+        ]
+        lines.append([name, *(number(mean(cell), 2) if cell else "" for cell in cells)])
     return table(["gap in %, 60 s", *(_LABELS[solver] for solver in solvers)], lines)
-
-
-def _mean_gap(found: list[Row], name: str, solver: str) -> str:
-    return str(mean(row["gap_percent"] for row in found if (row["instance"], row["solver"]) == (name, solver)))
 
 
 def ortec() -> str:
