@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from corl.result import Result
 
 _Instance = TypeVar("_Instance")
+_LINES, _LINE = 20, 120  # greatest numbers of lines, and of characters of a line, of a solution that is printed
 
 __all__ = ["Names", "Solved", "accepted_cells", "compiled", "loads", "records", "solved", "to_frame"]
 
@@ -68,7 +69,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Solved:
-    """The result of solving a model."""
+    """The result of solving a model; `print` shows its status and the solution, twenty lines at most."""
 
     result: Result
     """The result of `corl.solve`, with trace, options and versions."""
@@ -92,6 +93,18 @@ class Solved:
     def gap(self) -> float | None:
         """The relative gap |objective - bound| / |objective|; None if one of the two is missing."""
         return self.result.gap
+
+    def __str__(self) -> str:
+        objective = "no solution" if self.objective is None else f"objective {self.objective:.10g}"
+        bound = "" if self.bound is None else f", bound {self.bound:.10g}"
+        head = f"{self.status}: {objective}{bound}; {self.result.solver}, {self.result.runtime:.1f} s"
+        lines = [] if self.result.solution is None else self._lines()
+        more = [f"... {len(lines) - _LINES} more"] if len(lines) > _LINES else []
+        return "\n".join([head, *(line if len(line) <= _LINE else f"{line[: _LINE - 3]}..." for line in lines[:_LINES]), *more])
+
+    def _lines(self) -> list[str]:
+        """Return the solution as lines of text."""
+        return []
 
     def _solution(self) -> Any:
         """Return the solution. Raises UsageError, with the reason, if there is none."""

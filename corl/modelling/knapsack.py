@@ -30,6 +30,9 @@ class Selection(Solved):
         """The names of the items taken, in the order of their addition to the model. Raises UsageError without a solution."""
         return [self.rows[item]["item"] for item in sorted(map(int, self._solution()))]
 
+    def _lines(self) -> list[str]:
+        return [str(item) for item in self.items]
+
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each item of the model: its data, and whether the solution takes it. Raises UsageError."""
         chosen_items = set(self.items)

@@ -96,6 +96,13 @@ class Routes(Solved):
     before: Routes | None = None
     """After `replan`: the plan that it changed."""
 
+    def _lines(self) -> list[str]:
+        return [
+            f"{route.vehicle} {route.number}{'' if route.day is None else f', day {route.day}'}: {route.leaves:.10g} to "
+            f"{route.returns:.10g}, distance {route.distance:.10g}: {' > '.join(map(str, route.names))}"
+            for route in self.routes
+        ]
+
     def changes(self, before: Routes | None = None, *, by: float = 1e-6) -> Changes:
         """Return what has changed for each client since another plan. Raises UsageError if there is no plan to compare with.
 

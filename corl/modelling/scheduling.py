@@ -52,6 +52,13 @@ class Plan(Solved):
     jobs: tuple[Hashable, ...]
     """The names of all jobs, in the order of their addition."""
 
+    def _lines(self) -> list[str]:
+        lines = []
+        for name in self.machines:
+            work = ", ".join(f"{each.job} {each.start}-{each.end}" for each in self.machine(name))
+            lines.append(f"{name}: {work or 'idle'}")
+        return lines
+
     def machine(self, name: Hashable) -> list[Operation]:
         """Return the operations of a machine, in order of time. Raises UsageError for an unknown machine."""
         Names("machine", self.machines).number("machine", name)

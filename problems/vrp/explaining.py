@@ -84,7 +84,9 @@ def _cheapest_insertion(
         client: The node.
     """
     rules, scale, prize = instance.rules, instance.scale, float(instance.prize[client]) / instance.scale
-    cost_by_distance = rules is None or not (rules.prices_times or rules.stays_out is not None or rules.distances is not None)
+    cost_by_distance = rules is None or not (
+        rules.prices_times or rules.stays_out is not None or rules.distances is not None or rules.balance is not None
+    )
     best, best_place, reason = np.inf, "", ""
     for change, number, position in _positions(instance, routes, legs, client):
         if cost_by_distance and change / scale - prize >= best:

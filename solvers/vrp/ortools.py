@@ -53,6 +53,7 @@ class OrTools(Solver):
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.solvers.ortools_routing import solve_model
         from corl.solvers.vrp.bounds import report_if_empty
+        from corl.solvers.vrp.ortools_structure import cluster_routes
 
         if report_if_empty(instance, run):
             return
@@ -68,6 +69,7 @@ class OrTools(Solver):
             run,
             lambda routing: _routes(routing, manager, types),
             first_solution="PARALLEL_CHEAPEST_INSERTION",
+            routes=cluster_routes(instance),
         )
 
 
@@ -79,7 +81,7 @@ class _Model:
         from ortools.constraint_solver import pywrapcp
 
         from corl.solvers.integers import integer_factor
-        from corl.solvers.vrp.ortools_structure import add_clusters
+        from corl.solvers.vrp.ortools_structure import add_clusters, cluster_routes
 
         vehicles, depots = instance.vehicles, instance.depots
         distances = np.stack([instance.distances_from(node) for node in range(instance.n)])
@@ -93,6 +95,8 @@ class _Model:
         # Two routes that cannot be joined carry at least this load together.
         pair_load = max(float(instance.demand.max()), float(vehicles.capacity.min()))
         default_count = 2 * int(np.ceil(instance.demand.sum() / pair_load)) + 10 if pair_load > 0.0 else instance.clients
+        if (routes := cluster_routes(instance)) is not None:
+            default_count = max(default_count, len(routes))
         counts = np.minimum(instance.clients, np.where(vehicles.count < 0, default_count, vehicles.count))
         self.types = np.repeat(np.arange(vehicles.types), counts)
         self.instance, self.distances, self.factor = instance, distances, factor

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
 
-__all__ = ["add_clusters", "refusal"]
+__all__ = ["add_clusters", "cluster_routes", "refusal"]
 
 _SUPPORTED = ("clusters", "cluster_in_a_row", "balance", "soft_windows", "early_cost", "late_cost")
 
@@ -26,6 +26,19 @@ def refusal(instance: VrpInstance) -> str:
     if rules.balance is not None and (rules.balance[:2] != ("longest", "distance") or rules.balance.weight % 1.0):
         return "no balance but that of the longest distance, with a whole number as its weight"
     return ""
+
+
+def cluster_routes(instance: VrpInstance) -> list[list[int]] | None:
+    """Return a route for each cluster and for each other client, from which the search can start; None without clusters.
+
+    The engine's construction heuristics insert clients one by one and rarely find a solution that keeps clusters together. If
+    there are several vehicle types or a limited number of vehicles, None is returned, too.
+    """
+    rules = instance.rules
+    if rules is None or rules.clusters is None or instance.vehicles.types > 1 or instance.vehicles.count[0] >= 0:
+        return None
+    clusters = [np.flatnonzero(rules.clusters == cluster).tolist() for cluster in np.unique(rules.clusters[rules.clusters >= 0])]
+    return [*clusters, *([node] for node in range(instance.depots, instance.n) if rules.clusters[node] < 0)]
 
 
 def add_clusters(instance: VrpInstance, routing: Any, manager: Any) -> None:

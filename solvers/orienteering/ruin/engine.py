@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from corl.solvers.orienteering.ruin.solver import RuinRecreate
 
 __all__ = ["solve"]
+
+_FEW, _MANY = 4, 8  # numbers of coolings
+_SMALL = 400  # greatest number of nodes for which there are many coolings
+_ITERATIONS_PER_NODE = 1200  # the least number of iterations per node for many coolings
+_SECONDS_PER_NODE = 7e-3  # the least time limit per node for many coolings: about as many iterations
 
 
 def solve(solver: RuinRecreate, instance: OrienteeringInstance, run: Run) -> None:
@@ -38,8 +44,9 @@ def solve(solver: RuinRecreate, instance: OrienteeringInstance, run: Run) -> Non
 def _search(solver: RuinRecreate, space: Space, run: Run) -> None:
     """Make all coolings, and report the best path."""
     best: PathSearch | None = None
-    neighbours = space.neighbours(solver.neighbours)
-    for number in range(solver.coolings):
+    neighbours, coolings = space.neighbours(solver.neighbours), solver.coolings or _coolings(space.n, run)
+    solver = replace(solver, coolings=coolings)
+    for number in range(coolings):
         search = _start_cooling(solver, space, neighbours, run, number, best)
         _cool(solver, search, space, run, number, float(search.best_sums[SCORE] if best is None else best.best_sums[SCORE]))
         if best is None or search.best_sums[SCORE] > BETTER * best.best_sums[SCORE]:
@@ -48,6 +55,15 @@ def _search(solver: RuinRecreate, space: Space, run: Run) -> None:
             break
     assert best is not None
     run.report(space.path(best.best))
+
+
+def _coolings(n: int, run: Run) -> int:
+    """Return the number of coolings for n nodes: with few nodes, each takes little time, and their results differ much."""
+    if run.iterations is not None:
+        enough = run.iterations >= _ITERATIONS_PER_NODE * n
+    else:
+        enough = run.time_limit is None or run.time_limit >= _SECONDS_PER_NODE * n
+    return _MANY if n <= _SMALL and enough else _FEW
 
 
 def _cool(solver: RuinRecreate, search: PathSearch, space: Space, run: Run, number: int, reported: float) -> None:
@@ -109,7 +125,7 @@ def _start_cooling(
     search = new_search(path, neighbours, random_state(run.seed, number))
     mean = float(space.scores[1:-1].mean())
     first_temperature, excess = (min(solver.reheat, solver.hot), 0.2 * solver.excess) if is_last else (solver.hot, solver.excess)
-    search.schedule[:] = np.inf, first_temperature * mean, solver.cold * mean, 0.0, space.limit, excess, space.limit
+    search.schedule[:] = np.inf, first_temperature * mean, solver.cold * mean, 0.0, space.limit, excess, space.limit, solver.kink
     if is_last and best is not None:
         search.schedule[PRICE] = best.schedule[PRICE]
     search.strings[:] = solver.longest, solver.strings

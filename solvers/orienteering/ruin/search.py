@@ -5,9 +5,13 @@ Science 54, 2020. An iteration removes strings (consecutive nodes) near a random
 inserts these and other nearby nodes one by one, in one of four orders, each at its cheapest position next to a neighbour; a few
 positions are skipped at random ("blinks"). Simulated annealing accepts or rejects the candidate.
 
-The value of a path is its score minus a price times its length, so that a detour in one place can be exchanged for a detour
-elsewhere, even in a later iteration. At first the path may exceed the limit by some share, which falls to 0 in the course of the
-search. The path can then visit a new part of the plane before it gives up another, and the results of different runs differ less.
+The value of a path is its score minus a charge for its length, so that a detour in one place can be exchanged for a detour
+elsewhere, even in a later iteration. Length beyond the limit costs more than length up to it. With one price for both, the paths
+of largest value may be far shorter and far longer than the limit, and the search then keeps to a short one while it cools. At
+first the path may exceed the limit by some share, which falls to 0 in the course of the search. The path can then visit a new
+part of the plane before it gives up another, and the results of different runs differ less.
+
+Now and then 2-opt and or-opt moves shorten the path (shortening.py), and nodes that still fit are inserted.
 """
 
 # mypy: allow-untyped-defs
@@ -24,21 +28,23 @@ from corl.jit import kernel
 from corl.kernels.annealing import allowance, geometric
 from corl.kernels.copy import copy
 from corl.kernels.sorted_lists import sort_pairs
-from corl.rng import below, next_u64, uniform
+from corl.rng import below, uniform
 from corl.routing.metric import distance
 from corl.solvers.orienteering.ruin.path import LENGTH, SCORE, Path, insert, remove, undo
+from corl.solvers.orienteering.ruin.polishing import polish
+from corl.solvers.orienteering.ruin.positions import cheapest
+from corl.solvers.orienteering.ruin.shortening import Order, new_order
 
 __all__ = ["BETTER", "CANDIDATES", "ITERATION", "PLANNED", "PRICE", "PathSearch", "advance", "new_search"]
 
 BETTER = 1.0 + 1e-9  # a score is better than another if it exceeds this factor times the other; smaller gains are rounding
 CANDIDATES = 64  # greatest number of nodes that an iteration may insert
-_BLINK_PERIOD = 128  # one in this many positions is skipped (Christiaens and Vanden Berghe: one in a hundred)
-PLANNED, _FIRST_TEMPERATURE, _LAST_TEMPERATURE, PRICE, _LIMIT, _EXCESS, _LENGTH_CAP = range(7)  # indices of `schedule`
+PLANNED, _FIRST_TEMPERATURE, _LAST_TEMPERATURE, PRICE, _LIMIT, _EXCESS, _LENGTH_CAP, _KINK = range(8)  # indices of `schedule`
 ITERATION, _STAMP = range(2)  # indices of `counts`
-_NO_POSITION = 1e300  # stands for the detour if there is no position
 _MAX_UPDATE_PERIOD = 64  # greatest number of iterations between two updates of temperature and price
 _MIN_UPDATES = 32  # least number of such updates
 _EXCESS_SHARE = 0.9  # share of the iterations after which no path may exceed the limit
+_POLISHING_PERIOD = 5  # iterations per node between two calls of `polish`
 _INITIAL_PRICE = 0.5  # the first price of a unit of length, in units of score / limit
 _MAX_PRICE_CHANGE = 0.02  # the greatest relative change of the price in one update
 
@@ -53,8 +59,9 @@ class PathSearch(NamedTuple):
     lengths: NDArray[np.float64]
     """[N, K] the distances to these neighbours."""
     schedule: NDArray[np.float64]
-    """[7] planned iterations; first temperature; last temperature; price of a unit of length; limit of the length; share by which
-    a path may exceed the limit at first; length that no path may exceed now.
+    """[8] planned iterations; first temperature; last temperature; price of a unit of length; limit of the length; share by which
+    a path may exceed the limit at first; length that no path may exceed now; kink, by which the price is multiplied beyond the
+    limit and divided up to it.
     """
     strings: NDArray[np.int64]
     """[2] the greatest number of nodes of a string, and the greatest number of strings that an iteration removes."""
@@ -62,6 +69,8 @@ class PathSearch(NamedTuple):
     """[N] the best path so far, as `Path.after`: the next node of each node."""
     best_sums: NDArray[np.float64]
     """[2] the length and the score of the best path."""
+    order: Order
+    """Work space for shortening the path."""
     counts: NDArray[np.int64]
     """[2] the number of iterations done, and the stamp of the current iteration."""
     stamps: NDArray[np.int64]
@@ -83,10 +92,11 @@ def new_search(path: Path, neighbours: NDArray[np.int32], random: NDArray[np.uin
         path,
         neighbours,
         lengths,
-        np.zeros(7),
+        np.zeros(8),
         np.array([10, 3]),
         path.after.copy(),
         path.sums.copy(),
+        new_order(n),
         np.zeros(2, np.int64),
         np.zeros(n, np.int64),
         np.zeros(CANDIDATES, np.int32),
@@ -109,29 +119,49 @@ def advance(search, steps):
     path, schedule, random = search.path, search.schedule, search.random
     temperature = 0.0
     update_period = max(1, int(min(float(_MAX_UPDATE_PERIOD), schedule[PLANNED] / _MIN_UPDATES)))
+    polishing_period = _POLISHING_PERIOD * len(path.scores)
     for step in range(steps):
         done = search.counts[ITERATION]
         if step == 0 or done % update_period == 0:
             share = min(1.0, (done - done % update_period) / max(1.0, schedule[PLANNED]))  # the same wherever a call begins
             temperature = geometric(schedule[_FIRST_TEMPERATURE], schedule[_LAST_TEMPERATURE], share)
         if done % update_period == 0:
-            _adjust_price(search)
+            if share < _EXCESS_SHARE:
+                _adjust_price(search)
             schedule[_LENGTH_CAP] = schedule[_LIMIT] * (1.0 + schedule[_EXCESS] * max(0.0, 1.0 - share / _EXCESS_SHARE))
+        if done % polishing_period == 0:
+            polish(search, schedule[_LIMIT])
+            _keep_best(search)
         search.counts[ITERATION] += 1
         length, score = path.sums[LENGTH], path.sums[SCORE]
         price = schedule[PRICE]
         path.noted[0] = 0
         count = _ruin(search)
         _recreate(search, count, price)
-        gain = path.sums[SCORE] - score - price * (path.sums[LENGTH] - length)
+        gain = path.sums[SCORE] - score - price * (_charge(schedule, path.sums[LENGTH]) - _charge(schedule, length))
         # A path that is too long now is replaced by any shorter candidate.
         shortens_excess = length > schedule[_LENGTH_CAP] and path.sums[LENGTH] < length
         if gain < 0.0 and not shortens_excess and -gain > allowance(temperature, random):
             undo(path, length, score)
-        elif path.sums[SCORE] > BETTER * search.best_sums[SCORE] and path.sums[LENGTH] <= schedule[_LIMIT]:
-            # Of paths with equal scores the first one is kept: the result does not depend on when paths are reported.
-            copy(path.sums, search.best_sums, len(search.best_sums))
-            copy(path.after, search.best, len(search.best))
+        else:
+            _keep_best(search)
+
+
+@kernel(inline=True, borrow=True)
+def _keep_best(search):
+    """Make the current path the best path, in place, if it scores more and is not too long."""
+    path = search.path
+    if path.sums[SCORE] > BETTER * search.best_sums[SCORE] and path.sums[LENGTH] <= search.schedule[_LIMIT]:
+        # Of paths with equal scores the first one is kept: the result does not depend on when paths are reported.
+        copy(path.sums, search.best_sums, len(search.best_sums))
+        copy(path.after, search.best, len(search.best))
+
+
+@kernel(inline=True, borrow=True)
+def _charge(schedule, length):
+    """Return the charge for the length of a path, in prices: the slope is 1 / kink up to the limit, and kink beyond it."""
+    limit, kink = schedule[_LIMIT], schedule[_KINK]
+    return length / kink if length <= limit else limit / kink + (length - limit) * kink
 
 
 @kernel(borrow=True)
@@ -228,55 +258,13 @@ def _recreate(search, count, price):
         elif order == 2:
             keys[k] = -path.scores[node] * (0.5 + uniform(random))
         else:
-            keys[k] = _cheapest(search, node)[0] / path.scores[node]
+            keys[k] = cheapest(search, node)[0] / path.scores[node]
     sort_pairs(keys, candidates, count)
     for k in range(count):
         node = candidates[k]
-        cost, predecessor = _cheapest(search, node)
-        if path.sums[LENGTH] + cost <= search.schedule[_LENGTH_CAP] and path.scores[node] >= price * cost:
+        cost, predecessor = cheapest(search, node)
+        length = path.sums[LENGTH]
+        if length + cost > search.schedule[_LENGTH_CAP]:
+            continue
+        if path.scores[node] >= price * (_charge(search.schedule, length + cost) - _charge(search.schedule, length)):
             insert(path, node, predecessor)
-
-
-@kernel(borrow=True)
-def _cheapest(search, node):
-    """Find the cheapest insertion of a node next to one of its neighbours, a few of which are skipped at random.
-
-    If this finds no position, all positions on the path are considered, with probability 1/8.
-
-    Returns:
-        The detour (_NO_POSITION if no position was considered) and the predecessor.
-    """
-    path, random = search.path, search.random
-    least_detour, best_predecessor, last = _NO_POSITION, 0, len(path.scores) - 1
-    bits = next_u64(random)
-    for k in range(search.neighbours.shape[1]):
-        near = search.neighbours[node, k]
-        if not path.on[near]:
-            continue
-        if bits < np.uint64(2**20):
-            bits = next_u64(random)
-        if bits % np.uint64(_BLINK_PERIOD) == 0:
-            bits = next_u64(random)
-            continue
-        bits >>= np.uint64(1)
-        distance_to = search.lengths[node, k]
-        if near != last and 2.0 * (distance_to - path.ahead[near]) < least_detour:  # lower bound, triangle inequality
-            detour = distance_to + distance(path.metric, node, path.after[near]) - path.ahead[near]
-            if detour < least_detour:
-                least_detour, best_predecessor = detour, near
-        if near == 0:
-            continue
-        predecessor = path.before[near]
-        if 2.0 * (distance_to - path.ahead[predecessor]) < least_detour:
-            detour = distance_to + distance(path.metric, node, predecessor) - path.ahead[predecessor]
-            if detour < least_detour:
-                least_detour, best_predecessor = detour, predecessor
-    if least_detour == _NO_POSITION and below(random, 8) == 0:
-        node_before = 0
-        while node_before != last:
-            following = path.after[node_before]
-            detour = distance(path.metric, node_before, node) + distance(path.metric, node, following) - path.ahead[node_before]
-            if detour < least_detour:
-                least_detour, best_predecessor = detour, node_before
-            node_before = following
-    return least_detour, best_predecessor

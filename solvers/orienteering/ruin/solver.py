@@ -23,8 +23,9 @@ __all__ = ["RuinRecreate"]
 class RuinRecreate(Solver):
     """Ruin and recreate with simulated annealing: strings of nodes are removed from the path, and nearby nodes are inserted.
 
-    A string is a sequence of consecutive nodes. Length has a price, which is adjusted so that the path uses the whole limit. The
-    bound is that of a knapsack in which the weight of a node is half the sum of its two shortest edges.
+    A string is a sequence of consecutive nodes. Length has a price, which is adjusted so that the path uses the whole limit, and
+    2-opt and or-opt moves shorten the path now and then. The bound is that of a knapsack in which the weight of a node is half
+    the sum of its two shortest edges.
     """
 
     neighbours: int = option(12, "Number of nearest nodes next to which a node may be inserted.", low=1, scale="log")
@@ -33,12 +34,19 @@ class RuinRecreate(Solver):
     excess: float = option(
         0.15, "Share of the limit by which a path may be too long at first; it falls to 0 in the course of a cooling.", low=0
     )
-    hot: float = option(1.5, "First temperature, in mean scores.", above=0, scale="log")
-    cold: float = option(0.01, "Last temperature, in mean scores.", above=0, scale="log")
-    coolings: int = option(
-        4,
-        "Number of annealing runs, of equal time. The last one begins with the best path so far, the others with the direct way.",
+    kink: float = option(
+        2.0,
+        "The price of length is multiplied by this factor beyond the limit, and divided by it up to the limit.",
         low=1,
+        scale="log",
+    )
+    hot: float = option(0.7, "First temperature, in mean scores.", above=0, scale="log")
+    cold: float = option(0.02, "Last temperature, in mean scores.", above=0, scale="log")
+    coolings: int = option(
+        0,
+        "Number of annealing runs, of equal time; 0: 4, or 8 for up to 400 nodes if there is time. The last one begins with the "
+        "best path so far, the others with the direct way.",
+        low=0,
     )
     reheat: float = option(
         0.3, "First temperature of the last of several coolings, in mean scores, at most `hot`.", above=0, scale="log"

@@ -1,6 +1,7 @@
 """Simulated annealing over ruin and recreate: Christiaens & Vanden Berghe (2020), section 5.
 
-Additions to the paper: exchanges of tails, changes of depots, and routes that are opened at a loss.
+Additions to the paper: exchanges of tails, changes of depots and vehicles, exchanges within groups of clients, and routes that
+are opened at a loss.
 """
 
 # mypy: allow-untyped-defs
@@ -14,6 +15,8 @@ from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below, uniform
 from corl.solvers.vrp.ruin.depots import change_depots
+from corl.solvers.vrp.ruin.fleet_moves import change_vehicle, types_share_depots
+from corl.solvers.vrp.ruin.group_exchanges import exchange_members
 from corl.solvers.vrp.ruin.pool import store_touched
 from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
 from corl.solvers.vrp.ruin.route_checks import touched_feasible
@@ -45,7 +48,7 @@ def anneal(data, plan, work, pool, cooling, units):
     """Make `units` iterations.
 
     An iteration is one ruin and recreate. Before it, two routes may exchange their tails and, if there are several vehicle types,
-    a route may change its depot.
+    a route may change its depot; between ruin and recreate, a route may then change its vehicle.
 
     The acceptance threshold is drawn before the candidate is made. An insertion never lowers the cost (except for prizes, and for
     rounding within `slack`), so that insertion can stop as soon as the cost exceeds the threshold. This saves a tenth to a third
@@ -60,7 +63,7 @@ def anneal(data, plan, work, pool, cooling, units):
             iterations. Temperatures are in units of cost.
         units: The number of iterations.
     """
-    temperature, slack = 0.0, data.slack * max(1.0, data.unit_cost.max())
+    temperature, slack, changes_vehicles = 0.0, data.slack * max(1.0, data.unit_cost.max()), types_share_depots(data, plan)
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _TEMPERATURE_PERIOD == 0:
             progress = (plan.counts[DONE] // _TEMPERATURE_PERIOD * _TEMPERATURE_PERIOD - cooling[2]) / cooling[3]
@@ -77,18 +80,31 @@ def anneal(data, plan, work, pool, cooling, units):
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
         change = ruin(data, plan, work)
-        if data.has_optional:
-            opening = below(work.random, _OPENING_PERIOD) == 0
-            change += recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0)
-            if opening:
-                change += remove_unprofitable(data, plan, work)
-        else:
-            change += recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed - change + slack, 1.0)
+        if changes_vehicles:
+            change += change_vehicle(data, plan, work)
+        if change < math.inf:
+            change += _reinsert(data, plan, work, allowed - change + slack)
         plan.counts[DONE] += 1
         if work.counts[UNSERVED] > 0 or change >= allowed or not touched_feasible(data, plan, work):
             undo(data, plan, work)
         else:
+            change += exchange_members(data, plan, work, data.rules)
             _accept(data, plan, work, pool, change)
+
+
+@kernel(inline=True, borrow=True)
+def _reinsert(data, plan, work, allowed):
+    """Insert the removed clients, and optional ones near them, in place; return the change in cost.
+
+    allowed: Upper limit of the change in cost if all clients must be served.
+    """
+    if not data.has_optional:
+        return recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed, 1.0)
+    opening = below(work.random, _OPENING_PERIOD) == 0
+    change = recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0)
+    if opening:
+        change += remove_unprofitable(data, plan, work)
+    return change
 
 
 @kernel

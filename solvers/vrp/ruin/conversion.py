@@ -173,7 +173,7 @@ def new_plan(instance: VrpInstance, data: RoutingData) -> Plan:
 
 def new_work(data: RoutingData, plan: Plan, seed: int) -> Work:
     """Return the arrays that iterations overwrite, with a random number generator that starts from `seed`."""
-    n, max_changes = data.clients, 3 * data.clients
+    n, max_changes = data.clients, 5 * data.clients  # two routes may change vehicles between ruin and recreate
     work = Work(
         random=random_state(seed),
         counts=np.zeros(5, np.int64),

@@ -19,7 +19,7 @@ from corl.solvers.vrp.ruin.route_checks import extra_cost
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED
 
-__all__ = ["change_depots"]
+__all__ = ["append", "change_depots"]
 
 
 @kernel(borrow=True, shared=True)
@@ -62,7 +62,7 @@ def change_depots(data, plan, work, allowed):
         return math.inf
     change = _remove_listed(data, plan, work)
     for k in range(work.counts[REMOVED]):
-        cost = _append(data, plan, work, work.removed[k], other_slot if k < size else slot)
+        cost = append(data, plan, work, work.removed[k], other_slot if k < size else slot)
         if cost == math.inf:
             return math.inf
         change += cost
@@ -142,7 +142,7 @@ def _remove_listed(data, plan, work):
 
 
 @kernel(borrow=True)
-def _append(data, plan, work, client, slot):
+def append(data, plan, work, client, slot):
     """Append a client to a route, in place; return the change in cost, or inf if a limit forbids it."""
     depot = data.clients + slot
     node = plan.prev[depot]

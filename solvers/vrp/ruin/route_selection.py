@@ -7,6 +7,11 @@ cost of the best solution and that of the relaxation is in no better solution, a
 
 from __future__ import annotations
 
+import ctypes
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +32,7 @@ _MAX_COLUMNS = 1000  # greatest number of columns (routes) in branch and bound; 
 _SECONDS_PER_COLUMN = 4e-4  # seconds before branch and bound first checks its time, per column; less time allows fewer columns
 _MIN_COLUMNS = 100  # if the time allows fewer columns than this, branch and bound is not started
 _RELAXATION_SECONDS_PER_COLUMN = 1e-5  # seconds before the relaxation first checks its time, per column
+_OUTPUT = threading.Lock()  # held while the standard output leads elsewhere
 
 
 def select_routes(
@@ -49,13 +55,14 @@ def select_routes(
     stored = np.flatnonzero(pool.tag)
     if len(stored) > max_routes:
         stored = stored[np.argsort(-pool.last_iteration[stored], kind="stable")[:max_routes]]
-    optional = np.flatnonzero(np.isfinite(data.prize))  # each optional client has a column for not serving it
+    optional = np.flatnonzero(np.isfinite(data.prize) & (groups_of(data) < 0))  # a column each for not serving it
     cost = np.concatenate([pool.cost[stored], data.prize[optional]])
-    covers, uses_type = _coverage(data, pool, stored, optional), _type_usage(pool, stored, counts, len(cost))
+    row, rows = _rows(data)
+    covers, uses_type = _coverage(pool, stored, optional, row, rows), _type_usage(pool, stored, counts, len(cost))
     limits = counts[counts >= 0].astype(np.float64)
     options = {"time_limit": _RELAXATION_SHARE * seconds} if timed else {"maxiter": _PIVOTS_PER_CLIENT * data.clients}
     upper = {"A_ub": uses_type, "b_ub": limits} if len(limits) else {}
-    relaxed = linprog(cost, A_eq=covers, b_eq=np.ones(data.clients), **upper, method="highs-ds", options=options)
+    relaxed = linprog(cost, A_eq=covers, b_eq=np.ones(rows), **upper, method="highs-ds", options=options)
     if relaxed.status != 0 or relaxed.fun >= best * (1.0 - _MIN_GAIN):
         return None
     reduced = cost - covers.T @ relaxed.eqlin.marginals
@@ -75,8 +82,25 @@ def select_routes(
     return np.asarray(stored[places[places < len(stored)]], np.int64)
 
 
-def _coverage(data: RoutingData, pool: Pool, stored: NDArray[np.int64], optional: NDArray[np.int64]) -> Any:
-    """Return a sparse 0-1 matrix, float64 [n, columns]: which client each column serves or, if optional, leaves unserved.
+def groups_of(data: RoutingData) -> NDArray[np.int32]:
+    """Return int32 [n]: the group of each client, -1 for none."""
+    rules = data.rules
+    return rules.group if rules is not None and rules.has_groups else np.full(data.clients, -1, np.int32)
+
+
+def _rows(data: RoutingData) -> tuple[NDArray[np.int64], int]:
+    """Return int64 [n], the row of each client of the partitioning, and the number of rows. A group has one row."""
+    group = groups_of(data)
+    single = group < 0
+    alone = int(single.sum())
+    row = np.where(single, np.cumsum(single) - 1, alone + group).astype(np.int64)
+    return row, alone + int(group.max(initial=-1)) + 1
+
+
+def _coverage(
+    pool: Pool, stored: NDArray[np.int64], optional: NDArray[np.int64], row: NDArray[np.int64], rows: int
+) -> Any:  # fmt: skip
+    """Return a sparse 0-1 matrix, float64 [rows, columns]: which client or group each column serves or, if optional, does not.
 
     The columns are the routes `stored`, then the clients `optional`.
     """
@@ -87,7 +111,7 @@ def _coverage(data: RoutingData, pool: Pool, stored: NDArray[np.int64], optional
     inside = np.arange(visits.shape[1]) < lengths[:, None]
     clients = np.concatenate([visits[inside], optional])
     ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths, np.ones(len(optional), np.int64)]))])
-    return csc_array((np.ones(len(clients)), clients, ends), shape=(data.clients, len(ends) - 1))
+    return csc_array((np.ones(len(clients)), row[clients], ends), shape=(rows, len(ends) - 1))
 
 
 def _type_usage(pool: Pool, stored: NDArray[np.int64], counts: NDArray[np.int64], columns: int) -> Any:
@@ -107,5 +131,25 @@ def _solve_integer(cost: Any, covers: Any, uses_type: Any, limits: Any, options:
     constraints = [LinearConstraint(covers, 1.0, 1.0)]
     if len(limits):
         constraints.append(LinearConstraint(uses_type, -np.inf, limits))
-    found = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0.0, 1.0), constraints=constraints, options=options)
+    with _output_as_errors():
+        found = milp(cost, integrality=np.ones(len(cost)), bounds=Bounds(0.0, 1.0), constraints=constraints, options=options)
     return None if found.x is None else np.flatnonzero(found.x > 0.5)
+
+
+@contextmanager
+def _output_as_errors() -> Iterator[None]:
+    """Send what is written to the standard output meanwhile to the standard error.
+
+    HiGHS prints a line there now and then whatever its options say, and the standard output may be a result in JSON.
+    """
+    with _OUTPUT:
+        flush = ctypes.CDLL(None).fflush
+        flush(None)
+        output = os.dup(1)
+        os.dup2(2, 1)
+        try:
+            yield
+        finally:
+            flush(None)
+            os.dup2(output, 1)
+            os.close(output)

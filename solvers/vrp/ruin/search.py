@@ -16,13 +16,12 @@ from corl.solvers.vrp.ruin.annealing import anneal, save_best
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.conversion import fixed_beginnings, load_routes, new_plan, new_work, routes_in, routing_data
 from corl.solvers.vrp.ruin.costs import scale_of
-from corl.solvers.vrp.ruin.pairs import fill_keys
 from corl.solvers.vrp.ruin.pool import new_pool, store_all
 from corl.solvers.vrp.ruin.route_checks import count_infeasible
 from corl.solvers.vrp.ruin.route_selection import select_routes
 from corl.solvers.vrp.ruin.savings import applies, savings_plan
-from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, IMPROVED, UNSERVED, USED
-from corl.solvers.vrp.ruin.unserved_clients import drop_route, insert_unserved, list_unserved
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, IMPROVED, SERVED, UNSERVED, USED
+from corl.solvers.vrp.ruin.unserved_clients import insert_unserved, list_unserved
 
 if TYPE_CHECKING:
     from corl.problems.vrp.instance import VrpInstance
@@ -30,14 +29,12 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solvers.vrp.ruin.state import RoutingData
 
-__all__ = ["Search", "compile_other_kernels"]
+__all__ = ["Search"]
 
 _NO_ROUTE_LIMIT = 1 << 40  # a number of routes that is never reached
 _MAX_CLIENTS = 1200  # greatest number of clients for route selection
 _MAX_ROUTE_LENGTH = 20  # greatest mean number of clients per route for route selection
 _POOL_SIZE = 1 << 15  # routes that the pool can hold
-_FEW_ROUTES = 30  # greatest number of routes for a search with one route fewer
-_INSERTION_SHARE = 0.5  # share of this search after which it is given up if clients are still unserved
 _PRIZE_LEVELS = 50  # steps in which the factor of prizes falls to 1
 _PRIZE_PHASE = 0.5  # share of a cooling during which the factor falls
 _COLUMNS_PER_CLIENT = 10  # stored routes per client that the first selection considers
@@ -63,6 +60,11 @@ class Search:
     def done(self) -> int:
         """The number of iterations made so far."""
         return int(self.plan.counts[DONE])
+
+    @property
+    def best_cost(self) -> float:
+        """The cost of the best solution, in the instance's units times its scale."""
+        return float(self.plan.cost[BEST])
 
     def expected_iterations(self, since: float, share: float) -> float:
         """Return the expected number of iterations from iteration `since` to the given share of the run, at the current speed."""
@@ -131,7 +133,7 @@ class Search:
                         return False
                     self._complete(given, keep=True)
                 self._enumerate()
-                if not self._insert_unserved(_NO_ROUTE_LIMIT, heat, 1.0):
+                if not self.insert_unserved(_NO_ROUTE_LIMIT, heat, 1.0):
                     return False
         if (value := cost_of(self.data, self.plan)) < self.plan.cost[BEST] or not self.plan.counts[IMPROVED]:
             save_best(self.plan, value)
@@ -194,79 +196,6 @@ class Search:
         """The number of routes of the current solution."""
         return int(self.plan.counts[USED])
 
-    def drop_routes(self, share: float, heat: float) -> None:
-        """Search for solutions with fewer routes until the given share of the run is over; then make the best one current.
-
-        Args:
-            share: The share of the run at which the search ends.
-            heat: The temperature of the search, in units of `self.unit`.
-        """
-        unserved_counts = np.zeros(self.data.clients, np.int64)
-        while self.plan.counts[USED] > 1 and not self.run.should_stop:
-            unserved, used = np.zeros(self.data.clients + 1, np.int32), self.routes
-            max_routes = drop_route(self.data, self.plan, self.work, unserved, unserved_counts)
-            if self.routes == used:  # every route has a fixed beginning
-                break
-            if not self._insert_unserved(int(max_routes), heat, share, unserved, unserved_counts):
-                break
-            if (value := cost_of(self.data, self.plan)) >= self.plan.cost[BEST]:  # prizes outweigh the cost of a route
-                break
-            save_best(self.plan, value)
-            self.report()
-        self.return_to_best()
-
-    @property
-    def may_drop_route(self) -> bool:
-        """Whether a search with one route fewer may pay: time windows, few routes, and capacity for all mandatory clients.
-
-        The vehicles are of one type, and there are no reloads, groups of clients or fixed beginnings of routes.
-        """
-        data, rules, used = self.data, self.data.rules, self.routes
-        if not data.windows or len(self.plan.free_size) != 1 or not 1 < used <= _FEW_ROUTES:
-            return False
-        if rules is not None and (rules.multi_trip or rules.has_groups or bool(rules.locked.any())):
-            return False
-        mandatory = np.isinf(data.prize)
-        capacity = float(self.instance.vehicles.capacity[0])
-        return bool(mandatory.any() and data.demand[mandatory].sum() <= (used - 1) * capacity)
-
-    def drop_one(self, heat: float, cold: float, share: float) -> None:
-        """Search for a better solution with one route fewer than the best one, until the given share of the run is over.
-
-        If routes are few and windows long, annealing rarely empties a route: the other routes cannot take all its clients at
-        once. Here clients may be unserved for a while. Afterwards the best solution is the current one.
-
-        Args:
-            heat: First temperature of the annealing, in units of `self.unit`.
-            cold: Last temperature, in the same units.
-            share: The share of the run at which the search ends.
-        """
-        self.return_to_best()
-        if not self.may_drop_route or not self._empty_route(heat, share):
-            self.return_to_best()
-            self.cool(heat, cold, share)
-        else:
-            if (value := cost_of(self.data, self.plan)) < self.plan.cost[BEST]:
-                save_best(self.plan, value)
-            self.plan.cost[CURRENT] = value
-            hidden = self.plan.free_size.copy()  # without free slots, no route is opened
-            self.plan.stack_start[:] += hidden
-            self.plan.free_size[:] -= hidden
-            self.cool(heat, cold, share)
-            self.plan.stack_start[:] -= hidden
-            self.plan.free_size[:] += hidden
-        self.return_to_best()
-
-    def _empty_route(self, heat: float, share: float) -> bool:
-        """Empty the shortest route and search for positions for its mandatory clients; return whether all are served.
-
-        share: The share of the run at which the search with one route fewer ends; a part of it is used here.
-        """
-        unserved, counts = np.zeros(self.data.clients + 1, np.int32), np.ones(self.data.clients, np.int64)
-        max_routes = int(drop_route(self.data, self.plan, self.work, unserved, counts))  # the shortest: all counts are 1
-        over = self.run.fraction if self.run.iterations is None else self.done / self.run.iterations
-        return self._insert_unserved(max_routes, heat, over + _INSERTION_SHARE * (share - over), unserved, counts)
-
     def cool(self, heat: float, cold: float, share: float, prizes: float = 1.0) -> None:
         """Anneal until the given share of the run is over.
 
@@ -316,22 +245,23 @@ class Search:
     def keep_routes(self) -> bool:
         """Start to store the routes of good solutions, if route selection applies; return whether it does.
 
-        It applies if the instance is not too large, routes are short, and there are no reloads, groups of clients, costs of time
-        or fixed beginnings of routes. Balances, rosters, and clusters with optional clients exclude it, too.
+        It applies if the instance is not too large, routes are short, all groups of clients must be served, and there are no
+        reloads, costs of time, fixed beginnings of routes, costs or limits that couple routes, or clusters of optional clients.
         """
         n, used = self.data.clients, max(1, int(self.plan.counts[USED]))
         rules = self.data.rules
+        visits = int(self.plan.counts[SERVED]) if rules is not None and rules.has_groups else n
         unsuitable = rules is not None and (
             rules.multi_trip
-            or rules.has_groups
             or rules.has_time_costs
             or bool(rules.locked.any())
+            or not bool(rules.group_required.all())
             or rules.structure.is_coupled
             or (rules.structure.has_clusters and self.data.has_optional)
         )
-        if unsuitable or n > _MAX_CLIENTS or n > _MAX_ROUTE_LENGTH * used:
+        if unsuitable or n > _MAX_CLIENTS or visits > _MAX_ROUTE_LENGTH * used:
             return False
-        self.pool = new_pool(self.data, self.plan, _POOL_SIZE, min(n, 2 * n // used + 8))
+        self.pool = new_pool(self.data, self.plan, _POOL_SIZE, min(n, 2 * visits // used + 8))
         self._columns = max(_COLUMNS_PER_CLIENT * n, 500)
         return True
 
@@ -378,7 +308,7 @@ class Search:
         self.plan.best[:] = self.plan.prev[: self.data.clients]
         self.plan.cost[:] = cost_of(self.data, self.plan)
 
-    def _insert_unserved(
+    def insert_unserved(
         self,
         max_routes: int,
         heat: float,
@@ -408,29 +338,3 @@ class Search:
             made = insert_unserved(self.data, self.plan, self.work, unserved, unserved_counts, heat, max_routes, units)
             self.return_unused(units - int(made))
         return not unserved[0] and not self._infeasible
-
-
-def compile_other_kernels(instance: VrpInstance, scarce: bool) -> None:
-    """Compile the kernels that a short run on a warm-up instance does not call, by calling each of them once.
-
-    These serve warm starts, the savings method, later coolings and large instances.
-
-    Args:
-        instance: The warm-up instance.
-        scarce: Whether to compile the search for positions for unserved clients, too.
-    """
-    data = routing_data(instance, 2)
-    plan = new_plan(instance, data)
-    work = new_work(data, plan, 0)
-    load_routes(instance, data, plan, work, [[node] for node in range(instance.depots, instance.n)])
-    restore(data, plan, work, plan.prev[: data.clients].copy())
-    for kind in (np.int32, np.int64):
-        fill_keys(np.zeros((1, 1)), np.empty((1, 1), kind), 1.0)
-    if not data.timed:
-        savings_plan(instance, data)
-    if scarce:
-        unserved, unserved_counts = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
-        max_routes = drop_route(data, plan, work, unserved, unserved_counts)
-        insert_unserved(data, plan, work, unserved, unserved_counts, 1.0, int(max_routes), 3)
-        list_unserved(data, plan, unserved)
-        count_infeasible(data, plan)

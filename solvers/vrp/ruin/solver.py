@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RuinRecreate"]
 
-_COOLING_ITERATIONS = 3_000.0  # iterations per client for one cooling; a run makes k coolings if it has k * k times as many
-_COOLING_ITERATIONS_LONG = 2_000.0  # the same with time windows and long routes: slow coolings end with too few routes
+_COOLING_ITERATIONS = 1_000.0  # iterations per client for one cooling; a run makes k coolings if it has k * k times as many
+_COOLING_ITERATIONS_LONG = 667.0  # the same with time windows and long routes: slow coolings end with too few routes
+_LEAST_COOLINGS = 3.4  # a run with time for fewer coolings makes one
 _LONG_ROUTE = 25.0  # mean number of clients per route from which routes are long
 _FULL_HEAT_ITERATIONS = 2_000.0  # iterations per client from which a run begins at the full temperature
-_MAX_COOLINGS = 8
+_MAX_COOLINGS = 16
+_REHEATS = 5  # temperatures that later coolings without a better solution begin at, in turn, each twice the previous one
 _SPEED_SHARE = 0.005  # share of the run that measures the speed of iterations, at the last temperature
 _LAST_SELECTION = 0.93  # share of the run after which routes are selected for the last time; then the solution is improved
 _FINAL_HEAT = 3.0  # first temperature of this final improvement, as a multiple of the last temperature
@@ -59,7 +61,11 @@ class RuinRecreate(Solver):
         low=0,
     )
     reheat: float = option(
-        1.0, "First temperature of the later coolings, as a multiple of the first cooling's.", above=0, scale="log"
+        0.1,
+        "First temperature of the later coolings, as a multiple of the first cooling's; it is doubled after each cooling without "
+        "a better solution, four times, up to the first cooling's.",
+        above=0,
+        scale="log",
     )
     prizes: float = option(
         3.0,
@@ -93,8 +99,7 @@ class RuinRecreate(Solver):
     def prepare(self, instance: VrpInstance) -> None:
         from corl.problems.vrp.problem import Vrp
         from corl.run import Run
-        from corl.solvers.vrp.ruin.search import compile_other_kernels
-        from corl.solvers.vrp.ruin.warm_up import warm_up_instance
+        from corl.solvers.vrp.ruin.warm_up import compile_other_kernels, warm_up_instance
 
         tiny = warm_up_instance(_with_rules(instance))
         self.solve(tiny, Run(Vrp(), tiny, iterations=20))
@@ -107,6 +112,7 @@ class RuinRecreate(Solver):
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.solvers.vrp.bounds import radial_bound, report_if_empty
+        from corl.solvers.vrp.ruin.fewer_routes import drop_routes
         from corl.solvers.vrp.ruin.search import Search
 
         if report_if_empty(instance, run):
@@ -119,31 +125,38 @@ class RuinRecreate(Solver):
         if not run.should_stop:
             run.report_bound(radial_bound(instance))
         if instance.fleet == "fewest":
-            search.drop_routes(_FLEET_SHARE, self.heat)
+            drop_routes(search, _FLEET_SHARE, self.heat)
         self._anneal(instance, search, run)
 
     def _anneal(self, instance: VrpInstance, search: Search, run: Run) -> None:
-        """Make coolings until the run ends, each from the best solution or from a better selection of stored routes."""
+        """Make coolings until the run ends, each from the best solution or from a better selection of stored routes.
+
+        Later coolings begin at a lower temperature, which keeps most of the best solution. After coolings that found nothing
+        better, it is raised in steps, until nothing of the solution is kept; then it is low again.
+        """
+        from corl.solvers.vrp.ruin.fewer_routes import drop_one, may_drop_route
+
         start = run.fraction if run.iterations is None else search.done / run.iterations
         selects = self.choices and search.keep_routes()
         seconds = float("inf") if run.iterations is not None or run.time_limit is None else _selection_time(run.time_limit)
         long_routes = instance.windows and instance.clients >= _LONG_ROUTE * search.routes
         planned = float(run.iterations) if run.iterations is not None else self._expected_iterations(search, run)
-        steps = self._steps(
-            selects,
-            self._cooling_count(instance.clients, planned, long_routes),
-            self._first_temperature(instance.clients, planned),
-        )
-        drops = search.may_drop_route and instance.fleet != "fewest" and planned >= _DROP_ITERATIONS * instance.clients
+        count = self._cooling_count(instance.clients, planned, long_routes)
+        steps = self._steps(selects, count, self._first_temperature(instance.clients, planned))
+        drops = may_drop_route(search) and instance.fleet != "fewest" and planned >= _DROP_ITERATIONS * instance.clients
+        failures, best = 0, float("inf")
         for number, (heat, share) in enumerate(steps):
             if number and selects and not run.should_stop:
                 search.choose_routes(min(seconds, 0.8 * run.remaining))
             elif number:
                 search.return_to_best()
+            failures, best = failures + 1 if search.best_cost >= best else 0, search.best_cost
+            if 0 < number < count:
+                heat = min(steps[0][0], heat * 2.0 ** (failures % _REHEATS))
             end = 1.0 if number + 1 == len(steps) else start + (1.0 - start) * share
             if drops and not number:
                 search.cool(heat, self.cold, start + (1.0 - _DROP_SHARE) * (end - start), self.prizes)
-                search.drop_one(min(heat, _DROP_HEAT), self.cold, end)
+                drop_one(search, min(heat, _DROP_HEAT), self.cold, end)
             else:
                 search.cool(heat, self.cold, end, 1.0 if number else self.prizes)
         search.report()
@@ -179,7 +192,8 @@ class RuinRecreate(Solver):
             long_routes: Whether there are time windows and long routes.
         """
         one_cooling = (_COOLING_ITERATIONS_LONG if long_routes else _COOLING_ITERATIONS) * clients
-        return self.coolings or max(1, int(min(_MAX_COOLINGS, math.sqrt(planned / one_cooling))))
+        count = min(_MAX_COOLINGS, math.sqrt(planned / one_cooling))
+        return self.coolings or (int(count) if count >= _LEAST_COOLINGS else 1)
 
     def _first_temperature(self, clients: int, planned: float) -> float:
         """Return the first temperature: lower in a short run, which has no time to cool down from a high one."""

@@ -164,16 +164,16 @@ class Work(NamedTuple):
     `recreate.best_position` found.
     """
     client: NDArray[np.int32]
-    """int32 [3 n]: the client of each logged change."""
+    """int32 [5 n]: the client of each logged change."""
     after: NDArray[np.int32]
-    """int32 [3 n]: for a removal, the predecessor that the client had; -1 for an insertion."""
+    """int32 [5 n]: for a removal, the predecessor that the client had; -1 for an insertion."""
     slot: NDArray[np.int32]
-    """int32 [3 n]: the slot of each logged change."""
+    """int32 [5 n]: the slot of each logged change."""
     spare_capacity: NDArray[np.float64]
-    """float64 [3 n]: the slot's spare capacity before the change."""
+    """float64 [5 n]: the slot's spare capacity before the change."""
     length: NDArray[np.float64]
-    """float64 [3 n]: the slot's route length before the change."""
+    """float64 [5 n]: the slot's route length before the change."""
     touched: NDArray[np.int32]
-    """int32 [3 n]: slots whose routes changed; a slot may be listed more than once."""
+    """int32 [5 n]: slots whose routes changed; a slot may be listed more than once."""
     stamp: NDArray[np.int64]
     """int64 [slots]: the last iteration that removed a string (consecutive clients) from the slot's route."""

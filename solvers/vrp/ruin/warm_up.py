@@ -1,4 +1,4 @@
-"""A small instance with the features of a given one: solving it compiles the kernels that the given instance needs."""
+"""A small instance with the features of a given one, and the kernels that solving it does not compile."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import numpy as np
 
 from corl.problems.vrp.instance import Vehicles, VrpInstance
 from corl.problems.vrp.rules import SideConstraints
+from corl.solvers.vrp.ruin.construction import restore
+from corl.solvers.vrp.ruin.conversion import load_routes, new_plan, new_work, routing_data
+from corl.solvers.vrp.ruin.pairs import fill_keys
+from corl.solvers.vrp.ruin.route_checks import count_infeasible
+from corl.solvers.vrp.ruin.savings import savings_plan
+from corl.solvers.vrp.ruin.unserved_clients import drop_route, insert_unserved, list_unserved
 
-__all__ = ["warm_up_instance"]
+__all__ = ["compile_other_kernels", "warm_up_instance"]
 
 _CLIENTS = 12
 
@@ -34,3 +40,29 @@ def warm_up_instance(instance: VrpInstance) -> VrpInstance:
         scale=instance.scale,
         rules=None if instance.rules is None else SideConstraints(),
     )
+
+
+def compile_other_kernels(instance: VrpInstance, scarce: bool) -> None:
+    """Compile the kernels that a short run on a warm-up instance does not call, by calling each of them once.
+
+    These serve warm starts, the savings method, later coolings and large instances.
+
+    Args:
+        instance: The warm-up instance.
+        scarce: Whether to compile the search for positions for unserved clients, too.
+    """
+    data = routing_data(instance, 2)
+    plan = new_plan(instance, data)
+    work = new_work(data, plan, 0)
+    load_routes(instance, data, plan, work, [[node] for node in range(instance.depots, instance.n)])
+    restore(data, plan, work, plan.prev[: data.clients].copy())
+    for kind in (np.int32, np.int64):
+        fill_keys(np.zeros((1, 1)), np.empty((1, 1), kind), 1.0)
+    if not data.timed:
+        savings_plan(instance, data)
+    if scarce:
+        unserved, unserved_counts = np.zeros(data.clients + 1, np.int32), np.zeros(data.clients, np.int64)
+        max_routes = drop_route(data, plan, work, unserved, unserved_counts)
+        insert_unserved(data, plan, work, unserved, unserved_counts, 1.0, int(max_routes), 3)
+        list_unserved(data, plan, unserved)
+        count_infeasible(data, plan)

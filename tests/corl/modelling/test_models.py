@@ -283,3 +283,20 @@ def test_soft_windows_and_periods_by_name():
     model.add_client("Bob", lat=48.1, lon=16.0)
     model.remove_client("Bob")
     assert model.instance().rules.period_durations[1].tolist() == [[0, 100], [100, 0]]
+
+
+def test_print_shows_the_solution():
+    """One line for the status, then one for each route, machine or item: twenty at most, and cut where they are long."""
+    model = RoutingModel()
+    model.add_depot("depot", x=0, y=0)
+    model.add_client("Ada", x=3, y=4)
+    model.add_client("Bob", x=3, y=4.5)
+    model.add_vehicle("van")
+    head, *lines = str(model.solve(iterations=50, seed=0)).splitlines()
+    assert head.startswith("feasible: objective 10.9") and "; ruin-recreate, " in head
+    assert [line.partition(": 0 to ")[0] for line in lines] == ["van 1"] and lines[0].endswith(("Ada > Bob", "Bob > Ada"))
+    items = KnapsackModel(25)
+    for number in range(30):
+        items.add_item(f"{number} {'x' * 200}", value=1, weight=1)
+    _, *lines = str(items.solve()).splitlines()
+    assert lines[-1] == "... 5 more" and {len(line) for line in lines[:-1]} == {120} and len(lines) == 21

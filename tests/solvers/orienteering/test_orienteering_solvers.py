@@ -89,7 +89,7 @@ def test_chunks_do_not_change_the_search():
     for chunk in (1001, 7):
         space = Space(instance)
         search = new_search(new_path(space.metric, space.scores, 200), space.neighbours(10), random_state(5))
-        search.schedule[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02, space.limit
+        search.schedule[:] = 1001, 50.0, 1.0, 1.0, space.limit, 0.02, space.limit, 2.0
         for _ in range(1001 // chunk):
             advance(search, chunk)
         path = space.path(search.best)
@@ -131,6 +131,14 @@ def test_coolings_follow_each_other():
         assert several.objective >= alone.objective and several.limit == "iterations"
 
 
+@pytest.mark.parametrize(("iterations", "coolings"), [(2_000, 4), (26_000, 8)])
+def test_long_runs_have_many_coolings(iterations, coolings):
+    """By default, as many as the option says: the same path as with this number."""
+    instance = generation_2(size=20, share=0.6, seed=4)
+    default, chosen = (corl.solve(instance, iterations=iterations, seed=2, **given) for given in ({}, {"coolings": coolings}))
+    assert default.solution.tolist() == chosen.solution.tolist()
+
+
 @pytest.mark.parametrize("iterations", [50, 400])
 def test_short_runs_use_the_limit(iterations):
     """A path that is too long while it is hot is short enough at the end, and then no shorter than it must be."""
@@ -157,7 +165,9 @@ def test_ortools(random_instance, most):
         assert result.verified and result.objective <= most(instance) <= result.bound * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}, {"coolings": 0}])
+@pytest.mark.parametrize(
+    "option", [{"neighbours": 0}, {"strings": 0}, {"hot": 0.0}, {"excess": -0.1}, {"coolings": -1}, {"kink": 0.5}]
+)
 def test_wrong_options(option):
     """Named, with what is accepted."""
     with pytest.raises(UsageError, match=f"{next(iter(option))} is .*accepted"):

@@ -18,6 +18,7 @@ from corl.run import Run
 from corl.solvers.vrp.ruin.annealing import save_best
 from corl.solvers.vrp.ruin.construction import cost_of
 from corl.solvers.vrp.ruin.conversion import load_routes
+from corl.solvers.vrp.ruin.fewer_routes import drop_one, may_drop_route
 from corl.solvers.vrp.ruin.search import Search
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 from corl.solvers.vrp.ruin.state import BEST
@@ -80,11 +81,19 @@ def test_a_route_is_dropped():
     load_routes(instance, search.data, search.plan, search.work, [[1, 2, 3], [4, 5, 6], [7, 8, 9]])
     save_best(search.plan, cost_of(search.data, search.plan))
     free = search.plan.free_size.copy()
-    assert search.may_drop_route
-    search.drop_one(2.0, 0.1, 1.0)
+    assert may_drop_route(search)
+    drop_one(search, 2.0, 0.1, 1.0)
     assert search.routes == 2 and search.plan.cost[BEST] == 4 * far
     assert (search.plan.free_size == free + 1).all() and search.plan.stack_start[0] == 0
-    assert not search.may_drop_route  # the capacity of one vehicle does not suffice
+    assert not may_drop_route(search)  # the capacity of one vehicle does not suffice
+
+
+def test_coolings_without_a_better_solution_begin_hotter(make, monkeypatch):
+    """The first temperature of later coolings is doubled four times, up to the first cooling's, and then low again."""
+    heats, cool = [], Search.cool
+    monkeypatch.setattr(Search, "cool", lambda self, heat, *rest: (heats.append(heat), cool(self, heat, *rest)))
+    solve(make("plain", 2, 1), 6_000, coolings=8, choices=False, heat=5.0, reheat=0.1)  # nothing is better than the first routes
+    assert heats == pytest.approx([5.0, 1.0, 2.0, 4.0, 5.0, 0.5, 1.0, 2.0])
 
 
 def test_chunks_do_not_matter(make, monkeypatch):
@@ -118,9 +127,9 @@ def test_number_of_coolings():
     def count(clients, planned, long=False, coolings=0):
         return RuinRecreate(coolings=coolings)._cooling_count(clients, planned, long)
 
-    assert count(100, 10**6) == 1 and count(100, 4 * 10**6) == 3
-    assert count(1000, 9 * 10**6) == 1 and count(1000, 9 * 10**6, long=True) == 2
-    assert count(5, float("inf")) == 8 and count(5, 1.0, coolings=3) == 3
+    assert count(100, 10**6) == 1 and count(100, 4 * 10**6) == 6
+    assert count(1000, 9 * 10**6) == 1 and count(1000, 9 * 10**6, long=True) == 3
+    assert count(5, float("inf")) == 16 and count(5, 1.0, coolings=3) == 3
 
 
 def test_a_tight_fleet():

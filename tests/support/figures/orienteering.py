@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
-from .cells import interval, number, percent, row, table
+from .cells import Row, interval, mean, number, percent, row, rows, table
 from .vrp import gap, rate
 
-__all__ = ["equal_time", "policies", "policies_later", "standard", "summary"]
+__all__ = ["equal_time", "oplib", "policies", "policies_later", "standard", "summary"]
 
 
-def _after(limits: tuple[int, ...]) -> str:
+_OPLIB_HEAD = ["", "files", "at least its run", "at least the published", "ours, mean %", "EA4OP's run, mean %", "ours, worst %"]
+
+
+def _runs(program: str, part: str) -> list[Row]:
+    """Rows of a program on the files whose names contain `part`."""
+    return [each for each in rows("orienteering/oplib", program=program) if part in each["file"]]
+
+
+def _gap(run: Row) -> float:
+    """Return by how much a run is below the published score, in %."""
+    return 100.0 * (1.0 - float(run["score"]) / float(run["published"]))
+
+
+def _oplib_line(label: str, part: str) -> list[str]:
+    ours, theirs = (_runs(program, part) for program in ("ruin-recreate", "EA4OP"))
+    score = {each["file"]: float(each["score"]) for each in theirs}
+    reached = sum(float(each["score"]) >= float(each["published"]) for each in ours)
+    matched = sum(float(each["score"]) >= score[each["file"]] for each in ours)
+    means = [number(mean(_gap(each) for each in found), 2) for found in (ours, theirs)]
+    return [label, str(len(ours)), str(matched), str(reached), *means, number(max(_gap(each) for each in ours), 2)]
+
+
+def oplib() -> str:
+    """Scores on OPLib beside EA4OP's in its own time, by generation."""
+    lines = [_oplib_line(f"generation {generation}", f"-gen{generation}-") for generation in (1, 2, 3, 4)]
+    return table(_OPLIB_HEAD, [*lines, _oplib_line("all", "-gen")])
+
+
+def summary() -> str:
+    """The last line of `oplib`, for the problem's page."""
+    return table(_OPLIB_HEAD, [_oplib_line("OPLib", "-gen")])
+
+
+def standard() -> str:
+    """Scores below EA4OP's after 4 and 27 seconds."""
     lines = []
     for group in ("rd400-gen2", "pr1002-gen3"):
-        for limit in limits:
+        for limit in (4, 27):
             run = row("orienteering/standard", group=group, time_limit=limit)
             below = percent(run["mean_gap_percent"]) + (" (above it)" if float(run["mean_gap_percent"]) < 0 else "")
             reached = f"{run['reached']} of {run['runs']}"
             lines.append([group, f"{limit} s", f"{number(run['mean_cpu_seconds'], 1)} s", below, reached])
     return table(["", "limit", "processor time", "below EA4OP's score, mean", "runs at least as good"], lines)
-
-
-def standard() -> str:
-    """Scores below EA4OP's after 4 and 27 seconds."""
-    return _after((4, 27))
-
-
-def summary() -> str:
-    """Those after 27 seconds, for the problem's page."""
-    return _after((27,))
 
 
 def policies() -> str:

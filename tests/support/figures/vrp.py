@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .cells import bold, figure, interval, recorded, recorded_table, row, significant, table
+from .cells import bold, bold_least, figure, interval, mean, number, recorded, recorded_table, row, rows, significant, table
 
 __all__ = [
     "equal_time", "gap", "information", "mean_gap", "policies", "policies_later", "policies_paired", "prizes", "rate", "regret",
-    "rules_costs", "rules_kinds", "rules_others", "standard", "summary",
+    "rules_costs", "rules_kinds", "rules_others", "standard", "structure", "summary",
 ]  # fmt: skip
 
 _PEERS = {"ruin-recreate": "`ruin-recreate`", "pyvrp": "PyVRP"}
@@ -54,6 +54,16 @@ def rules_costs() -> str:
 def rules_others() -> str:
     """Gaps with prizes, on the X set and with time windows."""
     return recorded_table("vrp", "gaps with prizes and without rules")
+
+
+def structure() -> str:
+    """Objective values with clusters and with the longest route as a second term, beside OR-Tools."""
+    lines = []
+    for rule, clients in dict.fromkeys((each["rule"], each["clients"]) for each in rows("vrp/structure")):
+        wanted = {"rule": rule, "clients": clients}
+        values = [row("vrp/structure", **wanted, solver=name)["objective"] for name in ("ruin-recreate", "ortools")]
+        lines.append([f"{rule}, {clients} clients", *bold_least(values, [number(value, 0) for value in values])])
+    return table(["", "`ruin-recreate`", "OR-Tools"], lines)
 
 
 def equal_time() -> str:

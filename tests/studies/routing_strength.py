@@ -1,0 +1,204 @@
+"""The strength of routing solvers beside their peers: `python tests/studies/routing_strength.py TABLE --out FILE.csv`
+
+The tables stand in routing_strength.toml. Every run is by processor time, on one core, and appends one row to the file; runs that
+the file has already are skipped, so that a table can be interrupted and continued. Solutions of all solvers are evaluated by the
+problem. Peers outside the environment are named by variables:
+
+- HYGESE_PYTHON: the interpreter of an environment with `hygese` (HGS-CVRP) for the solver `hgs`.
+- HGS_VRPTW: the program `genvrp` of HGS-VRPTW for the solver `hgs-vrptw`.
+- CORL_DATA and ORTEC_DATA: the folders of the instances.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from processor_run import ProcessorRun
+
+from corl import registry
+
+__all__ = ["FIELDS", "TABLES", "Task", "gap_percent", "missing", "tasks"]
+
+FIELDS = ("table", "instance", "solver", "limit", "seed", "objective", "reference", "gap_percent", "routes", "last_improvement")
+TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("routing_strength.toml").read_text())
+_FOLDERS = {"data": "CORL_DATA", "ortec": "ORTEC_DATA"}
+_SECONDS_PER_CLIENT = 2.4  # of "2.4n", the limit of Uchoa et al.'s and PyVRP's tables
+_HYGESE = """
+import json, sys, hygese
+import numpy as np
+data, limit, seed = json.load(sys.stdin)
+data["distance_matrix"] = np.array(data["distance_matrix"])
+found = hygese.Solver(hygese.AlgorithmParameters(timeLimit=limit, seed=seed, nbIter=10**9), verbose=False).solve_cvrp(data)
+print(json.dumps([list(map(int, route)) for route in found.routes]))
+"""
+
+
+class Task(NamedTuple):
+    """One run of a table."""
+
+    table: str
+    file: Path
+    solver: str
+    limit: str
+    seed: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What identifies the run in the CSV file."""
+        return self.table, self.file.stem, self.solver, self.limit, str(self.seed)
+
+
+class Outcome(NamedTuple):
+    """The solution of a run, and when it was found (processor seconds; NaN if the peer does not say)."""
+
+    solution: Any
+    seconds: float
+
+
+def files(table: str) -> list[Path]:
+    """Return the instance files of a table; patterns are expanded, and of these `count` are taken, evenly spaced."""
+    declared = TABLES[table]
+    folder = Path(os.environ[_FOLDERS[declared["folder"]]])
+    found = [
+        path for pattern in declared["files"] for path in (sorted(folder.glob(pattern)) if "*" in pattern else [folder / pattern])
+    ]
+    count = declared.get("count", len(found))
+    return [found[k * len(found) // count] for k in range(min(count, len(found)))]
+
+
+def tasks(table: str, solvers: Sequence[str] = (), seeds: int = 0) -> list[Task]:
+    """Return the runs of a table; the solvers of an instance and a seed are beside each other."""
+    declared = TABLES[table]
+    chosen = [name for name in declared["solvers"] if not solvers or name in solvers]
+    return [
+        Task(table, file, solver, limit, seed)
+        for seed in range(1, (seeds or declared["seeds"]) + 1)
+        for limit in declared["limits"]
+        for file in files(table)
+        for solver in chosen
+    ]
+
+
+def missing(wanted: Sequence[Task], file: Path) -> Iterator[Task]:
+    """Yield the runs that a CSV file does not have."""
+    done: set[tuple[str, ...]] = set()
+    if file.exists():
+        with file.open(newline="") as table:
+            done = {tuple(row[name] for name in FIELDS[:5]) for row in csv.DictReader(table)}
+    return (task for task in wanted if task.key not in done)
+
+
+def reference(file: Path) -> float | None:
+    """Return the cost in the .sol file beside an instance; None if there is none."""
+    solution = file.with_suffix(".sol")
+    found = re.search(r"Cost:?\s+([\d.]+)", solution.read_text()) if solution.exists() else None
+    return float(found[1]) if found else None
+
+
+def gap_percent(objective: float, cost: float | None) -> float:
+    """Return the gap to a reference cost, whose power of ten is chosen so that it is nearest to the objective value; else NaN."""
+    if not cost:
+        return math.nan
+    return 100.0 * (objective / (cost * 10.0 ** round(math.log10(objective / cost))) - 1.0)
+
+
+def solve(task: Task) -> tuple[Any, Outcome]:
+    """Return the instance and the outcome of a run."""
+    problem = registry.problem("vrp")
+    instance = problem.read(task.file)
+    limit = _SECONDS_PER_CLIENT * instance.clients if task.limit == "2.4n" else float(task.limit)
+    if task.solver == "hgs":
+        return instance, Outcome(_hgs(instance, limit, task.seed), math.nan)
+    if task.solver == "hgs-vrptw":
+        return instance, Outcome(_hgs_vrptw(instance, task.file, limit, task.seed), math.nan)
+    solver = registry.solver("vrp", task.solver)()
+    solver.prepare(instance)
+    run = ProcessorRun(problem, instance, time_limit=limit, seed=task.seed)
+    run.start()
+    solver.solve(instance, run)
+    return instance, Outcome(run.solution, run.trace[-1][0] if run.trace else math.nan)
+
+
+def _hgs(instance: Any, limit: float, seed: int) -> list[list[int]]:
+    """Return the routes of HGS-CVRP, which takes instances with one depot and capacities only."""
+    lengths = np.stack([instance.distances_from(node) for node in range(instance.n)])
+    data = {
+        "distance_matrix": lengths.tolist(),
+        "demands": instance.demand.tolist(),
+        "service_times": [0.0] * instance.n,
+        "vehicle_capacity": float(instance.vehicles.capacity[0]),
+        "depot": 0,
+        "x_coordinates": instance.points[:, 0].tolist(),
+        "y_coordinates": instance.points[:, 1].tolist(),
+    }
+    command = [os.environ["HYGESE_PYTHON"], "-c", _HYGESE]
+    ended = subprocess.run(command, input=json.dumps([data, limit, seed]), capture_output=True, text=True, check=True)
+    return [[int(node) for node in route] for route in json.loads(ended.stdout.splitlines()[-1])]
+
+
+def _hgs_vrptw(instance: Any, file: Path, limit: float, seed: int) -> Any:
+    """Return the routes of HGS-VRPTW."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "found.sol"
+        command = [os.environ["HGS_VRPTW"], str(file), str(found), "-t", str(int(limit)), "-seed", str(seed), "-it", "1000000000"]
+        subprocess.run(command, capture_output=True, text=True, check=True)
+        return registry.problem("vrp").read_solution(instance, found)
+
+
+def row(task: Task) -> dict[str, Any]:
+    """Make a run, and return its row."""
+    instance, outcome = solve(task)
+    objective = registry.problem("vrp").evaluate(instance, outcome.solution)
+    cost = reference(task.file)
+    values = (
+        *task.key,
+        objective,
+        cost,
+        round(gap_percent(objective, cost), 4),
+        len(outcome.solution),
+        round(outcome.seconds, 1),
+    )
+    return dict(zip(FIELDS, values, strict=True))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("table", choices=sorted(TABLES), help="a table of routing_strength.toml")
+    parser.add_argument("--out", type=Path, required=True, help="the CSV file that rows are appended to")
+    parser.add_argument("--solvers", nargs="*", default=(), help="only these; default: all of the table")
+    parser.add_argument("--seeds", type=int, default=0, help="the number of seeds; default: the table's")
+    parser.add_argument("--files", nargs="*", default=(), help="only instances of these names; default: all of the table")
+    parser.add_argument("--limits", nargs="*", default=(), help="only these limits; default: all of the table")
+    args = parser.parse_args()
+    wanted = [
+        task
+        for task in tasks(args.table, args.solvers, args.seeds)
+        if (not args.files or task.file.stem in args.files) and (not args.limits or task.limit in args.limits)
+    ]
+    for task in missing(wanted, args.out):
+        made = row(task)
+        new = not args.out.exists()
+        with args.out.open("a", newline="") as table:
+            writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
+            if new:
+                writer.writeheader()
+            writer.writerow(made)
+        print(*made.values(), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
