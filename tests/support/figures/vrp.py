@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cells import bold, bold_least, figure, interval, mean, number, recorded, recorded_table, row, rows, significant, table
+from .cells import bold, bold_least, figure, interval, number, recorded, recorded_table, row, rows, significant, table
 
 __all__ = [
     "equal_time", "gap", "information", "mean_gap", "policies", "policies_later", "policies_paired", "prizes", "rate", "regret",
