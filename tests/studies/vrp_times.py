@@ -1,4 +1,4 @@
-"""Soft windows and travel times by the hour, on generated days: `python -P tests/studies/vrp_times.py ROWS.csv`.
+"""Soft windows and travel by the hour on generated days: `PYTHONPATH=tests/studies python tests/studies/vrp_times.py ROWS.csv`.
 
 Soft windows: `ruin-recreate` beside `ortools`, which takes them as well. Travel by the hour: `ruin-recreate` beside its own plans
 at the lowest speed of the day, which are feasible at all hours, judged with the true speeds.

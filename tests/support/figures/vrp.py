@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from .cells import bold, bold_least, figure, interval, mean, number, recorded, recorded_table, row, rows, significant, table
+from .cells import bold, bold_least, figure, interval, number, recorded, recorded_table, row, rows, significant, table
 
 __all__ = [
     "equal_time", "gap", "information", "mean_gap", "policies", "policies_later", "policies_paired", "prizes", "rate", "regret",
     "rules_costs", "rules_kinds", "rules_others", "standard", "structure", "summary",
-    "times",
 ]  # fmt: skip
 
 _PEERS = {"ruin-recreate": "`ruin-recreate`", "pyvrp": "PyVRP"}
@@ -136,23 +135,6 @@ def regret() -> str:
         tenths = [_information(f"regret % of tenth {k}", policy, 2) for k in range(1, 11)]
         lines.append([label, *tenths, _information("regret % of an episode", policy, 2)])
     return table(["", "tenth 1", *map(str, range(2, 11)), "sum"], lines)
-
-
-def times() -> str:
-    """Costs on generated days with soft windows and with travel times by the hour."""
-    lines = []
-    for rule, label, arms in (
-        ("soft", "soft windows", {"ruin-recreate": "`ruin-recreate`", "ortools": "OR-Tools"}),
-        ("traffic,overtime", "travel by the hour",
-         {"ruin-recreate": "`ruin-recreate`", "lowest speed": "the same at the lowest speed of the day"}),
-    ):  # fmt: skip
-        for arm, name in arms.items():
-            found = rows("vrp/times", rule=rule, arm=arm)
-            costs = [number(each["cost"], 1) for each in found]
-            lines.append([label, name, *costs, number(mean([each["cost"] for each in found]), 1)])
-            label = ""
-    days = len(rows("vrp/times", rule="soft", arm="ortools"))
-    return table(["", "", *(f"day {k}" for k in range(1, days + 1)), "mean"], lines)
 
 
 def summary() -> str:
