@@ -43,6 +43,7 @@ def periods_in(unit: str, begins: Any, speed_factors: Any, durations: Any) -> li
         raise check.refusal("begins", begins, "0, then later times in order")
     if (speed_factors is None) == (durations is None):
         raise UsageError("set_periods: accepted: either speed_factors or durations")
+    values: list[Any]
     if durations is None:
         values, key = _factors("speed_factors", speed_factors), "speed_factor"
     else:

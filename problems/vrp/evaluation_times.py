@@ -164,8 +164,8 @@ def best_times(
     k = int(costs[-1].argmin())
     chosen[m - 1] = candidates[m - 1][k]
     for i in range(m - 2, -1, -1):
-        count = int(np.searchsorted(reached[i], chosen[i + 1] + LIMIT * abs(chosen[i + 1]), side="right"))
-        k = count - 1 - int(costs[i][:count][::-1].argmin())
+        most = int(np.searchsorted(reached[i], chosen[i + 1] + LIMIT * abs(chosen[i + 1]), side="right"))
+        k = most - 1 - int(costs[i][:most][::-1].argmin())
         chosen[i] = candidates[i][k]
     for i in range(1, m):  # without the rounding of times that were driven backward
         chosen[i] = max(chosen[i], float(legs.arrivals(i - 1, chosen[i - 1] + service[i - 1])))

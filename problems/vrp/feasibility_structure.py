@@ -34,7 +34,7 @@ def unservable_cluster(instance: VrpInstance, kinds: list[int], possible: NDArra
         if not len(members):
             continue
         names = ", ".join(instance.labels[node] for node in members[:_MAX_NAMED])
-        can_serve = np.asarray(possible[:, members].all(axis=1)).tolist()
+        can_serve: list[bool] = np.asarray(possible[:, members].all(axis=1)).tolist()
         if not any(can_serve):
             return f"no vehicle can serve all clients of the cluster {names}"
         load, loadings = demands[members].sum(axis=0), np.ones(types) if in_a_row else trips

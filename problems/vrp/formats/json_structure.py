@@ -20,7 +20,7 @@ __all__ = ["FACTS", "structure_facts", "structure_rules"]
 
 _AMOUNT = Number(0, LARGEST)
 FACTS: dict[str, Kind] = {
-    "clusters": Array(Object({"clients": Array(Integer(), 1)}, {"in_a_row": Flag()})),
+    "clusters": Array(Object({"clients": Array(Integer())}, {"in_a_row": Flag()})),
     "balance": Object({"measure": Choice(MEASURES)}, {"of": Choice(QUANTITIES), "weight": _AMOUNT}),
     "rosters": Array(
         Object({"vehicles": Array(Integer(0), 1)}, {"max_duration": Number(0), "max_driving": Number(0), "fixed_cost": _AMOUNT})

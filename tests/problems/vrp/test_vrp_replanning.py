@@ -13,7 +13,7 @@ from corl.solvers.vrp.enumeration import cheapest_solution
 from corl.solvers.vrp.ruin.solver import RuinRecreate
 from support.families.vrp_rules import MIXES, RULES, least_cost, make_rules
 
-NAMES = [name for name in (*RULES, *MIXES) if "reload" not in name and "under way" not in name]
+NAMES = [name for name in (*RULES, *MIXES) if not any(word in name for word in ("reload", "under way", "hour"))]
 """Reloads in the past are refused, and one replanning follows another in the tests of the models."""
 
 

@@ -13,15 +13,17 @@ from corl.problems.vrp.evaluation import objective
 from corl.problems.vrp.routes import Route
 from support.families import vrp_rules as cases
 
+NAMES = [name for name in (*cases.RULES, *cases.MIXES) if name not in cases.OF_TIME]
+"""Without those whose best times are sought: test_vrp_times.py has their judge beside brute force."""
 FEW = 6
 """Instances of each rule of structure in the gate."""
 
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [(name, 16) for name in (*cases.RULES, *cases.MIXES)]
+    [(name, 16) for name in NAMES]
     + [(name, FEW) for name in cases.STRUCTURE]
-    + [pytest.param(name, 60, marks=pytest.mark.long) for name in (*cases.RULES, *cases.MIXES, *cases.STRUCTURE)],
+    + [pytest.param(name, 60, marks=pytest.mark.long) for name in (*NAMES, *cases.STRUCTURE)],
 )
 def test_the_judge(name, count):
     """Random routes of random instances: feasible for both or for neither, at the same cost."""

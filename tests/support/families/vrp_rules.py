@@ -11,7 +11,7 @@ from corl.problems.vrp.rules import SideConstraints
 from corl.problems.vrp.rules_structure import Balance
 from support.mixes.vrp_routes import least_cost
 
-__all__ = ["MIXES", "RULES", "STRUCTURE", "TOGETHER", "least_cost", "make_rules"]
+__all__ = ["MIXES", "OF_TIME", "RULES", "STRUCTURE", "TOGETHER", "least_cost", "make_rules"]
 
 RULES = (
     "dimensions", "pickups", "backhauls", "shipments", "release", "groups", "some groups", "windows", "allowed", "shift", "open",
@@ -37,6 +37,8 @@ TOGETHER = (
 _TIMES = ("soft", "soft and duration", "hours", "hourly matrices")
 _NUMBERED = (*RULES, *MIXES, *TOGETHER, *_TIMES)  # the place of a name is a part of the seed
 RULES = (*RULES, *_TIMES)
+OF_TIME = tuple(name for name in (*RULES, *MIXES) if {"soft", "hours", "hourly matrices"} & set(name.split(" and ")))
+"""Those with soft windows or travel by the hour."""
 
 STRUCTURE = (
     "rows", "clusters", "rows and windows", "clusters and prizes", "clusters and reloads", "rows and depots",
