@@ -97,7 +97,7 @@ def _measure(folder: Path, name: str, seed: int, program: Path | None, table: Pa
     file = folder / "instances" / generation / f"{name}.oplib"
     published = published_score((folder / "solutions" / "ea4op" / generation / f"{name}.sol").read_text())
     nodes = int(re.findall(r"DIMENSION\s*:\s*(\d+)", file.read_text())[0])
-    done = {}
+    done: dict[str, dict[str, str]] = {}
     if table.exists():
         with table.open(newline="") as rows:
             done = {row["program"]: row for row in csv.DictReader(rows) if row["file"] == name and int(row["seed"]) == seed}
