@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.problems.jobshop.environments.floor.environment import FloorEnvironment
 from corl.problems.jobshop.evaluation import check, ends
-from corl.problems.jobshop.instance import JobShopInstance
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
 
 __all__ = ["decisions"]
 
@@ -18,18 +18,23 @@ __all__ = ["decisions"]
 def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
     """Return the actions of FloorEnvironment, int64 [steps], that start the operations in the order of a schedule.
 
-    Each machine has its operations in the same order as in the schedule, and starts each as soon as possible. Raises Infeasible
-    if `solution` is not a feasible schedule, and UsageError if all machines would be idle while a job waits.
+    Each machine has its operations in the same order as in the schedule, and starts each as soon as possible; or as soon as in
+    the schedule, if all machines would otherwise be idle while a job waits. Raises Infeasible if `solution` is not a feasible
+    schedule, and UsageError if all machines are idle in it while a job waits.
     """
     schedule = check(instance, solution)
+    try:
+        return _followed(instance, schedule, False)
+    except UsageError:
+        return _followed(instance, schedule, True)
+
+
+def _followed(instance: JobShopInstance, schedule: Schedule, punctual: bool) -> NDArray[np.int64]:
+    """Return the actions; `punctual`: no operation starts earlier than in the schedule while waiting is possible."""
     environment = FloorEnvironment([instance], 1, len(instance.choice_machine) + 1)
     owner = np.repeat(np.arange(instance.operations), np.diff(instance.choice_first))
     wanted = np.append(instance.choice_machine == schedule.machine[owner], False)
-    owner = np.append(owner, 0)
-    order = np.lexsort((ends(instance, schedule), schedule.start))
-    rank = np.empty(instance.operations, np.int64)  # equal for operations that start and end at the same times
-    times = np.stack([schedule.start, ends(instance, schedule)])[:, order]
-    rank[order] = np.append(0, np.cumsum((np.diff(times) != 0).any(axis=0)))
+    owner, rank = np.append(owner, 0), _ranks(instance, schedule)
     taken = list[int]()
     while (listed := environment.actions([0])[0])[0] >= 0:
         listed = listed[listed >= 0]
@@ -37,14 +42,26 @@ def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
         least = np.full(instance.machines, instance.operations)
         np.minimum.at(least, schedule.machine[open_operations], rank[open_operations])
         turn = wanted[listed] & (rank[owner[listed]] == least[schedule.machine[owner[listed]]])
+        waits = listed[-1] == len(instance.choice_machine)
+        if punctual and waits:
+            turn &= schedule.start[owner[listed]] <= environment.observe([0])["now"][0]
         if turn.any():
             taken.append(int(listed[turn.argmax()]))
-        elif listed[-1] == len(instance.choice_machine):
+        elif waits:
             taken.append(int(listed[-1]))
         else:
             taken.append(_undone(instance, environment, listed))
         environment.step([0], [0], taken[-1:])
     return np.array(taken, np.int64)
+
+
+def _ranks(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
+    """Return int64 [operations]: the place of each by start and end, equal for operations with the same times."""
+    times = np.stack([schedule.start, ends(instance, schedule)])
+    order = np.lexsort(times[::-1])
+    rank = np.empty(instance.operations, np.int64)
+    rank[order] = np.append(0, np.cumsum((np.diff(times[:, order]) != 0).any(axis=0)))
+    return rank
 
 
 def _undone(instance: JobShopInstance, environment: FloorEnvironment, listed: NDArray[np.int32]) -> int:
