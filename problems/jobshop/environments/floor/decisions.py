@@ -30,7 +30,10 @@ def decisions(instance: JobShopInstance, solution: Any) -> NDArray[np.int64]:
 
 
 def _followed(instance: JobShopInstance, schedule: Schedule, punctual: bool) -> NDArray[np.int64]:
-    """Return the actions; `punctual`: no operation starts earlier than in the schedule while waiting is possible."""
+    """Return the actions.
+
+    punctual: Whether no operation starts earlier than in the schedule as long as another one may start, or waiting is possible.
+    """
     environment = FloorEnvironment([instance], 1, len(instance.choice_machine) + 1)
     owner = np.repeat(np.arange(instance.operations), np.diff(instance.choice_first))
     wanted = np.append(instance.choice_machine == schedule.machine[owner], False)
@@ -43,8 +46,9 @@ def _followed(instance: JobShopInstance, schedule: Schedule, punctual: bool) -> 
         np.minimum.at(least, schedule.machine[open_operations], rank[open_operations])
         turn = wanted[listed] & (rank[owner[listed]] == least[schedule.machine[owner[listed]]])
         waits = listed[-1] == len(instance.choice_machine)
-        if punctual and waits:
-            turn &= schedule.start[owner[listed]] <= environment.observe([0])["now"][0]
+        if punctual:
+            due = turn & (schedule.start[owner[listed]] <= environment.observe([0])["now"][0])
+            turn = due if waits or due.any() else turn
         if turn.any():
             taken.append(int(listed[turn.argmax()]))
         elif waits:
