@@ -40,14 +40,15 @@ def summary(file: Path) -> list[list[object]]:
     seconds = set()
     with file.open() as opened:
         for line in csv.DictReader(opened):
-            costs.setdefault(line["policy"].partition(":")[0], {})[int(line["nr"])] = float(line["cost"])
+            costs.setdefault(line["policy"], {})[int(line["nr"])] = float(line["cost"])
             seconds.add(float(line["seconds"]))
     days = sorted(set.intersection(*(set(found) for found in costs.values())))
     greedy = np.array([published("baseline_greedy", nr) for nr in days])
     ratios = {policy: np.array([found[nr] for nr in days]) / greedy for policy, found in costs.items()}
     lines = [[policy, *seconds, len(days), *interval(found)] for policy, found in ratios.items()]
-    difference = interval(ratios["learned"] - ratios["prizes"])
-    lines.append(["learned minus prizes", *seconds, len(days), *difference])
+    for policy in (each for each in ratios if each != "learned"):
+        difference = interval(ratios["learned"] - ratios[policy])
+        lines.append([f"learned minus {policy}", *seconds, len(days), *difference])
     for team in FINALISTS:
         found = np.array([published(team, nr) for nr in days]) / greedy
         lines.append([team, 120, len(days), *interval(found)])

@@ -7,7 +7,8 @@ from .cells import interval, rows, table
 __all__ = ["judged"]
 
 _LABELS = {
-    "learned": "`learned`", "prizes": "`sampled-prizes`", "Kleopatra": "Kleopatra, first in the final",
+    "learned": "`learned`", "prizes": "`sampled-prizes`", "prizes:factor=1.8": "`sampled-prizes` with the factor of `learned`",
+    "Kleopatra": "Kleopatra, first in the final",
     "Team_sb": "Team_sb, second", "OptiML": "OptiML, third",
 }  # fmt: skip
 
