@@ -76,7 +76,13 @@ def _costs(instance, routes, node):
                 continue
 
 
-@pytest.mark.parametrize("name", [*cases.RULES, *cases.MIXES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(name for name in (*cases.RULES, *cases.MIXES) if name not in cases.SLOW),
+        *(pytest.param(name, marks=pytest.mark.long) for name in cases.SLOW),
+    ],
+)
 def test_what_is_called_unservable_is(name):
     """With every rule: where there is a reason, enumeration finds no solution."""
     for seed in range(4):

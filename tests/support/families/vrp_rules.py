@@ -11,7 +11,7 @@ from corl.problems.vrp.rules import SideConstraints
 from corl.problems.vrp.rules_structure import Balance
 from support.mixes.vrp_routes import least_cost
 
-__all__ = ["MIXES", "OF_TIME", "RULES", "STRUCTURE", "TOGETHER", "least_cost", "make_rules"]
+__all__ = ["MIXES", "OF_TIME", "RULES", "SLOW", "STRUCTURE", "TOGETHER", "least_cost", "make_rules"]
 
 RULES = (
     "dimensions", "pickups", "backhauls", "shipments", "release", "groups", "some groups", "windows", "allowed", "shift", "open",
@@ -29,6 +29,8 @@ MIXES = (
     "soft and reloads", "soft and shipments", "soft and prizes and depots", "soft and matrix and open", "soft and under way",
     "hours and reloads", "hours and shipments", "hours and prizes and allowed", "hours and matrix and open",
 )  # fmt: skip
+SLOW = ("hours and reloads",)
+"""Those whose enumeration takes seconds."""
 TOGETHER = (
     "hours and duration", "hourly matrices and duration", "hours and overtime and depots", "hours and longest",
     "soft and hours and duration", "soft and hourly matrices and reloads", "soft and hours and shipments",

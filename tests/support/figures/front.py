@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import bandits, jobshop, memory, milp, tsp, vrp
-from .cells import figure, number, percent, recorded, row, rows, table
+from . import bandits, jobshop, memory, milp, orienteering, tsp, vrp
+from .cells import figure, percent, recorded, row, table
 
 __all__ = ["bq_nco", "choosing", "readme"]
 
@@ -52,7 +52,6 @@ def choosing() -> str:
     tabu, routing = jobshop.suite_gap, vrp.mean_gap
     belgium = [cell for (solver, _), cell in recorded("vrp", "gaps on Belgium").items() if solver == "ruin-recreate"]
     sequences = [figure("flowshop/standard", "mean_gap_percent", 2, group="all", time_limit=limit) for limit in (5, 20)]
-    scores = max(abs(float(each["mean_gap_percent"])) for each in rows("orienteering/standard", time_limit=27))
     asymmetric = percent(row("tsp/standard", solver="ils", group="TSPLIB, asymmetric")["mean_gap_percent"])
     minute, ten = tsp.large_gap("huge", "portgen-100000"), tsp.large_gap("huge-long", "portgen-1000000")
     below = sorted(bandits.fluid_gaps(), key=float)
@@ -77,7 +76,7 @@ def choosing() -> str:
         ],
         [
             f"[orienteering]({page('orienteering')})", "`ruin-recreate`",
-            f"within {number(scores, 1)} % of published scores, 400 to 1,000 nodes", "none",
+            orienteering.matched(), "none",
         ],
         [
             f"[knapsack]({page('knapsack')})", "`greedy`", "`dp` is done in milliseconds", "`dp`; several capacities `cp-sat`",
