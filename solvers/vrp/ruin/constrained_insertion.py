@@ -189,6 +189,7 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
     picked_up = node == start
     rate, before, at = data.unit_cost[kind], start, node if picked_up else row
     detour = 0.0 if picked_up else distance(data, node, start) - plan.leg[node]
+    driving = 0.0 if picked_up or not rules.structure.is_coupled else _pickup_driving(data, plan, rules, start, slot, node)
     longest = data.max_length[kind] - plan.length[slot] if data.limited else math.inf
     while True:
         # Invariant: the route is ... node - start - ... - before - successor ...; at first `before` is `start`.
@@ -201,8 +202,11 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
             extend(data, rules, segments.head, at, row + 1, end, travel_time(data, rules, before, end, kind, to))
             travel = travel_time(data, rules, end, successor, kind, fro)
             cost += joined_time_cost(data, plan, rules, row + 1, successor, travel, slot) - segments.time_cost[slot]
-            if cost < best and rules.structure.is_coupled:  # the limit of driving is checked before the candidate is accepted
-                cost += pair_change(plan, rules, row + 1, successor, travel, added, 0.0, slot)
+            if cost < best and rules.structure.is_coupled:
+                driving_added = driving + travel_time(data, rules, before, end, kind, to) + travel
+                if picked_up or before != start:
+                    driving_added -= travel_time(data, rules, before, successor, kind, plan.leg[before])
+                cost += pair_change(plan, rules, row + 1, successor, travel, added, driving_added, slot)
             checked = cost < best and rules.has_breaks
             if checked and not insertion_keeps_breaks(data, plan, rules, slot, -1 if picked_up else node, start, before, end):
                 cost = math.inf
@@ -214,6 +218,7 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
         leg = distance(data, before, successor)
         if not picked_up and before == start:
             detour += leg
+            driving += travel_time(data, rules, before, successor, kind, leg)
         extend(data, rules, segments.head, at, row + 2, successor, travel_time(data, rules, before, successor, kind, leg))
         if segments.head[row + 2, LATE] > 0.0:
             return best
@@ -223,6 +228,15 @@ def _best_delivery(data, plan, rules, start, end, slot, node, successor, fixed, 
         for column in range(segments.head.shape[1]):
             segments.head[row, column] = segments.head[row + 2, column]
         at, before, successor = row, successor, plan.next[successor]
+
+
+@kernel(inline=True, borrow=True)
+def _pickup_driving(data, plan, rules, start, slot, node):
+    """Return the travel time from `node` to the pickup `start` less that of the leg after `node`, which an empty route lacks."""
+    kind, driving = plan.type[slot], travel_time(data, rules, node, start, plan.type[slot], distance(data, node, start))
+    if plan.segments.structure.is_used[slot]:
+        driving -= travel_time(data, rules, node, plan.next[node], kind, plan.leg[node])
+    return driving
 
 
 # -------------------------------------------------------------------- trips
