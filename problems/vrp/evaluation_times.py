@@ -148,7 +148,8 @@ def best_times(
         if not len(times):
             return None
         early, late = penalties(instance, path[i : i + 1], times)
-        cost = _rates(instance, path[i])[0] * early + _rates(instance, path[i])[1] * late
+        early_rate, late_rate = _rates(instance, path[i])
+        cost = early_rate * early + late_rate * late
         cost += rate * times if i + 1 == m else -rate * times if i == 0 else 0.0
         if i:
             arrivals = np.maximum.accumulate(legs.arrivals(i - 1, candidates[i - 1] + service[i - 1]))

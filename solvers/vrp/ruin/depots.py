@@ -19,7 +19,7 @@ from corl.solvers.vrp.ruin.route_checks import extra_cost
 from corl.solvers.vrp.ruin.routes import distance, insert, remove
 from corl.solvers.vrp.ruin.state import LOGGED, REMOVED, TOUCHED
 
-__all__ = ["append", "change_depots"]
+__all__ = ["append", "change_depots", "list_clients"]
 
 
 @kernel(borrow=True, shared=True)
@@ -55,10 +55,10 @@ def change_depots(data, plan, work, allowed):
             return math.inf
     if data.metric_node[data.clients + other_slot] == data.metric_node[data.clients + slot]:
         return math.inf
-    if not _is_promising(data, plan, data.rules, slot, other_slot, allowed) or not _list_clients(data, plan, work, slot):
+    if not _is_promising(data, plan, data.rules, slot, other_slot, allowed) or not list_clients(data, plan, work, slot):
         return math.inf
     size = work.counts[REMOVED]
-    if not _list_clients(data, plan, work, other_slot):
+    if not list_clients(data, plan, work, other_slot):
         return math.inf
     change = _remove_listed(data, plan, work)
     for k in range(work.counts[REMOVED]):
@@ -120,7 +120,7 @@ def _relocation_change(data, plan, slot, other_slot):
 
 
 @kernel(borrow=True)
-def _list_clients(data, plan, work, slot):
+def list_clients(data, plan, work, slot):
     """Append the clients of a route to `work.removed`, in order; return False at a node that must stay in its route."""
     node = plan.next[data.clients + slot]
     while node < data.clients:

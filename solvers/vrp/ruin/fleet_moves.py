@@ -13,8 +13,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
-from corl.solvers.vrp.ruin.constrained_insertion import removable
-from corl.solvers.vrp.ruin.depots import append
+from corl.solvers.vrp.ruin.depots import append, list_clients
 from corl.solvers.vrp.ruin.routes import remove
 from corl.solvers.vrp.ruin.state import REMOVED, TOUCHED
 
@@ -62,9 +61,9 @@ def change_vehicle(data, plan, work):
     if plan.type[other_slot] == plan.type[slot] or depot != other_depot:
         return 0.0
     since = work.counts[REMOVED]  # the clients of both routes are listed after the removed ones
-    movable = _list_clients(data, plan, work, slot)
+    movable = list_clients(data, plan, work, slot)
     size = work.counts[REMOVED] - since
-    movable = movable and _list_clients(data, plan, work, other_slot)
+    movable = movable and list_clients(data, plan, work, other_slot)
     until = work.counts[REMOVED]
     work.counts[REMOVED] = since
     load, other_load = _load(data, work, since, since + size), _load(data, work, since + size, until)
@@ -80,19 +79,6 @@ def change_vehicle(data, plan, work):
             return math.inf
         change += cost
     return change
-
-
-@kernel(borrow=True)
-def _list_clients(data, plan, work, slot):
-    """Append the clients of a route to `work.removed`, in order; return False at a node that must stay in its route."""
-    node = plan.next[data.clients + slot]
-    while node < data.clients:
-        if not removable(data.rules, node):
-            return False
-        work.removed[work.counts[REMOVED]] = node
-        work.counts[REMOVED] += 1
-        node = plan.next[node]
-    return True
 
 
 @kernel(borrow=True)
