@@ -5,45 +5,47 @@ the file has already are skipped, so that a table can be interrupted and continu
 problem. Peers outside the environment are named by variables:
 
 - HYGESE_PYTHON: the interpreter of an environment with `hygese` (HGS-CVRP) for the solver `hgs`.
-- HGS_VRPTW: the program `genvrp` of HGS-VRPTW for the solver `hgs-vrptw`.
-- CORL_DATA and ORTEC_DATA: the folders of the instances.
+- AILSII_PYTHON: the interpreter of an environment with `ailsii` (AILS-II, Java) for the solver `ails2`.
+- HGS_VRPTW and FILO2: the programs `genvrp` of HGS-VRPTW and `filo2` for the solvers `hgs-vrptw` and `filo2`.
+- CORL_DATA, ORTEC_DATA, XL_DATA and PDPTW_DATA: the folders of the instances.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import math
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from processor_run import ProcessorRun
+from routing_peers import PEERS
 
 from corl import registry
 
 __all__ = ["FIELDS", "TABLES", "Task", "gap_percent", "missing", "tasks"]
 
-FIELDS = ("table", "instance", "solver", "limit", "seed", "objective", "reference", "gap_percent", "routes", "last_improvement")
+FIELDS = (
+    "table",
+    "instance",
+    "solver",
+    "limit",
+    "seed",
+    "objective",
+    "reference",
+    "gap_percent",
+    "routes",
+    "last_improvement",
+    "seconds",
+)
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("routing_strength.toml").read_text())
-_FOLDERS = {"data": "CORL_DATA", "ortec": "ORTEC_DATA"}
+_FOLDERS = {"data": "CORL_DATA", "ortec": "ORTEC_DATA", "xl": "XL_DATA", "pdptw": "PDPTW_DATA"}
 _SECONDS_PER_CLIENT = 2.4  # of "2.4n", the limit of Uchoa et al.'s and PyVRP's tables
-_HYGESE = """
-import json, sys, hygese
-import numpy as np
-data, limit, seed = json.load(sys.stdin)
-data["distance_matrix"] = np.array(data["distance_matrix"])
-found = hygese.Solver(hygese.AlgorithmParameters(timeLimit=limit, seed=seed, nbIter=10**9), verbose=False).solve_cvrp(data)
-print(json.dumps([list(map(int, route)) for route in found.routes]))
-"""
 
 
 class Task(NamedTuple):
@@ -120,10 +122,8 @@ def solve(task: Task) -> tuple[Any, Outcome]:
     problem = registry.problem("vrp")
     instance = problem.read(task.file)
     limit = _SECONDS_PER_CLIENT * instance.clients if task.limit == "2.4n" else float(task.limit)
-    if task.solver == "hgs":
-        return instance, Outcome(_hgs(instance, limit, task.seed), math.nan)
-    if task.solver == "hgs-vrptw":
-        return instance, Outcome(_hgs_vrptw(instance, task.file, limit, task.seed), math.nan)
+    if task.solver in PEERS:
+        return instance, Outcome(PEERS[task.solver](instance, task.file, limit, task.seed), math.nan)
     solver = registry.solver("vrp", task.solver)()
     solver.prepare(instance)
     run = ProcessorRun(problem, instance, time_limit=limit, seed=task.seed)
@@ -132,35 +132,17 @@ def solve(task: Task) -> tuple[Any, Outcome]:
     return instance, Outcome(run.solution, run.trace[-1][0] if run.trace else math.nan)
 
 
-def _hgs(instance: Any, limit: float, seed: int) -> list[list[int]]:
-    """Return the routes of HGS-CVRP, which takes instances with one depot and capacities only."""
-    lengths = np.stack([instance.distances_from(node) for node in range(instance.n)])
-    data = {
-        "distance_matrix": lengths.tolist(),
-        "demands": instance.demand.tolist(),
-        "service_times": [0.0] * instance.n,
-        "vehicle_capacity": float(instance.vehicles.capacity[0]),
-        "depot": 0,
-        "x_coordinates": instance.points[:, 0].tolist(),
-        "y_coordinates": instance.points[:, 1].tolist(),
-    }
-    command = [os.environ["HYGESE_PYTHON"], "-c", _HYGESE]
-    ended = subprocess.run(command, input=json.dumps([data, limit, seed]), capture_output=True, text=True, check=True)
-    return [[int(node) for node in route] for route in json.loads(ended.stdout.splitlines()[-1])]
-
-
-def _hgs_vrptw(instance: Any, file: Path, limit: float, seed: int) -> Any:
-    """Return the routes of HGS-VRPTW."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = Path(folder) / "found.sol"
-        command = [os.environ["HGS_VRPTW"], str(file), str(found), "-t", str(int(limit)), "-seed", str(seed), "-it", "1000000000"]
-        subprocess.run(command, capture_output=True, text=True, check=True)
-        return registry.problem("vrp").read_solution(instance, found)
+def _processor_seconds() -> float:
+    """Return the processor seconds that this process and its ended children have used."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def row(task: Task) -> dict[str, Any]:
     """Make a run, and return its row."""
+    begun = _processor_seconds()
     instance, outcome = solve(task)
+    seconds = _processor_seconds() - begun
     objective = registry.problem("vrp").evaluate(instance, outcome.solution)
     cost = reference(task.file)
     values = (
@@ -170,6 +152,7 @@ def row(task: Task) -> dict[str, Any]:
         round(gap_percent(objective, cost), 4),
         len(outcome.solution),
         round(outcome.seconds, 1),
+        round(seconds, 1),
     )
     return dict(zip(FIELDS, values, strict=True))
 
