@@ -5,6 +5,8 @@ The tolerances, as in MIP solvers:
 - A continuous variable may violate its bound by 1e-6 * max(unit, |bound|).
 - A row whose variables are all integer must hold exactly, except for the precision of decimal coefficients (exact.digits).
 - Any other row may violate its side by 1e-6 * max(unit, |side|, largest |a_ij x_j| of the row).
+- A semi-continuous variable, or a member of a special ordered set, of at most 1e-6 * unit in absolute value is 0.
+- A row with an indicator must hold if its binary variable, after rounding, has the value that activates it.
 
 Units (scaling.py) are powers of two. They are 1 in ordinary programs, smaller if all numbers are small, and larger if all
 coefficients of a row are large, so that the verdict does not depend on the units in which the data are given.
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
+from corl.problems.milp.conditions import Conditions, OrderedSet
 from corl.problems.milp.exact import beyond_side, digits, total
 from corl.problems.milp.instance import INFINITY, MilpInstance
 from corl.problems.milp.scaling import column_units, integer_limits, row_units
@@ -61,7 +64,29 @@ def check(instance: MilpInstance, solution: Any) -> NDArray[np.float64]:
             k = int(np.argmax(broken > 0.0))
             limit = f"its limit {float(part.limit[k])!r}"
             raise Infeasible(f"{part.what} {part.names[k]} is {part.outside} {limit} by {float(broken[k]):.10g}")
+    if instance.conditions is not None:
+        for ordered in instance.conditions.sets:
+            _check_set(instance, ordered, whole)
     return x
+
+
+def _zero(instance: MilpInstance, x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return bool [n], whether each value counts as 0."""
+    return np.asarray(np.abs(x) <= FEASIBILITY * column_units(instance))
+
+
+def _check_set(instance: MilpInstance, ordered: OrderedSet, x: NDArray[np.float64]) -> None:
+    """Raise Infeasible if too many members of an ordered set differ from 0, or two that are not neighbours."""
+    used = np.flatnonzero(~_zero(instance, x)[ordered.columns])
+    if len(used) > ordered.kind or (len(used) == 2 and used[1] - used[0] > 1):
+        first, last = (instance.names[int(ordered.columns[k])] for k in (used[0], used[-1]))
+        most = "at most one member" if ordered.kind == 1 else "at most two members, which are neighbours,"
+        raise Infeasible(f"set {ordered.name}: {first} and {last} differ from 0; accepted: {most} different from 0")
+
+
+def _enforced(conditions: Conditions, x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return bool [m], whether each row must hold for the values x, float64 [n], with integer variables rounded."""
+    return np.asarray((conditions.indicator < 0) | (x[conditions.indicator] == conditions.active))
 
 
 def violation(instance: MilpInstance, x: NDArray[np.float64]) -> str:
@@ -115,6 +140,11 @@ def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]
     """
     units = column_units(instance)
     low, high = integer_limits(instance)
+    below, above = instance.row_lower, instance.row_upper
+    if instance.conditions is not None:
+        out, enforced = instance.conditions.semicontinuous & _zero(instance, x), _enforced(instance.conditions, x)
+        low, high = np.where(out, np.minimum(low, x), low), np.where(out, np.maximum(high, x), high)
+        below, above = np.where(enforced, below, -np.inf), np.where(enforced, above, np.inf)
     for outside, limit, beyond in (("below", low, low - x), ("above", high, x - high)):
         size = np.where(instance.integer, 0.0, np.maximum(units, _finite(limit)))
         yield _Limits("variable", instance.names, outside, limit, beyond, size, np.zeros(instance.n))
@@ -124,7 +154,7 @@ def _limits(instance: MilpInstance, x: NDArray[np.float64]) -> Iterator[_Limits]
     largest = row_units(instance)
     np.maximum.at(largest, instance.row, terms)
     row_rounding = np.bincount(instance.row, digits(instance.value) * np.abs(x_of_entries), m).astype(np.float64)
-    for outside, limit, sign in (("below", instance.row_lower, -1.0), ("above", instance.row_upper, 1.0)):
+    for outside, limit, sign in (("below", below, -1.0), ("above", above, 1.0)):
         side = _finite(limit)
         size = np.where(mixed, np.maximum(largest, side), 0.0)
         rounding = row_rounding + digits(side)
@@ -145,6 +175,10 @@ def contradiction(instance: MilpInstance) -> str:
     """
     lower, upper, below, above = instance.lower, instance.upper, instance.row_lower, instance.row_upper
     least, most = integer_limits(instance)
+    if instance.conditions is not None:
+        out, always = instance.conditions.semicontinuous, instance.conditions.indicator < 0
+        least, most = np.where(out, np.minimum(least, 0.0), least), np.where(out, np.maximum(most, 0.0), most)
+        below, above = np.where(always, below, -np.inf), np.where(always, above, np.inf)
     empty = np.diff(instance.first) == 0
     for k in np.flatnonzero(lower > upper)[:1].tolist():
         return f"variable {instance.names[k]} has the lower limit {lower[k]:.10g} and the upper limit {upper[k]:.10g}"

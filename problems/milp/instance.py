@@ -1,4 +1,4 @@
-"""MilpInstance: a mixed-integer linear program, with its matrix in compressed sparse row (CSR) form."""
+"""MilpInstance: a mixed-integer linear program, with its matrix in compressed sparse row (CSR) form, and conditions beside it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from corl.errors import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+    from corl.problems.milp.conditions import Conditions
 
 __all__ = ["INFINITY", "MilpInstance", "from_triplets", "numbered"]
 
@@ -56,9 +58,13 @@ class MilpInstance:
     row_names: tuple[str, ...]
     """[m] the names of the constraints, all different."""
     comment: str = ""
+    conditions: Conditions | None = None
+    """Semi-continuous variables, special ordered sets and rows with indicators; None: there are none."""
 
     def __post_init__(self) -> None:
         _check(self)
+        if self.conditions is not None:
+            self.conditions.check(self)
 
     @property
     def n(self) -> int:

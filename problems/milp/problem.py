@@ -130,6 +130,10 @@ class Milp(Problem):
             "equations": int((instance.row_lower == instance.row_upper).sum()),
             "nonzeros": instance.nonzeros,
         }
+        if instance.conditions is not None:
+            facts["semi-continuous"] = int(instance.conditions.semicontinuous.sum())
+            facts["ordered sets"] = len(instance.conditions.sets)
+            facts["rows with indicators"] = int((instance.conditions.indicator >= 0).sum())
         if instance.comment:
             facts["comment"] = " / ".join(line for line in instance.comment.splitlines() if line)[:200]
         return facts

@@ -22,6 +22,8 @@ class BranchingInstance:
     program: MilpInstance
 
     def __post_init__(self) -> None:
+        if self.program.conditions is not None:
+            raise InputError("semi-continuous variables, ordered sets or indicators; accepted: linear rows and integer variables")
         unlimited = self.program.integer & ~(np.isfinite(self.program.lower) & np.isfinite(self.program.upper))
         if unlimited.any():
             name = self.program.names[int(unlimited.argmax())]

@@ -13,6 +13,7 @@ import numpy as np
 
 from corl.options import option
 from corl.problems.milp.exact import digits
+from corl.problems.milp.linearisation import linear
 from corl.problems.milp.scaling import cost_unit, integer_limits, row_units
 from corl.solver import Solver
 from corl.tolerance import tied
@@ -46,6 +47,7 @@ class CpSat(Solver):
     title: ClassVar[str] = "CP-SAT (OR-Tools): integers with limits, fractions as coefficients"
 
     def accepts(self, instance: MilpInstance) -> str:
+        instance = linear(instance).program
         if instance.nonzeros > _MAX_ENTRIES:
             return f"its model would have {instance.nonzeros:,} coefficients; accepted: up to {_MAX_ENTRIES:,}"
         for j in (~instance.integer).nonzero()[0][:1].tolist():
@@ -60,11 +62,13 @@ class CpSat(Solver):
     def solve(self, instance: MilpInstance, run: Run) -> None:
         from corl.solvers.cp_sat import solve_model
 
-        model, variables, scale = _model(instance, run)
+        rows = linear(instance)
+        model, variables, scale = _model(rows.program, run)
         if run.should_stop:
             return
         if run.solution is not None:
-            for variable, value in zip(variables, np.round(run.solution).astype(np.int64).tolist()):
+            hint = rows.extend(np.asarray(run.solution, np.float64))
+            for variable, value in zip(variables, np.round(hint).astype(np.int64).tolist()):
                 model.add_hint(variable, value)
         sign = -1.0 if instance.sense == "max" else 1.0
 
@@ -78,7 +82,7 @@ class CpSat(Solver):
             return best if best is not None and tied(unscaled, best) else unscaled
 
         solve_model(
-            model, run, lambda value: np.array([value(variable) for variable in variables], np.float64),
+            model, run, lambda value: np.array([value(variable) for variable in variables[: instance.n]], np.float64),
             search_workers=self.search_workers, interleave=self.interleave, bound=bound,
         )  # fmt: skip
 

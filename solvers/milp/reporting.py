@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.milp.evaluation import objective
 from corl.problems.milp.instance import INFINITY, MilpInstance
+from corl.problems.milp.linearisation import linear
 from corl.problems.milp.scaling import Scaled, scaled, unreliable
 from corl.tolerance import agrees
 
@@ -35,7 +36,8 @@ class Question:
         self.run, self.instance = run, instance
         self._refused: NDArray[np.float64] | None = None  # the last answer, if the judge refused it
         self._origins: set[bytes] = set()
-        self._pose(scaled(instance))
+        self._linear = linear(instance)
+        self._pose(scaled(self._linear.program))
 
     def _pose(self, shifted: Scaled) -> None:
         """Set the program for the engine, and note whether its proofs would be reliable."""
@@ -50,7 +52,13 @@ class Question:
     @property
     def start(self) -> NDArray[np.float64] | None:
         """The incumbent as a solution of `program`, float64 [n]; None without an incumbent."""
-        return None if self.run.solution is None else self._scaled.to_program(np.asarray(self.run.solution, np.float64))
+        if self.run.solution is None:
+            return None
+        return self._scaled.to_program(self._linear.extend(np.asarray(self.run.solution, np.float64)))
+
+    def _to_instance(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a solution of `program` as one of the instance, float64 [n]."""
+        return self._scaled.to_instance(x)[: self.instance.n]
 
     def values(self, x: NDArray[np.float64]) -> None:
         """Report a solution of `program`, float64 [n], after rounding its integer variables.
@@ -59,12 +67,12 @@ class Question:
         continuous variables. If that solution is infeasible as well, a warning is logged and nothing is reported.
         """
         rounded = np.clip(np.where(self.program.integer, np.round(x), x), self.program.lower, self.program.upper)
-        solution = self._scaled.to_instance(rounded)
+        solution = self._to_instance(rounded)
         try:
             objective(self.instance, solution)
         except Infeasible as error:
             completed = _completed(self.program, rounded)
-            solution = self._scaled.to_instance(rounded if completed is None else completed)
+            solution = self._to_instance(rounded if completed is None else completed)
             try:
                 objective(self.instance, solution)
             except Infeasible:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from corl.errors import InputError
 from corl.files.text import Text, quoted
+from corl.problems.milp.conditions import Conditions, OrderedSet
 from corl.problems.milp.instance import INFINITY, MilpInstance, from_triplets
 
 __all__ = ["Builder"]
@@ -33,6 +35,9 @@ class Builder:
         self.row_names: dict[str, int] = {}  # name of a row -> its number
         self.row_lower: list[float] = []
         self.row_upper: list[float] = []
+        self.semicontinuous: dict[int, int] = {}  # column -> the line that says so
+        self.indicators: dict[int, tuple[int, int, int]] = {}  # row -> the column of its indicator, the active value, the line
+        self._sets: list[tuple[str, int, dict[int, float], int]] = []  # name, kind, column -> weight, line
         self._entries: tuple[list[int], list[int], list[float], list[int]] = ([], [], [], [])  # row, column, value, line
 
     def column(self, name: str) -> int:
@@ -76,6 +81,27 @@ class Builder:
         all_columns.extend(columns)
         all_values.extend(values)
         all_lines.extend(lines)
+
+    def ordered_set(self, name: str, kind: int, line: int) -> dict[int, float]:
+        """Add a special ordered set of kind 1 or 2; return its weights by column, which the reader fills."""
+        weights: dict[int, float] = {}
+        self._sets.append((name or f"set{len(self._sets) + 1}", kind, weights, line))
+        return weights
+
+    def member(self, weights: dict[int, float], column: int, weight: float, field: str, line: int) -> None:
+        """Add a member to an ordered set. Raises InputError if it is given twice, or its weight is."""
+        if column in weights or weight in weights.values():
+            what = "a member" if column in weights else "a weight"
+            raise self.text.error(f"{what} given twice in the set; accepted: once", line=line, field=field)
+        weights[column] = weight
+
+    def indicate(self, row: int, column: int, value: float, field: str, line: int) -> None:
+        """Make a row hold only if a variable has a value. Raises InputError if this is not 0 or 1, or for a second indicator."""
+        if row in self.indicators:
+            raise self.text.error("the row has an indicator already; accepted: one", line=line, field=field)
+        if value not in (0.0, 1.0):
+            raise self.text.error(f"the value {value:g} of an indicator is not accepted; accepted: 0, 1", line=line, field=field)
+        self.indicators[row] = column, int(value), line
 
     def number(self, token: str, field: str, line: int) -> float:
         """Return the value of a token. Raises InputError if it is not a number, or if its absolute value is at least INFINITY."""
@@ -123,10 +149,38 @@ class Builder:
             message = f"a second coefficient of variable {quoted(column)} in row {quoted(row)}; accepted: one"
             raise self.text.error(message, line=lines[second], field=column[:40])
         try:
-            return from_triplets(
+            program = from_triplets(
                 name, self.sense, self.cost, rows, columns, values + 0.0, self.row_lower, self.row_upper, lower=self.lower,
                 upper=self.upper, integer=self.integer, offset=self.offset, names=self.names, row_names=self.row_names,
                 comment=comment,
             )  # fmt: skip
         except InputError as error:
             raise self.text.error(error.reason, field=error.field) from None
+        return self._with_conditions(program)
+
+    def _with_conditions(self, program: MilpInstance) -> MilpInstance:
+        """Return the program with its semi-continuous variables, ordered sets and indicators. Raises InputError."""
+        if not (self.semicontinuous or self._sets or self.indicators):
+            return program
+        semicontinuous = np.zeros(program.n, np.bool_)
+        semicontinuous[list(self.semicontinuous)] = True
+        indicator, active = np.full(program.m, -1, np.int32), np.zeros(program.m, np.int8)
+        for row, (column, value, _) in self.indicators.items():
+            indicator[row], active[row] = column, value
+        sets = []
+        for name, kind, weights, _ in self._sets:
+            columns = sorted(weights, key=weights.__getitem__)
+            sets.append(OrderedSet(name, kind, np.array(columns, np.int32), np.array([weights[j] for j in columns], np.float64)))
+        try:
+            return replace(program, conditions=Conditions(semicontinuous, tuple(sets), indicator, active))
+        except InputError as error:
+            raise self.text.error(error.reason, line=self._line_of(error.field or ""), field=error.field) from None
+
+    def _line_of(self, field: str) -> int | None:
+        """Return the line of the condition that an error's field names; None if there is none."""
+        columns, rows = list(self.names), list(self.row_names)
+        named = [(columns[j][:40], line) for j, line in self.semicontinuous.items()]
+        named += [(name[:40], line) for name, _, _, line in self._sets]
+        named += [(columns[j][:40], line) for _, _, weights, line in self._sets for j in weights]
+        named += [(rows[i][:40], line) for i, (_, _, line) in self.indicators.items()]
+        return next((line for name, line in named if name == field), None)

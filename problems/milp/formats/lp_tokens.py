@@ -40,7 +40,9 @@ SENSE = re.compile(r"(min|max)(imi[sz]e|imum)?(?![^\s\\])", re.IGNORECASE)
 _HEADS = (  # section, pattern of the head with which its first line begins
     ("objective", SENSE),
     ("rows", re.compile(r"(subject\s+to\s*:?|such\s+that\s*:?|s\.t\.:?|st\.|st)(?=\s|\Z)", re.IGNORECASE)),
-    ("refused", re.compile(r"(semi-?continuous|semis?|sos[12]?|lazy\s+constraints|user\s+cuts|pwlobj|general\s+constraints?|"
+    ("semi", re.compile(r"(semi-?continuous|semis?)(?=\s|\Z)", re.IGNORECASE)),
+    ("sos", re.compile(r"sos[12]?(?=\s|\Z)", re.IGNORECASE)),
+    ("refused", re.compile(r"(lazy\s+constraints|user\s+cuts|pwlobj|general\s+constraints?|"
                            r"multi-objectives|scenario)(?=\s|\Z)", re.IGNORECASE)),
     ("bounds", re.compile(r"bounds?(?=\s|\Z)", re.IGNORECASE)),
     ("general", re.compile(r"(generals?|gen|integers?|int)(?=\s|\Z)", re.IGNORECASE)),
@@ -55,7 +57,7 @@ class Token(NamedTuple):
 
     Simple kinds are arrow, relation, number, name, mark, other, section, and end (of a section). Combined tokens are a run
     (several signed terms) and a between (see BETWEEN). The text of a section token is min, max (the objective), rows, bounds,
-    general or binary; for an unsupported section it is the head in the file.
+    general, binary or semi; for ordered sets and for an unsupported section it is the head in the file.
     """
 
     kind: str
@@ -121,7 +123,7 @@ def tokens(text: Text, comments: list[str]) -> Iterator[Token]:
                 if content:
                     raise text.error(f"{quoted(content)} after the end", line=number, field="end")
                 return
-            name = match[0][:3].lower() if section == "objective" else match[0] if section == "refused" else section
+            name = match[0][:3].lower() if section == "objective" else match[0] if section in ("refused", "sos") else section
             yield Token("section", " ".join(name.split()), number)
         if content and not section:
             raise text.error(f"{quoted(content)} before minimize or maximize", line=number, field="section")

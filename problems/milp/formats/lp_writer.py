@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from corl.errors import UsageError
 from corl.files.opening import writing
 from corl.files.text import quoted
-from corl.problems.milp.formats.lp_reader import infinite
+from corl.problems.milp.formats.lp_expressions import infinite
 from corl.problems.milp.formats.lp_tokens import NAME, is_head
 from corl.problems.milp.instance import MilpInstance
 
@@ -19,7 +21,8 @@ __all__ = ["write_lp"]
 
 def write_lp(instance: MilpInstance, path: Path) -> None:
     """Write an LP file, from which `read_lp` returns a bit-identical instance. Raises UsageError for names that LP forbids."""
-    for name in (*instance.names, *instance.row_names):
+    sets = () if instance.conditions is None else instance.conditions.sets
+    for name in (*instance.names, *instance.row_names, *(ordered.name for ordered in sets)):
         if not re.fullmatch(NAME, name) or infinite(name) or name.lower() == "free" or is_head(name):
             raise UsageError(f"{path.name}: {quoted(name)} cannot be a name in an LP file; accepted: a name in .mps")
     with writing(path) as stream:
@@ -32,7 +35,7 @@ def write_lp(instance: MilpInstance, path: Path) -> None:
         for i, (name, low, high) in enumerate(zip(instance.row_names, instance.row_lower.tolist(), instance.row_upper.tolist())):
             row = [(instance.names[columns[k]], values[k]) for k in range(first[i], first[i + 1])] or [(instance.names[0], 0.0)]
             begin, end = _relations(low, high)
-            stream.writelines(_wrapped(f" {name}:{begin}", row, 0.0, end))
+            stream.writelines(_wrapped(f" {name}:{_indicator(instance, i)}{begin}", row, 0.0, end))
         stream.write("bounds\n")
         for name, low, high in zip(instance.names, instance.lower.tolist(), instance.upper.tolist()):
             if math.isinf(low) and math.isinf(high):
@@ -42,7 +45,38 @@ def write_lp(instance: MilpInstance, path: Path) -> None:
         stream.write("general\n")
         integers = [name for name, flag in zip(instance.names, instance.integer.tolist()) if flag]
         stream.writelines(f" {name}\n" for name in integers)
+        stream.writelines(_conditions(instance))
         stream.write("end\n")
+
+
+def _indicator(instance: MilpInstance, row: int) -> str:
+    """Return the text of a row's indicator, which stands before its terms."""
+    conditions = instance.conditions
+    if conditions is None or conditions.indicator[row] < 0:
+        return ""
+    if (
+        np.isfinite([instance.row_lower[row], instance.row_upper[row]]).all()
+        and instance.row_lower[row] < instance.row_upper[row]
+    ):
+        what = f"row {instance.row_names[row]}, which has an indicator and two sides"
+        raise UsageError(f"an LP file cannot hold {what}; accepted: one side, or a name in .mps")
+    return f" {instance.names[conditions.indicator[row]]} = {conditions.active[row]} ->"
+
+
+def _conditions(instance: MilpInstance) -> Iterator[str]:
+    """Yield the sections of semi-continuous variables and of ordered sets."""
+    conditions = instance.conditions
+    if conditions is None:
+        return
+    if conditions.semicontinuous.any():
+        yield "semi-continuous\n"
+        yield from (f" {instance.names[j]}\n" for j in np.flatnonzero(conditions.semicontinuous))
+    if conditions.sets:
+        yield "sos\n"
+    for ordered in conditions.sets:
+        members = zip(ordered.columns.tolist(), ordered.weights.tolist())
+        yield f" {ordered.name}: S{ordered.kind}::\n"
+        yield from (f"  {instance.names[j]}:{weight!r}\n" for j, weight in members)
 
 
 def _relations(low: float, high: float) -> tuple[str, str]:

@@ -7,6 +7,11 @@ Descriptions of the format are ambiguous in some points, in which the reader fol
 - An integer column of a MARKER block has limits 0 and 1 unless BOUNDS names it.
 - A negative upper limit of a column without a lower limit in BOUNDS makes its lower limit -inf. (Only here SCIP differs: it keeps
   the lower limit 0.)
+- The number of an SC or SI bound (semi-continuous, semi-integer) is the upper limit.
+
+Ordered sets stand in a section SOS, SOS1 or SOS2: a line with S1 or S2, the name of the set and perhaps a priority; then lines
+with a column and its weight, before which the name of the section or of the set may stand. A line of INDICATORS is IF, a row, a
+binary column, and 0 or 1.
 """
 
 from __future__ import annotations
@@ -15,21 +20,23 @@ import math
 from collections.abc import Callable, Iterator
 
 from corl.errors import InputError
-from corl.files.text import Text, quoted
+from corl.files.text import Text, number_of, quoted
 from corl.problems.milp.formats.builder import Builder
 from corl.problems.milp.instance import MilpInstance
 
 __all__ = ["read_mps", "recognises_mps"]
 
-_SECTIONS = ("NAME", "OBJSENSE", "OBJNAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
-_ACCEPTED = "linear programs with integer variables"
+_SECTIONS = (
+    "NAME", "OBJSENSE", "OBJNAME", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "SOS", "SOS1", "SOS2", "INDICATORS", "ENDATA",
+)  # fmt: skip
+_ACCEPTED = "linear programs with integer variables, ordered sets and indicators"
 _REFUSED = (
-    "SOS", "SOS1", "SOS2", "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "INDICATORS", "LAZYCONS", "USERCUTS",
+    "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "CSECTION", "LAZYCONS", "USERCUTS",
     "GENCONS", "REFROW", "PWLOBJ",
 )  # fmt: skip
 _FIXED = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # begin and end of the six fields in a line, counted from 0
 _BOUNDS_WITHOUT_VALUE = ("FR", "MI", "PL", "BV")
-_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI")
+_BOUNDS_WITH_VALUE = ("LO", "UP", "FX", "LI", "UI", "SC", "SI")
 _SENSES = {"MAX": "max", "MAXIMIZE": "max", "MAXIMISE": "max", "MIN": "min", "MINIMIZE": "min", "MINIMISE": "min"}
 
 _Fields = list[str]
@@ -69,6 +76,14 @@ def _cut(line: str) -> _Fields:
     return [field for field in fields if field]
 
 
+def _is_number(token: str) -> bool:
+    try:
+        number_of(token)
+    except ValueError:
+        return False
+    return True
+
+
 class _Reader:
     """A parser that reads the lines once.
 
@@ -87,11 +102,13 @@ class _Reader:
         self.lower_given: set[int] = set()  # columns whose lower limit BOUNDS has given
         self.ranges: dict[int, float] = {}  # row -> its entry of RANGES
         self.sets: dict[str, str] = {}  # section -> the name of its first set
+        self.ordered_set: dict[int, float] | None = None  # the weights of the current ordered set
         self.comments: list[str] = []
         self.section_line = text.first_line  # the first line of the current section
         self.handlers: dict[str, Callable[[_Fields, int], None]] = {
             "ROWS": self._row, "COLUMNS": self._column, "RHS": self._side, "RANGES": self._range, "BOUNDS": self._bound,
-            "OBJSENSE": self._sense, "OBJNAME": self._objective,
+            "OBJSENSE": self._sense, "OBJNAME": self._objective, "SOS": self._ordered_set, "SOS1": self._ordered_set,
+            "SOS2": self._ordered_set, "INDICATORS": self._indicator,
         }  # fmt: skip
 
     def read(self, name: str) -> MilpInstance:
@@ -137,7 +154,7 @@ class _Reader:
             raise self.text.error(f"no section of an MPS file; accepted: {accepted}", line=line, field=words[0][:40])
         if section in found:
             raise self.text.error("given twice", line=line, field=section)
-        if section in ("COLUMNS", "RHS", "RANGES", "BOUNDS") and "ROWS" not in found:
+        if section in ("COLUMNS", "RHS", "RANGES", "BOUNDS", "SOS", "SOS1", "SOS2", "INDICATORS") and "ROWS" not in found:
             raise self.text.error("comes before ROWS", line=line, field=section)
         if section in ("OBJSENSE", "OBJNAME") and len(words) > 1:
             self._data(section, words[1:], line)
@@ -266,19 +283,21 @@ class _Reader:
         if j is None:
             raise self._unknown("column", column, line)
         value = self.build.limit(fields[-1], column[:40], line) if min_fields == 3 else 0.0
-        self.build.check_limit(value, kind in ("LO", "LI", "FX"), kind in ("UP", "UI", "FX"), column[:40], line)
+        self.build.check_limit(value, kind in ("LO", "LI", "FX"), kind in ("UP", "UI", "FX", "SC", "SI"), column[:40], line)
+        if kind in ("SC", "SI"):
+            self.build.semicontinuous[j] = line
         self._set_bound(kind, j, value)
 
     def _set_bound(self, kind: str, j: int, value: float) -> None:
         """Set the limits of column j according to a bound of this kind; `value` is ignored for kinds without a value."""
         build = self.build
         self.default_upper.discard(j)
-        if kind in ("LI", "UI", "BV"):
+        if kind in ("LI", "UI", "BV", "SI"):
             build.integer[j] = True
         if kind in ("LO", "LI", "FX"):
             build.lower[j] = value
             self.lower_given.add(j)
-        if kind in ("UP", "UI", "FX"):
+        if kind in ("UP", "UI", "FX", "SC", "SI"):
             build.upper[j] = value
             if value < 0.0 and j not in self.lower_given:
                 build.lower[j] = -math.inf
@@ -289,6 +308,29 @@ class _Reader:
             build.upper[j] = math.inf
         if kind == "BV":
             build.lower[j], build.upper[j] = 0.0, 1.0
+
+    def _ordered_set(self, fields: _Fields, line: int) -> None:
+        """Read a line of SOS, SOS1 or SOS2: the head of a set, or one of its members."""
+        if fields[0].upper() in ("S1", "S2"):
+            names = fields[1:-1] if len(fields) > 2 and _is_number(fields[-1]) else fields[1:]
+            self.ordered_set = self.build.ordered_set(names[-1] if names else "", int(fields[0][1]), line)
+            return
+        words = fields[-1].split(":") if ":" in fields[-1] else fields[-2:]
+        if len(words) != 2 or len(fields) > 3 or self.ordered_set is None:
+            raise self._count(fields, line, "SOS", "S1 or S2 and the set's name; then lines with a column and a weight")
+        j = self.build.names.get(words[0])
+        if j is None:
+            raise self._unknown("column", words[0], line)
+        self.build.member(self.ordered_set, j, self.build.number(words[1], words[0][:40], line), words[0][:40], line)
+
+    def _indicator(self, fields: _Fields, line: int) -> None:
+        """Read a line of INDICATORS."""
+        if len(fields) != 4 or fields[0].upper() != "IF":
+            raise self._count(fields, line, "INDICATORS", "IF, a row, a binary column, and 0 or 1")
+        i, j = self.build.row_names.get(fields[1]), self.build.names.get(fields[2])
+        if i is None or j is None:
+            raise self._unknown("row" if i is None else "column", fields[1 if i is None else 2], line)
+        self.build.indicate(i, j, self.build.number(fields[3], fields[1][:40], line), fields[1][:40], line)
 
     def _count(self, fields: _Fields, line: int, section: str, accepted: str) -> InputError:
         """Return the error for a line with the wrong number of fields."""

@@ -47,16 +47,18 @@ def write_mps(instance: MilpInstance, path: Path) -> None:
             stream.write("RANGES\n")
             stream.writelines(f"    RNG  {name}  {high - low!r}\n" for name, low, high in ranges)
         stream.write("BOUNDS\n")
-        for name, low, high, is_integer in zip(
-            instance.names, instance.lower.tolist(), instance.upper.tolist(), instance.integer
-        ):
-            stream.writelines(f" {kind} BND  {name}{value}\n" for kind, value in _bounds(low, high, bool(is_integer)))
+        for j, (name, low, high) in enumerate(zip(instance.names, instance.lower.tolist(), instance.upper.tolist())):
+            semicontinuous = instance.conditions is not None and bool(instance.conditions.semicontinuous[j])
+            bounds = _semicontinuous(low, high) if semicontinuous else _bounds(low, high, bool(instance.integer[j]))
+            stream.writelines(f" {kind} BND  {name}{value}\n" for kind, value in bounds)
+        stream.writelines(_conditions(instance))
         stream.write("ENDATA\n")
 
 
 def _check_names(instance: MilpInstance, path: Path) -> None:
     """Raise UsageError if MPS cannot hold a name, or a row whose lower side is above its upper side."""
-    for name in (*instance.names, *instance.row_names):
+    sets = () if instance.conditions is None else instance.conditions.sets
+    for name in (*instance.names, *instance.row_names, *(ordered.name for ordered in sets)):
         if len(name.split()) != 1:
             raise UsageError(f"{path.name}: {name!r} cannot be a name in an MPS file; accepted: names without blanks")
     if (instance.row_lower > instance.row_upper).any():
@@ -88,6 +90,30 @@ def _columns(instance: MilpInstance, objective: str) -> Iterator[str]:
         begin = end
     if in_block:
         yield "    MARKER  'MARKER'  'INTEND'\n"
+
+
+def _semicontinuous(low: float, high: float) -> Iterator[tuple[str, str]]:
+    """Yield (kind, value) for the lines of BOUNDS of a semi-continuous variable; whether it is an integer is said by a MARKER."""
+    yield "LO", f"  {low!r}"
+    yield "SC", f"  {high!r}"
+
+
+def _conditions(instance: MilpInstance) -> Iterator[str]:
+    """Yield the lines of the sections SOS and INDICATORS."""
+    conditions = instance.conditions
+    if conditions is None:
+        return
+    if conditions.sets:
+        yield "SOS\n"
+        for ordered in conditions.sets:
+            yield f" S{ordered.kind} {ordered.name}\n"
+            for j, weight in zip(ordered.columns.tolist(), ordered.weights.tolist()):
+                yield f"    {instance.names[j]}  {weight!r}\n"
+    rows = np.flatnonzero(conditions.indicator >= 0).tolist()
+    if rows:
+        yield "INDICATORS\n"
+    for i in rows:
+        yield f" IF {instance.row_names[i]}  {instance.names[conditions.indicator[i]]}  {conditions.active[i]}\n"
 
 
 def _bounds(low: float, high: float, is_integer: bool) -> Iterator[tuple[str, str]]:

@@ -207,9 +207,9 @@ REFUSED = {
     "no side": ("min\n x\nst\n c: x\n   + y\n d: x <= 2\nend\n", 5, "c", "without a side"),
     "no side in the last row": ("min\n x\nst\n c: x + y\nbounds\n x <= 2\nend\n", 4, "c", "the end of the section"),
     "an indicator": ("min\n x\nst\n c: b = 1 -> x <= 2\n d: x >= 1\nend\n", 4, "c", "indicator"),
-    "semi-continuous": ("min\n x\nst\n c: x >= 1\nsemi-continuous\n x\nend\n", 5, "semi-continuous", "'x'"),
-    "HiGHS's semi-continuous": ("min\n x\nst\n c: x >= 1\nbin\ngen\nsemi\n x\nend\n", 7, "semi", "'x'"),
-    "special ordered sets": ("min\n x\nst\n c: x >= 1\nsos1\n s: x:1 y:2\nend\n", 5, "sos1", "'s'"),
+    "semi-continuous": ("min\n x\nst\n c: x >= 1\nsemi-continuous\n x\nend\n", 6, "x", "semi-continuous"),
+    "HiGHS's semi-continuous": ("min\n x\nst\n c: x >= 1\nbin\ngen\nsemi\n x\nend\n", 8, "x", "semi-continuous"),
+    "special ordered sets": ("min\n x\nst\n c: x >= 1\nsos1\n s: x:1 y:2\nend\n", 6, "x", "without a limit"),
     "general constraints": ("min\n x\nst\n c: x >= 1\nGeneral Constraints\n g: x = MAX ( y )\n", 5, "General Constraints", "'g'"),
     "lazy constraints": ("min\n x\nst\n c: x >= 1\nlazy constraints\n g: x <= 3\nend\n", 5, "lazy constraints", "'g'"),
     "a number or a term": ("min\n D\nst\n c: 1.5D+10 x >= 1\nend\n", 4, "D", "or a term of variable D"),
@@ -233,8 +233,9 @@ def test_a_linear_file_of_highs_with_semi_continuous_variables(tmp_path: Path):
     highs.addVar(1.0, 4.0)
     highs.changeColIntegrality(0, core.HighsVarType.kSemiContinuous)
     highs.writeModel(str(tmp_path / "semi.lp"))
-    with pytest.raises(InputError, match=r"semi: .*must be empty"):
-        read_instance(tmp_path / "semi.lp")
+    program = read_instance(tmp_path / "semi.lp")
+    assert program.conditions is not None and program.conditions.semicontinuous.tolist() == [True]
+    assert (program.lower.tolist(), program.upper.tolist()) == ([1.0], [4.0])
 
 
 def test_empty_sections_of_mps_files():
