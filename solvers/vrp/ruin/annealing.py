@@ -21,7 +21,7 @@ from corl.solvers.vrp.ruin.pool import store_touched
 from corl.solvers.vrp.ruin.recreate import PRIZE_FACTOR, recreate, remove_unprofitable
 from corl.solvers.vrp.ruin.route_checks import touched_feasible
 from corl.solvers.vrp.ruin.routes import undo
-from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, IMPROVED, TOUCHED, UNSERVED
+from corl.solvers.vrp.ruin.state import BEST, CURRENT, DONE, IMPROVED, SERVED, TOUCHED, UNSERVED, USED
 from corl.solvers.vrp.ruin.strings import ruin
 from corl.solvers.vrp.ruin.two_opt_star import exchange_tails
 
@@ -32,6 +32,8 @@ _MIN_GAIN = 1e-10  # smallest relative improvement of the best cost that counts;
 _STORED_UP_TO = 1.005  # the routes of solutions that cost up to this multiple of the best cost are stored
 _TAIL_MOVES = 2  # exchanges of tails per iteration
 _OPENING_PERIOD = 4  # with optional clients: one in so many iterations opens routes at a loss; then it removes unprofitable ones
+_LONG_ROUTE = 25  # mean number of clients per route from which routes are long
+_NEW_ROUTE_PERIOD = 8  # with time windows and long routes: in one of so many iterations, a removed client gets its own route
 _TEMPERATURE_PERIOD = 16  # iterations between two updates of the temperature
 
 
@@ -47,8 +49,10 @@ def save_best(plan, value):
 def anneal(data, plan, work, pool, cooling, units):
     """Make `units` iterations.
 
-    An iteration is one ruin and recreate. Before it, two routes may exchange their tails and, if there are several vehicle types,
-    a route may change its depot; between ruin and recreate, a route may then change its vehicle.
+    An iteration is one ruin and recreate. With time windows and long routes, some of them give a removed client a new route: that
+    alone hardly ever pays, but it may with the clients that are inserted after it; otherwise annealing ends with too few routes.
+    Before an iteration, two routes may exchange their tails and, if there are several vehicle types, a route may change its
+    depot; between ruin and recreate, a route may then change its vehicle.
 
     The acceptance threshold is drawn before the candidate is made. An insertion never lowers the cost (except for prizes, and for
     rounding within `slack`), so that insertion can stop as soon as the cost exceeds the threshold. This saves a tenth to a third
@@ -63,6 +67,7 @@ def anneal(data, plan, work, pool, cooling, units):
             iterations. Temperatures are in units of cost.
         units: The number of iterations.
     """
+    opens_routes = data.windows and data.rules is None and not data.has_optional
     temperature, slack, changes_vehicles = 0.0, data.slack * max(1.0, data.unit_cost.max()), types_share_depots(data, plan)
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _TEMPERATURE_PERIOD == 0:
@@ -79,11 +84,13 @@ def anneal(data, plan, work, pool, cooling, units):
             else:
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
+        long_routes = plan.counts[SERVED] >= _LONG_ROUTE * plan.counts[USED]
+        opens = opens_routes and long_routes and below(work.random, _NEW_ROUTE_PERIOD) == 0
         change = ruin(data, plan, work)
         if changes_vehicles:
             change += change_vehicle(data, plan, work)
         if change < math.inf:
-            change += _reinsert(data, plan, work, allowed - change + slack)
+            change += _reinsert(data, plan, work, allowed - change + slack, opens)
         plan.counts[DONE] += 1
         if work.counts[UNSERVED] > 0 or change >= allowed or not touched_feasible(data, plan, work):
             undo(data, plan, work)
@@ -93,15 +100,15 @@ def anneal(data, plan, work, pool, cooling, units):
 
 
 @kernel(inline=True, borrow=True)
-def _reinsert(data, plan, work, allowed):
+def _reinsert(data, plan, work, allowed, opens):
     """Insert the removed clients, and optional ones near them, in place; return the change in cost.
 
     allowed: Upper limit of the change in cost if all clients must be served.
     """
     if not data.has_optional:
-        return recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed, 1.0)
+        return recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed, 1.0, opens)
     opening = below(work.random, _OPENING_PERIOD) == 0
-    change = recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0)
+    change = recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0, False)
     if opening:
         change += remove_unprofitable(data, plan, work)
     return change

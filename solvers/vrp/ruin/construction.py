@@ -37,12 +37,12 @@ def insert_all(data, plan, work, max_routes):
     """
     work.counts[LOGGED] = work.counts[TOUCHED] = 0
     _list_unserved(data, plan, work, False)
-    change = recreate(data, plan, work, max_routes, False, math.inf, 1.0)
+    change = recreate(data, plan, work, max_routes, False, math.inf, 1.0, False)
     if data.has_optional:
         mandatory_unserved, infeasible_before = work.counts[UNSERVED], count_infeasible(data, plan)
         work.counts[LOGGED] = work.counts[TOUCHED] = 0
         _list_unserved(data, plan, work, True)
-        optional_change = recreate(data, plan, work, max_routes, False, math.inf, PRIZE_FACTOR)
+        optional_change = recreate(data, plan, work, max_routes, False, math.inf, PRIZE_FACTOR, False)
         optional_change += remove_unprofitable(data, plan, work)
         work.counts[UNSERVED] = mandatory_unserved
         if count_infeasible(data, plan) > infeasible_before:  # a removal made a route infeasible

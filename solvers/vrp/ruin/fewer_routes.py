@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["drop_one", "drop_routes", "may_drop_route"]
 
-_FEW_ROUTES = 30  # greatest number of routes for a search with one route fewer
+_FEW_ROUTES = 15  # greatest number of routes for a search with one route fewer
 _INSERTION_SHARE = 0.5  # share of this search after which it is given up if clients are still unserved
 
 

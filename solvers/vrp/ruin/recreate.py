@@ -43,7 +43,7 @@ _FARTHER_PERIOD = 4  # in one of so many iterations, the farther neighbours are 
 
 
 @kernel(borrow=True, shared=True)
-def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
+def recreate(data, plan, work, max_routes, strict, allowed, prize_factor, opens):
     """Insert the clients in `work.removed`, sorted by a randomly chosen criterion; return the change in cost.
 
     Args:
@@ -55,6 +55,7 @@ def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
         allowed: Upper limit of the change in cost: a position that exceeds it is not taken. inf: no limit.
         prize_factor: The insertion of an optional client may cost up to its prize times this factor. If the factor exceeds 1,
             call `remove_unprofitable` afterwards.
+        opens: Whether the first client is inserted into a new route, of the first vehicle type; without side constraints only.
     """
     if len(plan.size) > 0:  # without vehicles, there is no depot to sort by
         sort_removed(data, work)
@@ -64,7 +65,10 @@ def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
     change = 0.0
     for k in range(work.counts[REMOVED]):
         client = work.removed[k]
-        cost = _insert_best(data, plan, work, data.rules, client, reach, max_routes, prize_factor, allowed - change)
+        if opens and k == 0:
+            cost = _open_route(data, plan, work, client, max_routes, allowed)
+        else:
+            cost = _insert_best(data, plan, work, data.rules, client, reach, max_routes, prize_factor, allowed - change)
         if cost < math.inf:
             change += cost
         elif must_serve(data, plan, data.rules, client):
@@ -72,6 +76,24 @@ def recreate(data, plan, work, max_routes, strict, allowed, prize_factor):
             if strict:
                 break
     return change
+
+
+@kernel(borrow=True)
+def _open_route(data, plan, work, client, max_routes, allowed):
+    """Insert a client into a new route of the first vehicle type, without side constraints.
+
+    Returns:
+        The change in cost; inf if it is not below `allowed`, or if the route would not be feasible.
+    """
+    if plan.free_size[0] == 0 or plan.counts[USED] >= max_routes:
+        return math.inf
+    slot = plan.free[plan.stack_start[0] + plan.free_size[0] - 1]
+    node = data.clients + slot
+    to, fro = distance(data, node, client), distance(data, client, node)
+    possible = data.unit_cost[0] * (to + fro) + data.fixed_cost[0] < allowed and data.demand[client] <= plan.spare_capacity[slot]
+    if possible and fits(data, plan, client, node, node, to, fro, slot):
+        return insert(data, plan, work, client, node)
+    return math.inf
 
 
 @kernel(inline=True, borrow=True)

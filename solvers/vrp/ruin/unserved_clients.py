@@ -48,7 +48,7 @@ def insert_unserved(data, plan, work, unserved, unserved_counts, temperature, ma
         for k in range(unserved[0]):
             work.removed[work.counts[REMOVED]] = unserved[1 + k]
             work.counts[REMOVED] += 1
-        change += recreate(data, plan, work, max_routes, False, math.inf, 1.0)
+        change += recreate(data, plan, work, max_routes, False, math.inf, 1.0, False)
         plan.counts[DONE] += 1
         count_before, count_after = 0, 0
         for k in range(unserved[0]):

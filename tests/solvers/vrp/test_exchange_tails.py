@@ -72,7 +72,7 @@ def test_changes_add_up(make, feature, turns):
         if turn % 20 == 0:
             consistent(data, plan)
             Vrp().evaluate(instance, routes_in(instance, plan, plan.prev[: data.clients]))
-            cost += ruin(data, plan, work) + recreate(data, plan, work, ANY, True, np.inf, 1.0)
+            cost += ruin(data, plan, work) + recreate(data, plan, work, ANY, True, np.inf, 1.0, False)
             plan.counts[DONE] += 1
             if work.counts[UNSERVED]:
                 undo(data, plan, work)

@@ -38,7 +38,7 @@ def walk(data, plan, work, pool, iterations):
     for _ in range(iterations):
         plan.counts[DONE] += 1
         ruin(data, plan, work)
-        recreate(data, plan, work, ANY, False, np.inf, 1.0)
+        recreate(data, plan, work, ANY, False, np.inf, 1.0, False)
         store_touched(data, plan, work, pool)
 
 

@@ -48,7 +48,7 @@ def test_changes_of_vehicle_add_up_and_are_undone(make, feature):
         moved = change_vehicle(data, plan, work)
         changed += moved not in (0.0, np.inf)
         if moved < np.inf:
-            change += moved + recreate(data, plan, work, ANY, True, np.inf, 1.0)
+            change += moved + recreate(data, plan, work, ANY, True, np.inf, 1.0, False)
         if moved == np.inf or work.counts[UNSERVED]:
             undo(data, plan, work)
             assert routes(instance, data, plan) == before
@@ -91,7 +91,7 @@ def test_exchanges_within_groups_add_up(name):
             continue
         for _ in range(100):
             change = ruin(data, plan, work)
-            change += recreate(data, plan, work, ANY, True, np.inf, 1.0)
+            change += recreate(data, plan, work, ANY, True, np.inf, 1.0, False)
             if work.counts[UNSERVED] or count_infeasible(data, plan):
                 undo(data, plan, work)
                 continue
@@ -116,7 +116,7 @@ def test_routes_are_chosen_when_clients_form_groups():
         for _ in range(200):
             plan.counts[DONE] += 1
             ruin(data, plan, work)
-            recreate(data, plan, work, ANY, False, np.inf, 1.0)
+            recreate(data, plan, work, ANY, False, np.inf, 1.0, False)
             store_touched(data, plan, work, pool)
             best = min(best, cost_of(data, plan))
         places = select_routes(data, pool, instance.vehicles.count, best * 1.01 + 1.0, 10_000, np.inf)
