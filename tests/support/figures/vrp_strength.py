@@ -4,37 +4,68 @@ from __future__ import annotations
 
 from .cells import Row, mean, number, rows, table
 
-__all__ = ["ortec", "sets"]
+__all__ = ["ortec", "pdptw", "sets", "windows", "x"]
 
-_LABELS = {"ruin-recreate": "`ruin-recreate`", "pyvrp": "PyVRP", "hgs": "HGS-CVRP", "hgs-vrptw": "HGS-VRPTW"}
+_LABELS = {
+    "ruin-recreate": "`ruin-recreate`",
+    "genetic": "`genetic`",
+    "pyvrp": "PyVRP",
+    "hgs": "HGS-CVRP",
+    "hgs-vrptw": "HGS-VRPTW",
+}
 
 
 def _solvers(found: list[Row]) -> list[str]:
     return list(dict.fromkeys(row["solver"] for row in found))
 
 
-def sets() -> str:
-    """Gaps on files of PyVRP's sets, as means over the seeds that were measured."""
-    found = rows("vrp/strength", table="sets")
+def _gaps(name: str) -> str:
+    """Gaps of a table of the study, a row for each instance and limit, as means over the seeds that were measured."""
+    found = rows("vrp/strength", table=name)
     solvers, lines = _solvers(found), []
-    for name in dict.fromkeys(row["instance"] for row in found):
-        cells = [
-            [row["gap_percent"] for row in found if (row["instance"], row["solver"]) == (name, solver)] for solver in solvers
-        ]
-        lines.append([name, *(number(mean(cell), 2) if cell else "" for cell in cells)])
-    return table(["gap in %, 60 s", *(_LABELS[solver] for solver in solvers)], lines)
+    for instance, limit in dict.fromkeys((row["instance"], row["limit"]) for row in found):
+        chosen = [row for row in found if (row["instance"], row["limit"]) == (instance, limit)]
+        cells = [[row["gap_percent"] for row in chosen if row["solver"] == solver] for solver in solvers]
+        lines.append([f"{instance}, {limit} s", *(number(mean(cell), 2) if cell else "" for cell in cells)])
+    return table(["gap in %", *(_LABELS[solver] for solver in solvers)], lines)
+
+
+def sets() -> str:
+    """Gaps on files of PyVRP's sets."""
+    return _gaps("sets")
+
+
+def x() -> str:
+    """Gaps on files of the set X."""
+    return _gaps("x")
+
+
+def windows() -> str:
+    """Gaps on files of 1,000 clients with time windows."""
+    return _gaps("windows")
+
+
+def pdptw() -> str:
+    """Costs and numbers of routes on Li and Lim's instances of 1,000 tasks."""
+    return _costs("pdptw", 1)
 
 
 def ortec() -> str:
     """Costs on ORTEC's instances, and the numbers of routes."""
-    found = rows("vrp/strength", table="ortec")
+    return _costs("ortec", 0)
+
+
+def _costs(name: str, digits: int) -> str:
+    """Costs of a table of the study, with the numbers of routes in brackets."""
+    found = rows("vrp/strength", table=name)
     solvers, lines = _solvers(found), []
-    for name in dict.fromkeys(row["instance"] for row in found):
-        cells = [name.removeprefix("ORTEC-VRPTW-ASYM-")]
+    for instance in dict.fromkeys(row["instance"] for row in found):
+        cells = [instance.removeprefix("ORTEC-VRPTW-ASYM-")]
         for limit in dict.fromkeys(row["limit"] for row in found):
             for solver in solvers:
-                chosen = [row for row in found if (row["instance"], row["limit"], row["solver"]) == (name, limit, solver)]
-                cells.append(f"{number(mean(row['objective'] for row in chosen), 0)} ({chosen[0]['routes']})" if chosen else "")
+                chosen = [row for row in found if (row["instance"], row["limit"], row["solver"]) == (instance, limit, solver)]
+                costs = number(mean(row["objective"] for row in chosen), digits) if chosen else ""
+                cells.append(f"{costs} ({chosen[0]['routes']})" if chosen else "")
         lines.append(cells)
     limits = list(dict.fromkeys(row["limit"] for row in found))
     return table(["cost (routes)", *(f"{_LABELS[solver]}, {limit} s" for limit in limits for solver in solvers)], lines)
