@@ -16,7 +16,7 @@ _Integers = NDArray[np.int64]
 
 
 def departures(rules: SideConstraints | None, start: _Integers, end: _Integers) -> _Integers:
-    """Return when each operation's job leaves its machine, int64 [O]: at the operation's end or, if it blocks, at the next start."""
+    """Return when the job of each operation leaves its machine, int64 [O]: when it ends or, if it blocks, when the next starts."""
     if rules is None or rules.blocking is None:
         return end
     leaves = end.copy()
@@ -52,4 +52,4 @@ def check_blocking(
             i = moves_first.get(i)
         if i == first:
             cycle = " and ".join(place(k) for k in sorted(visited))
-            raise Infeasible(f"{cycle} exchange machines at {start[first]}; accepted: moves to free machines, one after the other")
+            raise Infeasible(f"{cycle} exchange machines at {start[first]}; accepted: moves to free machines in turn")

@@ -76,5 +76,6 @@ def worked_intervals(
     for closes, opens in rules.spells(machine) if rules is not None and is_resumable(rules, operation) else ():
         if start < closes < end:
             yield start, closes
-            start = opens
+        if closes < end:
+            start = max(start, opens)
     yield start, end
