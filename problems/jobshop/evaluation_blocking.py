@@ -16,7 +16,7 @@ _Integers = NDArray[np.int64]
 
 
 def departures(rules: SideConstraints | None, start: _Integers, end: _Integers) -> _Integers:
-    """Return when the job of each operation leaves its machine, int64 [O]: when it ends or, if it blocks, when the next starts."""
+    """Return when each operation's job leaves its machine, int64 [O]: at its end or, if it blocks, at the next start."""
     if rules is None or rules.blocking is None:
         return end
     leaves = end.copy()

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from corl.errors import Infeasible
 from corl.problems.jobshop.evaluation_blocking import check_blocking, departures
+from corl.problems.jobshop.evaluation_resumable import is_resumable, resumable_span
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
-__all__ = ["check_rules", "early_by", "next_available", "setup_begin", "setups_before"]
+__all__ = ["check_rules", "earliest_span", "early_by", "next_available", "setup_begin", "setups_before"]
 
 _Integers = NDArray[np.int64]
 
@@ -142,6 +143,14 @@ def next_available(rules: SideConstraints, machine: int, begin: int, length: int
         if begin < opens and begin + length > closes:
             begin = opens
     return None if begin == FOREVER else begin
+
+
+def earliest_span(rules: SideConstraints, operation: int, machine: int, begin: int, length: int) -> tuple[int, int] | None:
+    """Return (start, end) of an operation that starts as early as its machine is available, not before `begin`; or None."""
+    if is_resumable(rules, operation):
+        return resumable_span(rules.spells(machine), begin, length)
+    start = next_available(rules, machine, begin, length)
+    return None if start is None else (start, start + length)
 
 
 def early_by(instance: JobShopInstance, end: _Integers) -> int:
