@@ -22,7 +22,7 @@ def usable_choices(instance: JobShopInstance) -> NDArray[np.bool_]:
 
 
 def least_work(instance: JobShopInstance, resource: int) -> NDArray[np.int64]:
-    """Return the least product of units and duration of each operation on a resource, over its usable choices, int64 [operations].
+    """Return the least product of units and duration of each operation on a resource, over its usable choices, int64 [O].
 
     It is 0 for an operation without a usable choice.
     """

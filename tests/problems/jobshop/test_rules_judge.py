@@ -158,7 +158,11 @@ TWO = [[[(0, 3)], [(1, 2)]], [[(0, 2)], [(1, 2)]]]
         ({"setups": [[[0, 2], [1, 0]]] * 2, "unavailable": [[0, 4, 6]]}, [0, 3, 6, 9], "2 and ends at 8 at the earliest"),
         ({"setups": [[[0, 0], [0, 0]]] * 2, "first_setups": [[1, 0], [0, 0]]}, [0, 3, 3, 5], "set-up of its machine takes 1"),
         ({"fixed_start": [-1, -1, 4, -1], "fixed_machine": [-1, -1, 0, -1]}, [0, 3, 3, 6], "fixed to start at 4 on machine 0"),
-        ({"capacity": [2], "demand": [[0], [1], [2], [0]]}, [0, 3, 3, 6], "starts at 3; then 3 units of resource 0 are occupied; "),
+        (
+            {"capacity": [2], "demand": [[0], [1], [2], [0]]},
+            [0, 3, 3, 6],
+            "operation 1 of job 0 starts at 3; then 3 units of resource 0 are occupied; accepted: up to 2",
+        ),
     ],
 )
 def test_faults_are_named(rules, start, message):

@@ -174,7 +174,7 @@ class _Shop:
     def _ends(
         self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int], pairs: _Pairs = ()
     ) -> Iterator[list[int]]:
-        """When the jobs end in schedules that start nothing before `low`, the least ones among them; `pairs` (a, b): a before b."""
+        """When the jobs end in schedules that start nothing before `low`, the least ones; of `pairs` (a, b), a ends before b."""
         start = self._starts(lines, machine, length, low, pairs)
         if start is None:
             return
