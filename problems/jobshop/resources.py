@@ -1,4 +1,4 @@
-"""Renewable resources of an instance: which machines an operation can use at all, and whether its needs differ by machine."""
+"""Renewable resources of an instance: choices that can be used at all, the least work of operations, and labels."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
+    from corl.problems.jobshop.rules import SideConstraints
 
-__all__ = ["least_work", "usable_choices"]
+__all__ = ["least_work", "row_labels", "usable_choices"]
 
 
 def usable_choices(instance: JobShopInstance) -> NDArray[np.bool_]:
@@ -31,3 +32,9 @@ def least_work(instance: JobShopInstance, resource: int) -> NDArray[np.int64]:
     worst = np.iinfo(np.int64).max
     least = np.minimum.reduceat(np.where(usable_choices(instance), work, worst), instance.choice_first[:-1])
     return np.asarray(np.where(least == worst, 0, least))
+
+
+def row_labels(rules: SideConstraints) -> list[str]:
+    """Return the label of each resource's row: its name, or "resource" and its number."""
+    count = 0 if rules.capacity is None else len(rules.capacity)
+    return list(rules.resource_names) or [f"resource {r}" for r in range(count)]
