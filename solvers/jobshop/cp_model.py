@@ -30,6 +30,8 @@ class Model:
         """For each operation, the variable or expression of its end."""
         self.literals: list[list[Any]] = []
         """For each operation, one literal for each of its machines; empty if it has only one machine."""
+        self.intervals: list[Any] = []
+        """For each operation, its interval variable, on whatever machine."""
 
     @classmethod
     def build(cls, instance: JobShopInstance, hint: Schedule | None, stopped: Callable[[], bool]) -> Model | None:
@@ -78,17 +80,19 @@ class Model:
         if len(choices) == 1:
             ((machine, duration),) = choices
             interval = model.new_fixed_size_interval_var(start, duration, "")
-            on_machine[machine].append(Task(operation, start, start + duration, interval, None, start + duration, interval))
+            self.intervals.append(interval)
+            end = start + duration
+            on_machine[machine].append(Task(operation, start, end, interval, None, end, interval, interval))
             self.literals.append([])
             return start + duration
         durations = [duration for _, duration in choices]
         end = model.new_int_var(0, horizon, "")
-        model.new_interval_var(start, model.new_int_var(min(durations), max(durations), ""), end, "")
+        self.intervals.append(model.new_interval_var(start, model.new_int_var(min(durations), max(durations), ""), end, ""))
         literals = []
         for machine, duration in choices:
             literal = model.new_bool_var("")
             interval = model.new_optional_interval_var(start, duration, end, literal, "")
-            on_machine[machine].append(Task(operation, start, end, interval, literal, end, interval))
+            on_machine[machine].append(Task(operation, start, end, interval, literal, end, interval, interval))
             literals.append(literal)
         model.add_exactly_one(literals)
         self.literals.append(literals)

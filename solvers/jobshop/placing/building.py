@@ -36,10 +36,13 @@ UNFINISHED = -1.0
 
 
 class StartCache(NamedTuple):
-    """The earliest placement of the next unit of each of J jobs on M machines, reused by later dispatching steps."""
+    """The earliest placement of the next unit of each of J jobs on M machines, reused by later dispatching steps.
+
+    R is the number of resources.
+    """
 
     changed_at: NDArray[np.int64]
-    """[M] the last step that placed an operation on the machine."""
+    """[M + R] the last step that placed an operation on the machine, or one that needs the resource."""
     computed_at: NDArray[np.int64]
     """[J] the step that computed the job's `start`, `end` and `machine`; -1 if these are of a unit that has been placed since."""
     start: NDArray[np.int64]
@@ -52,9 +55,10 @@ class StartCache(NamedTuple):
 
 def new_cache(instance: JobShopInstance) -> StartCache:
     """Return an empty cache."""
-    j = instance.jobs
+    j, capacity = instance.jobs, None if instance.rules is None else instance.rules.capacity
+    resources = 0 if capacity is None else len(capacity)
     zeros = (np.zeros(j, np.int64) for _ in range(3))
-    return StartCache(np.zeros(instance.machines, np.int64), np.full(j, -1, np.int64), *zeros)
+    return StartCache(np.zeros(instance.machines + resources, np.int64), np.full(j, -1, np.int64), *zeros)
 
 
 @kernel
@@ -160,7 +164,7 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
         u = plan.next[j]
         place(shop, plan, u, requested)
         for i in range(shop.unit[u], shop.unit[u + 1]):
-            changed[shop.machine[plan.choice[i]]] = step
+            _mark_changed(shop, changed, plan.choice[i], step)
         sequence[step - 1], computed[j] = j, -1
         plan.next[j] += 1
     if stop < len(sequence):
@@ -181,13 +185,29 @@ def _finished(shop, plan, j):
 
 
 @kernel(borrow=True)
+def _mark_changed(shop, changed_at, c, step):
+    """Record in `changed_at` (StartCache) that a step placed an operation with choice c."""
+    m = len(changed_at) - len(shop.capacity)
+    changed_at[shop.machine[c]] = step
+    for r in range(len(shop.capacity)):
+        if shop.demand[c, r] > 0:
+            changed_at[m + r] = step
+
+
+@kernel(borrow=True)
 def _is_outdated(shop, plan, j, changed_at, computed_at):
-    """Return whether an operation was placed on a machine that the next unit of job j may use, since step `computed_at`."""
+    """Return whether an operation was placed, since step `computed_at`, on a machine that the next unit of job j may use.
+
+    So is the unit if an operation was placed that needs one of its resources.
+    """
     if computed_at < 0:
         return True
     u, outdated = plan.next[j], False
     for c in range(shop.choice_offset[shop.unit[u]], shop.choice_offset[shop.unit[u + 1]]):
         outdated = outdated or changed_at[shop.machine[c]] >= computed_at
+        for r in range(len(shop.capacity)):
+            changed = changed_at[len(changed_at) - len(shop.capacity) + r] >= computed_at
+            outdated = outdated or (changed and shop.demand[c, r] > 0)
     return outdated
 
 

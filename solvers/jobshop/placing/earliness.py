@@ -1,5 +1,7 @@
 """Kernels that shift operations of a complete schedule later, to reduce the earliness of jobs; sequences do not change.
 
+Units whose operations may wait for each other, or are resumable, are shifted operation by operation; others, and all units if
+there are resources, as a whole.
 Names of variables are as in gaps.py; `successor`, int64 [O], is the next operation on the machine of each operation, or -1.
 """
 
@@ -17,6 +19,7 @@ from corl.kernels.heap import heap_pop, heap_push
 from corl.problems.jobshop.rules import FOREVER
 from corl.solvers.jobshop.placing.breaks import end_of, latest_fit, latest_opening, latest_start
 from corl.solvers.jobshop.placing.gaps import setup
+from corl.solvers.jobshop.placing.resources import occupy, previous_end
 
 __all__ = ["shift_later"]
 
@@ -43,13 +46,24 @@ def shift_later(shop, plan):
         waits = True
         for i in range(a + 1, b):
             waits = waits and not shop.no_wait[i]
-        if waits and (b > a + 1 or shop.resumable[a]):
+        if waits and (b > a + 1 or shop.resumable[a]) and len(shop.capacity) == 0:
             if shop.fixed_start[a] < 0:  # blocking and fixed operations do not go together
                 _shift_each(shop, plan, successor, a, b)
             continue
+        _occupy(shop, plan, a, b, -1)
         shift = _slack(shop, plan, successor, a, b)
         for i in range(a, b):
             plan.start[i], plan.end[i] = plan.start[i] + shift, plan.end[i] + shift
+        _occupy(shop, plan, a, b, 1)
+
+
+@kernel(borrow=True)
+def _occupy(shop, plan, a, b, sign):
+    """Occupy the resources of operations a..b - 1, or release them if `sign` is -1, in place."""
+    if len(shop.capacity) > 0:
+        for i in range(a, b):
+            c, start = plan.choice[i], plan.start[i]
+            occupy(shop, plan, c, start, end_of(shop, shop.machine[c], i, start, shop.duration[c]), sign)
 
 
 @kernel(borrow=True)
@@ -74,21 +88,24 @@ def _latest_end_of_unit(shop, plan, b):
 
 @kernel(borrow=True)
 def _slack(shop, plan, successor, a, b):
-    """Return the time by which the unit of operations a..b - 1 can be shifted later as a whole."""
+    """Return the time by which the unit of operations a..b - 1, whose resources are released, can be shifted later as a whole."""
     shift = _latest_end_of_unit(shop, plan, b) - plan.end[b - 1]
     for i in range(a, b):
         if shop.fixed_start[i] >= 0:
             return 0
         shift = min(shift, _latest_end(shop, plan, successor, i) - plan.end[i])
-    overlaps_break = True
-    while overlaps_break:  # reduce the shift until no operation of the unit overlaps a break
-        overlaps_break = False
+    overlaps = True
+    while overlaps:  # reduce the shift until no operation of the unit overlaps a break or overloads a resource
+        overlaps = False
         for i in range(a, b):
             m = shop.machine[plan.choice[i]]
             length = plan.end[i] - plan.start[i]
             allowed = latest_fit(shop, m, plan.end[i] + shift, length) - plan.start[i]
+            if allowed == shift and len(shop.capacity) > 0:
+                begin = plan.start[i] + shift
+                allowed = previous_end(shop, plan, plan.choice[i], begin, begin + length) - plan.end[i]
             if allowed < shift:
-                shift, overlaps_break = allowed, True
+                shift, overlaps = allowed, True
     return max(0, shift) if shift < math.inf else 0
 
 

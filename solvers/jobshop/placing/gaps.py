@@ -15,6 +15,7 @@ from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_left_by
 from corl.problems.jobshop.rules import FOREVER
 from corl.solvers.jobshop.placing.breaks import earliest_fit, earliest_start, end_of, latest_start
+from corl.solvers.jobshop.placing.resources import clear_profiles, copy_profiles, later_start, occupy
 
 __all__ = [
     "copy_plan", "fastest", "first_gap", "insert", "next_on_machine", "place_fixed", "remove_operation", "setup", "setups_fit",
@@ -43,11 +44,28 @@ def _setup_end(shop, m, before, time, i):
 
 
 @kernel(borrow=True)
-def first_gap(shop, plan, m, i, length, low):
-    """Return (start, k) for the first gap of machine m in which operation i of duration `length` fits, not before `low`.
+def _earliest_start(shop, plan, i, c, low):
+    """Return the earliest start of operation i with choice c, from `low` on, at which machine and resources are free; or FOREVER.
+
+    Other operations of the machine are not considered.
+    """
+    m, length = shop.machine[c], shop.duration[c]
+    start = earliest_start(shop, m, i, low, length)
+    while len(shop.capacity) > 0 and start < FOREVER:
+        later = later_start(shop, plan, c, start, end_of(shop, m, i, start, length))
+        if later == start:
+            break
+        start = earliest_start(shop, m, i, later, length)
+    return start
+
+
+@kernel(borrow=True)
+def first_gap(shop, plan, i, c, low):
+    """Return (start, k) for the first gap of its machine in which operation i with choice c fits, not before `low`.
 
     k is the operation's position in the machine's sequence. The start is FOREVER if there is no gap.
     """
+    m, length = shop.machine[c], shop.duration[c]
     at, count = plan.sequence_offset[m], plan.sequence_length[m]
     # before position `first`, the next operation starts before operation i could end
     first = bisect_left_by(plan.start, plan.sequences, at, at + count, low + length) - at
@@ -56,7 +74,7 @@ def first_gap(shop, plan, m, i, length, low):
         if k > 0:
             before = plan.sequences[at + k - 1]
             time = plan.end[before]
-        start = earliest_start(shop, m, i, max(low, _setup_end(shop, m, before, time, i)), length)
+        start = _earliest_start(shop, plan, i, c, max(low, _setup_end(shop, m, before, time, i)))
         if start >= FOREVER:
             break
         if k == count:
@@ -76,17 +94,20 @@ def insert(shop, plan, i, choice, start, k):
     rotate(plan.sequences, at + plan.sequence_length[m], at + k)
     plan.sequence_length[m] += 1
     plan.start[i], plan.end[i], plan.choice[i] = start, end_of(shop, m, i, start, shop.duration[choice]), choice
+    occupy(shop, plan, choice, start, plan.end[i], 1)
 
 
 @kernel(borrow=True)
 def remove_operation(shop, plan, i):
     """Remove operation i from the plan, in place."""
-    m = shop.machine[plan.choice[i]]
+    c, start = plan.choice[i], plan.start[i]
+    m = shop.machine[c]
     at, k = plan.sequence_offset[m], 0
     while plan.sequences[at + k] != i:
         k += 1
     rotate(plan.sequences, at + k, at + plan.sequence_length[m] - 1)
     plan.sequence_length[m] -= 1
+    occupy(shop, plan, c, start, end_of(shop, m, i, start, shop.duration[c]), -1)
     plan.choice[i] = -1
 
 
@@ -103,10 +124,10 @@ def next_on_machine(shop, plan, i):
 
 @kernel(inline=True, borrow=True)
 def fastest(shop, i):
-    """Return the choice of operation i with the least duration; of several, the first."""
+    """Return the usable choice of operation i with the least duration; of several, the first."""
     best = shop.choice_offset[i]
     for c in range(best + 1, shop.choice_offset[i + 1]):
-        if shop.duration[c] < shop.duration[best]:
+        if shop.usable[c] and (shop.duration[c] < shop.duration[best] or not shop.usable[best]):
             best = c
     return best
 
@@ -123,6 +144,7 @@ def place_fixed(shop, plan, order, requested):
         requested: int64 [O], choices for the other operations of these units; -1: the fastest machine.
     """
     plan.sequence_length[:], plan.choice[:] = 0, -1
+    clear_profiles(plan)
     for i in order:
         c = shop.fixed_choice[i]
         insert(shop, plan, i, c, shop.fixed_start[i], plan.sequence_length[shop.machine[c]])
@@ -162,7 +184,7 @@ def _place_at(shop, plan, i, c, time):
     """Place operation i with choice c exactly at `time`; return False if it does not fit there."""
     if time < shop.lowest[i]:
         return False
-    start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], time)
+    start, k = first_gap(shop, plan, i, c, time)
     if start != time:
         return False
     insert(shop, plan, i, c, start, k)
@@ -201,3 +223,4 @@ def copy_plan(source, target):
             target.sequences[p] = source.sequences[p]
     for j in range(len(source.next)):
         target.next[j] = source.next[j]
+    copy_profiles(source, target)

@@ -26,7 +26,7 @@ def _earliest_end(shop, plan, i, low):
     """Return (choice, start, position) on the machine where operation i ends first if it starts no earlier than `low`."""
     best_end, best_choice, best_start, position = FOREVER, -1, FOREVER, 0
     for c in range(shop.choice_offset[i], shop.choice_offset[i + 1]):
-        start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], low)
+        start, k = first_gap(shop, plan, i, c, low)
         end = end_of(shop, shop.machine[c], i, start, shop.duration[c])
         if start < FOREVER and end < best_end:
             best_end, best_choice, best_start, position = end, c, start, k
@@ -54,7 +54,7 @@ def place(shop, plan, u, requested):
             c, start, k = _earliest_end(shop, plan, a, time)
         else:
             c = max(c, shop.choice_offset[a])
-            start, k = first_gap(shop, plan, shop.machine[c], a, shop.duration[c], time)
+            start, k = first_gap(shop, plan, a, c, time)
         if start >= FOREVER:
             return False
         insert(shop, plan, a, c, start, k)
@@ -86,7 +86,7 @@ def _place_linked(shop, plan, a, b, time, requested):
         c, low = requested[i] if requested[i] >= 0 else fastest(shop, i), plan.start[i]
         if i > a:
             low = max(low, plan.end[i - 1])
-        start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], low)
+        start, k = first_gap(shop, plan, i, c, low)
         if start >= FOREVER:
             break
         needed = _needed_start(shop, plan, i, start) if i > a else 0

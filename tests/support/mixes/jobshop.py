@@ -2,6 +2,7 @@
 
 Of given sequences there is one least schedule: every rule says that something starts at some time or later, so raising starts
 until nothing is violated ends at it, or beyond every horizon. What ends too early is tried at all later times up to its window.
+Where a resource is overloaded, of two operations that occupy it one must end before the other starts: all such pairs are tried.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ __all__ = ["RULES", "least_cost", "make"]
 
 RULES = (
     "flexible", "zeros", "tardiness", "earliness", "windows", "weights", "release", "earliest", "no wait", "calendars",
-    "down for good", "setups", "first setups", "families", "now", "fixed", "resumable", "blocking", "swap",
+    "down for good", "setups", "first setups", "families", "now", "fixed", "resources", "resumable", "blocking", "swap",
 )  # fmt: skip
 
+_Pairs = tuple[tuple[int, int], ...]
 _PLAIN = {"flexible", "zeros", "tardiness", "weights", "release"}
 
 
@@ -81,6 +83,11 @@ def _rules(plain: JobShopInstance, has: set[str], aims: np.ndarray, random: np.r
         rules["swap"] = "swap" in has
     if "fixed" in has:
         rules["fixed_start"], rules["fixed_machine"] = _fixed(plain, random)
+    if "resources" in has:
+        count, choices = int(random.integers(1, 3)), len(plain.choice_machine)
+        rules["capacity"] = random.integers(1, 4, count)
+        rules["demand"] = random.integers(0, 4, (choices, count)) * (random.random((choices, count)) < 0.6)
+        rules["resource_names"] = ("worker", "tool")[:count] if random.random() < 0.5 else ()
     return rules
 
 
@@ -166,19 +173,22 @@ class _Shop:
 
     def least(self, lines: list[list[int]], machine: list[int], length: list[int], best: float) -> float:
         """The least objective of schedules with these sequences, as far as it is less than `best`."""
-        ends = self._ends(lines, machine, length, self._lowest)
-        if ends is None or (value := self._value(ends)) >= best + self._early(ends):
+        start = self._starts(lines, machine, length, self._lowest, ())
+        if start is None:
+            return math.inf
+        ends = self._job_ends(machine, start, length)
+        if self._value(ends) >= best + self._early(ends):
             return math.inf
         if self._instance.objective != "earliness_tardiness":
-            return value
+            return min(map(self._value, self._ends(lines, machine, length, self._lowest)), default=math.inf)
+        value = math.inf
         last = (self._instance.first[1:] - 1).tolist()
         for targets in itertools.product(*(range(end, max(end, early) + 1) for end, early in zip(ends, self._early_dates))):
             low = list(self._lowest)
             for i, target in zip(last, targets):
                 while self._end(machine[i], low[i], length[i], i) < target:
                     low[i] += 1
-            if (later := self._ends(lines, machine, length, low)) is not None:
-                value = min(value, self._value(later))
+            value = min(value, *map(self._value, self._ends(lines, machine, length, low)), math.inf)
         return value
 
     def _end(self, machine: int, start: int, length: int, i: int) -> int:
@@ -189,8 +199,39 @@ class _Shop:
             end += 1
         return end + left
 
-    def _ends(self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int]) -> list[int] | None:
-        """When the jobs end in the least schedule that starts nothing before `low`; None where there is none."""
+    def _job_ends(self, machine: list[int], start: list[int], length: list[int]) -> list[int]:
+        return [self._end(machine[i], start[i], length[i], i) for i in (self._instance.first[1:] - 1).tolist()]
+
+    def _ends(
+        self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int], pairs: _Pairs = ()
+    ) -> Iterator[list[int]]:
+        """When the jobs end in schedules that start nothing before `low`, the least ones; of `pairs` (a, b), a ends before b."""
+        start = self._starts(lines, machine, length, low, pairs)
+        if start is None:
+            return
+        running = self._overload(machine, start, length)
+        if not running:
+            yield self._job_ends(machine, start, length)
+        for pair in itertools.permutations(running, 2):
+            yield from self._ends(lines, machine, length, low, (*pairs, pair))
+
+    def _overload(self, machine: list[int], start: list[int], length: list[int]) -> list[int]:
+        """The operations that overload a resource at some time; none if none is overloaded."""
+        rules, choices = self._rules, self._instance.choice_first.tolist()
+        end = [self._end(m, start[i], length[i], i) for i, m in enumerate(machine)]
+        for r, capacity in enumerate([] if rules.capacity is None else rules.capacity.tolist()):
+            units = [int(rules.demand[choices[i] + [m for m, _ in self._instance.choices(i)].index(m), r])
+                     for i, m in enumerate(machine)]  # fmt: skip
+            for time in set(start):
+                running = [i for i, each in enumerate(units) if each and start[i] <= time < end[i]]
+                if sum(units[i] for i in running) > capacity:
+                    return running
+        return []
+
+    def _starts(
+        self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int], pairs: _Pairs
+    ) -> list[int] | None:
+        """The least schedule, without regard to resources, that starts nothing before `low`; None where there is none."""
         start = list(low)
         before = {b: a for line in lines for a, b in itertools.pairwise(line)}
 
@@ -203,6 +244,7 @@ class _Shop:
                 time = start[i]
                 if i and self._job[i] == self._job[i - 1]:
                     time = max(time, end(i - 1))
+                time = max([time, *(end(a) for a, b in pairs if b == i)])
                 a = before.get(i, -1)
                 left = 0 if a < 0 else max(end(a), start[a + 1]) if self._blocking[a] and i != a + 1 else end(a)
                 time = max(time, self._set_up(m, a, i, left))
@@ -212,7 +254,7 @@ class _Shop:
                 while self._no_wait[i] and end(i - 1) < start[i]:
                     start[i - 1] += 1
             if start == old:
-                return list(map(end, (self._instance.first[1:] - 1).tolist()))
+                return start
 
     def _set_up(self, machine: int, before: int, i: int, ends: int) -> int:
         """When the machine is ready for operation i behind `before` (-1: as its first), which leaves it at `ends`."""
