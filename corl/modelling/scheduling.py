@@ -101,8 +101,7 @@ class SchedulingModel:
         self._rows: list[list[list[tuple[int, int]]]] = []  # job -> operation -> its possible (machine, duration)
         self._dates: list[tuple[int, int | None, int]] = []  # job -> (release, due, weight)
         self._constraints = ConstraintCollector(flag("swap", swap))
-        self._declared = False  # whether add_machine was called
-        self._stages = Stages()
+        self._declared, self._stages = False, Stages()  # _declared: whether add_machine was called
 
     def add_machine(self, name: Hashable) -> None:
         """Add a machine, before any job. Raises UsageError.
@@ -112,7 +111,7 @@ class SchedulingModel:
         """
         if not self._declared and len(self._machines):
             raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
-        if name in self._stages:
+        if named("the name of a machine", name) in self._stages:
             raise UsageError(f"there is a stage {shown(name)} already; accepted: another name")
         self._machines.add(name)
         self._declared = True

@@ -34,8 +34,7 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
     machines and one at least, of whom about two operations in three need one and some two; and a tool that about one operation in
     five needs. resumable: operations stop at breaks and continue after them. running: some operations have begun before the
     present time, others are frozen. setups: set-ups between each pair of jobs. swap: blocking, but jobs may exchange machines.
-    tardiness: due dates and weights. windows:
-    due windows, with weights of earliness and tardiness.
+    tardiness: due dates and weights. windows: due windows, with weights of earliness and tardiness.
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:

@@ -1,7 +1,5 @@
 """Kernels that shift operations of a complete schedule later, to reduce the earliness of jobs; sequences do not change.
 
-Units whose operations may wait for each other, or are resumable, are shifted operation by operation; others, and all units if
-there are resources, as a whole.
 Names of variables are as in gaps.py; `successor`, int64 [O], is the next operation on the machine of each operation, or -1.
 """
 
@@ -19,7 +17,7 @@ from corl.kernels.heap import heap_pop, heap_push
 from corl.problems.jobshop.rules import FOREVER
 from corl.solvers.jobshop.placing.breaks import end_of, latest_fit, latest_opening, latest_start
 from corl.solvers.jobshop.placing.gaps import setup
-from corl.solvers.jobshop.placing.resources import occupy, previous_end
+from corl.solvers.jobshop.placing.resources import occupy_for, previous_end
 
 __all__ = ["shift_later"]
 
@@ -46,24 +44,16 @@ def shift_later(shop, plan):
         waits = True
         for i in range(a + 1, b):
             waits = waits and not shop.no_wait[i]
-        if waits and (b > a + 1 or shop.resumable[a]) and len(shop.capacity) == 0:
+        if waits and (b > a + 1 or shop.resumable[a]):
             if shop.fixed_start[a] < 0:  # blocking and fixed operations do not go together
                 _shift_each(shop, plan, successor, a, b)
             continue
-        _occupy(shop, plan, a, b, -1)
+        for i in range(a, b):
+            occupy_for(shop, plan, i, -1)
         shift = _slack(shop, plan, successor, a, b)
         for i in range(a, b):
             plan.start[i], plan.end[i] = plan.start[i] + shift, plan.end[i] + shift
-        _occupy(shop, plan, a, b, 1)
-
-
-@kernel(borrow=True)
-def _occupy(shop, plan, a, b, sign):
-    """Occupy the resources of operations a..b - 1, or release them if `sign` is -1, in place."""
-    if len(shop.capacity) > 0:
-        for i in range(a, b):
-            c, start = plan.choice[i], plan.start[i]
-            occupy(shop, plan, c, start, end_of(shop, shop.machine[c], i, start, shop.duration[c]), sign)
+            occupy_for(shop, plan, i, 1)
 
 
 @kernel(borrow=True)
@@ -95,15 +85,16 @@ def _slack(shop, plan, successor, a, b):
             return 0
         shift = min(shift, _latest_end(shop, plan, successor, i) - plan.end[i])
     overlaps = True
-    while overlaps:  # reduce the shift until no operation of the unit overlaps a break or overloads a resource
+    while overlaps and shift > 0:  # reduce the shift until no operation of the unit overlaps a break or overloads a resource
         overlaps = False
         for i in range(a, b):
             m = shop.machine[plan.choice[i]]
             length = plan.end[i] - plan.start[i]
             allowed = latest_fit(shop, m, plan.end[i] + shift, length) - plan.start[i]
             if allowed == shift and len(shop.capacity) > 0:
-                begin = plan.start[i] + shift
-                allowed = previous_end(shop, plan, plan.choice[i], begin, begin + length) - plan.end[i]
+                begin, c = plan.start[i] + shift, plan.choice[i]
+                end = end_of(shop, m, i, begin, shop.duration[c])
+                allowed = shift - (end - previous_end(shop, plan, c, begin, end))
             if allowed < shift:
                 shift, overlaps = allowed, True
     return max(0, shift) if shift < math.inf else 0
@@ -124,9 +115,29 @@ def _shift_each(shop, plan, successor, a, b):
             leaves = _latest_end(shop, plan, successor, i - 1)
             if leaves < start:
                 start = latest_opening(shop, m, leaves) if shop.resumable[i] else latest_fit(shop, m, leaves + length, length)
+        occupy_for(shop, plan, i, -1)
+        start = _start_with_resources(shop, plan, i, start)
         if start > plan.start[i]:
             plan.start[i] = start
             if i == b - 1:
                 plan.end[i] = end_of(shop, m, i, start, length)
             if i > a:
                 plan.end[i - 1] = start
+        occupy_for(shop, plan, i, 1)
+
+
+@kernel(borrow=True)
+def _start_with_resources(shop, plan, i, start):
+    """Return the latest start of operation i, up to `start`, for which its released resources suffice.
+
+    If the latest one is not after plan.start, the result is not, either.
+    """
+    c = plan.choice[i]
+    m, length = shop.machine[c], shop.duration[c]
+    while len(shop.capacity) > 0 and start > plan.start[i]:
+        end = end_of(shop, m, i, start, length)
+        limit = previous_end(shop, plan, c, start, end)
+        if limit == end:
+            break
+        start = latest_start(shop, m, i, limit, length) if shop.resumable[i] else latest_fit(shop, m, limit, length)
+    return start

@@ -15,7 +15,7 @@ from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_left_by
 from corl.problems.jobshop.rules import FOREVER
 from corl.solvers.jobshop.placing.breaks import earliest_fit, earliest_start, end_of, latest_start
-from corl.solvers.jobshop.placing.resources import clear_profiles, copy_profiles, later_start, occupy
+from corl.solvers.jobshop.placing.resources import clear_profiles, copy_profiles, later_start, occupy_for
 
 __all__ = [
     "copy_plan", "fastest", "first_gap", "insert", "next_on_machine", "place_fixed", "remove_operation", "setup", "setups_fit",
@@ -45,10 +45,7 @@ def _setup_end(shop, m, before, time, i):
 
 @kernel(borrow=True)
 def _earliest_start(shop, plan, i, c, low):
-    """Return the earliest start of operation i with choice c, from `low` on, at which machine and resources are free; or FOREVER.
-
-    Other operations of the machine are not considered.
-    """
+    """Return the earliest start of operation i with choice c, from `low` on, for breaks and resources, or FOREVER."""
     m, length = shop.machine[c], shop.duration[c]
     start = earliest_start(shop, m, i, low, length)
     while len(shop.capacity) > 0 and start < FOREVER:
@@ -94,20 +91,19 @@ def insert(shop, plan, i, choice, start, k):
     rotate(plan.sequences, at + plan.sequence_length[m], at + k)
     plan.sequence_length[m] += 1
     plan.start[i], plan.end[i], plan.choice[i] = start, end_of(shop, m, i, start, shop.duration[choice]), choice
-    occupy(shop, plan, choice, start, plan.end[i], 1)
+    occupy_for(shop, plan, i, 1)
 
 
 @kernel(borrow=True)
 def remove_operation(shop, plan, i):
     """Remove operation i from the plan, in place."""
-    c, start = plan.choice[i], plan.start[i]
-    m = shop.machine[c]
+    m = shop.machine[plan.choice[i]]
     at, k = plan.sequence_offset[m], 0
     while plan.sequences[at + k] != i:
         k += 1
     rotate(plan.sequences, at + k, at + plan.sequence_length[m] - 1)
     plan.sequence_length[m] -= 1
-    occupy(shop, plan, c, start, end_of(shop, m, i, start, shop.duration[c]), -1)
+    occupy_for(shop, plan, i, -1)
     plan.choice[i] = -1
 
 
