@@ -56,7 +56,7 @@ class Model:
         for machine, tasks in enumerate(on_machine):
             blocked_intervals = blocked[machine] if blocked else []
             self.model.add_no_overlap([task.interval for task in tasks if task.interval is not None] + blocked_intervals)
-        add_stays(self, on_machine, horizon)
+        add_stays(self, on_machine, horizon, hint)
         self._objective(job_ends, horizon)
         if hint is not None:
             self._hint(hint)
