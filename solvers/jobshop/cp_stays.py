@@ -42,30 +42,36 @@ def add_stay(
     """
     model, rules = problem.model, problem.instance.rules
     assert rules is not None
-    end = model.new_int_var(0, horizon, "")
+    end: Any = model.new_int_var(0, horizon, "")
     blocks = rules.blocking is not None and bool(rules.blocking[operation])
     leaves = model.new_int_var(0, horizon, "") if blocks else end
     literals = [model.new_bool_var("") for _ in choices] if len(choices) > 1 else []
+
+    def time() -> Any:
+        return model.new_int_var(0, horizon, "")
+
     for k, (machine, duration) in enumerate(choices):
         literal = literals[k] if literals else None
-        stay = model.new_int_var(0, horizon, "")
-        if literal is None:
-            occupied = model.new_interval_var(start, stay, leaves, "")
-        else:
-            occupied = model.new_optional_interval_var(start, stay, leaves, literal, "")
+        work = None
         if is_resumable(rules, operation):
-            work = None
             _add_breaks(model, rules.spells(machine), start, end, duration, horizon, literal)
-        elif literal is None:
-            work = model.new_fixed_size_interval_var(start, duration, "")
-            model.add(end == start + duration)
+            runs = _interval(model, start, time(), end, literal)
         else:
-            work = model.new_optional_interval_var(start, duration, end, literal, "")
-        on_machine[machine].append(Task(operation, start, end, work, literal, leaves, occupied))
+            work = runs = _interval(model, start, duration, end, literal)
+        occupied = _interval(model, start, time(), leaves, literal) if blocks else runs
+        on_machine[machine].append(Task(operation, start, end, work, literal, leaves, runs, occupied))
+    problem.intervals.append(_interval(model, start, time(), end, None) if literals else runs)
     if literals:
         model.add_exactly_one(literals)
     problem.literals.append(literals)
     return end
+
+
+def _interval(model: Any, start: Any, size: Any, end: Any, literal: Any) -> Any:
+    """Return the interval of length `size` from `start` to `end`, which is there if `literal` is true (None: always)."""
+    if literal is None:
+        return model.new_interval_var(start, size, end, "")
+    return model.new_optional_interval_var(start, size, end, literal, "")
 
 
 def _add_breaks(
@@ -168,10 +174,7 @@ def _order_moves(
             if rules.blocking[i] and i + 1 in tasks:
                 end = model.new_int_var(0, latest, "")
                 model.add(end == times[i + 1] + 1 - _both(model, task.literal, tasks[i + 1].literal))
-            if task.literal is None:
-                intervals.append(model.new_interval_var(times[i], size, end, ""))
-            else:
-                intervals.append(model.new_optional_interval_var(times[i], size, end, task.literal, ""))
+            intervals.append(_interval(model, times[i], size, end, task.literal))
         model.add_no_overlap(intervals)
 
 
