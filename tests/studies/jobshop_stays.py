@@ -24,7 +24,7 @@ from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.problem import JobShop
 
-__all__ = ["METHODS", "RULES", "SIZES", "main"]
+__all__ = ["METHODS", "RULES", "SIZES", "main", "solve_own", "solve_pyjobshop"]
 
 RULES = {"resumable": "calendars,resumable", "blocking with swaps": "swap", "blocking without swaps": "blocking"}
 SIZES = (10, 20, 50)
@@ -44,7 +44,7 @@ class _EngineRun(ProcessorRun):
         return super().should_stop or self.elapsed >= self.seconds
 
 
-def _own(instance: JobShopInstance, method: str, seconds: float) -> tuple[Any, Any, float]:
+def solve_own(instance: JobShopInstance, method: str, seconds: float) -> tuple[Any, Any, float]:
     """Return the makespan, the bound and the processor seconds of a solver of corl."""
     solver = registry.solver("jobshop", method)()
     solver.prepare(instance)
@@ -59,7 +59,7 @@ def _own(instance: JobShopInstance, method: str, seconds: float) -> tuple[Any, A
     return run.objective, run.bound, run.elapsed
 
 
-def _pyjobshop(instance: JobShopInstance, python: str, seconds: float) -> tuple[Any, Any, float]:
+def solve_pyjobshop(instance: JobShopInstance, python: str, seconds: float) -> tuple[Any, Any, float]:
     """Return the makespan, which the judge confirms, the bound and the processor seconds of PyJobShop."""
     script = str(Path(__file__).parent / "jobshop_pyjobshop.py")
     with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +87,11 @@ def main() -> None:
             external = method == "pyjobshop"
             if (rule, str(jobs), method) in done or (external and (not given.pyjobshop or ask == "blocking")):
                 continue
-            run = _pyjobshop(instance, given.pyjobshop, given.seconds) if external else _own(instance, method, given.seconds)
+            run = (
+                solve_pyjobshop(instance, given.pyjobshop, given.seconds)
+                if external
+                else solve_own(instance, method, given.seconds)
+            )
             makespan, bound, seconds = run
             row = dict(zip(_FIELDS, (rule, jobs, method, f"{seconds:.1f}", f"{makespan:.0f}", f"{bound:.0f}")))
             new = not given.rows.exists()
