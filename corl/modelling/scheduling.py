@@ -12,6 +12,7 @@ from corl.arguments import name as named
 from corl.errors import UsageError, shown
 from corl.modelling.common import Names, Solved, compiled, solved, to_frame
 from corl.modelling.scheduling_constraints import ConstraintCollector
+from corl.modelling.scheduling_resources import Needs, Stages
 
 if TYPE_CHECKING:
     import pandas
@@ -81,13 +82,26 @@ class SchedulingModel:
     or "earliness", which adds the weighted sum of the times by which jobs end too early. Times are integers in any unit.
     """
 
-    def __init__(self, objective: Literal["makespan", "tardiness", "earliness"] = "makespan", name: str = "model") -> None:
-        """Create a model without jobs. Raises UsageError; `name` is the name of the instance."""
+    def __init__(
+        self,
+        objective: Literal["makespan", "tardiness", "earliness"] = "makespan",
+        name: str = "model",
+        *,
+        swap: bool = False,
+    ) -> None:
+        """Create a model without jobs. Raises UsageError.
+
+        Args:
+            objective: The objective, see above.
+            name: The name of the instance.
+            swap: Whether jobs that block each other's next machines in a cycle may exchange them at the same time.
+        """
         self.name, self.objective = text("name", name), choice("objective", objective, _OBJECTIVES)
         self._machines, self._jobs = Names("machine"), Names("job")
         self._rows: list[list[list[tuple[int, int]]]] = []  # job -> operation -> its possible (machine, duration)
         self._dates: list[tuple[int, int | None, int]] = []  # job -> (release, due, weight)
-        self._constraints, self._declared = ConstraintCollector(), False  # _declared: whether add_machine was called
+        self._constraints = ConstraintCollector(flag("swap", swap))
+        self._declared, self._stages = False, Stages()  # _declared: whether add_machine was called
 
     def add_machine(self, name: Hashable) -> None:
         """Add a machine, before any job. Raises UsageError.
@@ -97,8 +111,27 @@ class SchedulingModel:
         """
         if not self._declared and len(self._machines):
             raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
+        if named("the name of a machine", name) in self._stages:
+            raise UsageError(f"there is a stage {shown(name)} already; accepted: another name")
         self._machines.add(name)
         self._declared = True
+
+    def add_stage(self, name: Hashable, machines: Sequence[Hashable]) -> None:
+        """Add parallel machines, before any job: an operation on the machine `name` may run on any of them. Raises UsageError.
+
+        If durations differ by machine, an operation names the machines themselves, as a dict.
+        """
+        if not self._declared and len(self._machines):
+            raise UsageError(f"add_stage: {shown(name)} comes after machines were used; accepted: stages before jobs")
+        for machine in self._stages.add(name, machines, self._machines):
+            self.add_machine(machine)
+
+    def add_resource(self, name: Hashable, capacity: int) -> None:
+        """Add a resource, such as a tool or a group of workers, of which `capacity` units exist. Raises UsageError.
+
+        Operations occupy the units that they need (`needs` of `add_job`) from their start to their end.
+        """
+        self._constraints.resources.add(name, capacity)
 
     def add_job(
         self,
@@ -111,8 +144,11 @@ class SchedulingModel:
         early: int | None = None,
         earliness: int = 1,
         no_wait: bool = False,
+        blocking: bool = False,
+        resumable: bool = False,
         family: Hashable = None,
         earliest: Sequence[int] = (),
+        needs: Sequence[Needs] = (),
     ) -> None:
         """Add a job. Raises UsageError.
 
@@ -126,8 +162,12 @@ class SchedulingModel:
             early: The time before which the job should not end; by default `due`.
             earliness: The cost of each unit of time by which the job ends before `early`.
             no_wait: Whether each operation must start when the previous operation ends.
+            blocking: Whether the job stays on each machine until its next operation starts, because there is no room to wait.
+            resumable: Whether the operations stop when their machine is unavailable, and continue after that.
             family: The family on which set-up times depend; by default the job's name.
             earliest: The earliest start of each operation.
+            needs: The resources that each operation needs beside its machine: {resource: units}, {machine: {resource: units}} if
+                that depends on the machine, or None.
         """
         job = self._jobs.new(name)
         of = f"job {shown(job)}"
@@ -152,12 +192,17 @@ class SchedulingModel:
             None if early is None else integer(f"{of}: early", early),
             integer(f"{of}: earliness", earliness, high=_LARGEST_WEIGHT),
         )
+        stays = flag(f"{of}: blocking", blocking), flag(f"{of}: resumable", resumable)
         cannot_wait, family_name = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
         choices = [self._choices(f"{of}, operation {step}", each) for step, each in enumerate(listed)]
+        rows = [[(self._number("", machine), duration) for machine, duration in pairs] for pairs in choices]
+        units = self._constraints.resources.parsed(of, needs, len(listed), self._machines)
         self._jobs.add(job)
-        self._rows.append([[(self._number("", machine), duration) for machine, duration in pairs] for pairs in choices])
+        self._rows.append(rows)
+        self._constraints.resources.add_job(units)
         self._dates.append(dates)
         self._constraints.add_job(len(listed), *earliness_terms, cannot_wait, family_name, earliest_starts)
+        self._constraints.add_stays(len(listed), *stays)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
         """Set the set-up time of a machine between operations of the families `before` and `after`. Raises UsageError.
@@ -243,6 +288,7 @@ class SchedulingModel:
             found = []
         if not found:
             raise refusal(of, given, _PAIR)
+        found = self._stages.expanded(found)
         for machine, _ in found if self._declared else []:
             self._machines.number(of, machine)
         return found
@@ -279,15 +325,16 @@ class SchedulingModel:
         """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance = self.instance()
         result = solved(instance, "jobshop", options)
-        operations = () if result.solution is None else tuple(self._operations(result.solution))
+        operations = () if result.solution is None else tuple(self._operations(instance, result.solution))
         return Plan(result, operations, tuple(self._machines.listed()), tuple(self._jobs.listed()))
 
-    def _operations(self, schedule: Any) -> list[Operation]:
+    def _operations(self, instance: JobShopInstance, schedule: Any) -> list[Operation]:
         """Return the operations of a schedule with the names of jobs and machines."""
-        machines, found, at = self._machines.listed(), [], 0
-        for job, choices in zip(self._jobs.listed(), self._rows):
-            for step, pairs in enumerate(choices):
-                start, machine = int(schedule.start[at]), int(schedule.machine[at])
-                found.append(Operation(job, step, machines[machine], start, start + dict(pairs)[machine]))
-                at += 1
-        return found
+        from corl.problems.jobshop.evaluation import ends
+
+        names, times = (
+            self._machines.listed(),
+            zip(schedule.machine.tolist(), schedule.start.tolist(), ends(instance, schedule).tolist()),
+        )
+        steps = ((job, step) for job, choices in zip(self._jobs.listed(), self._rows) for step in range(len(choices)))
+        return [Operation(*step, names[machine], start, int(end)) for step, (machine, start, end) in zip(steps, times)]

@@ -14,12 +14,15 @@ from corl.errors import InputError
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["FOREVER", "SideConstraints", "first_rule", "refused"]
+__all__ = ["FOREVER", "MAX_UNITS", "SideConstraints", "first_rule", "refused"]
 
+_FLAGS = ("no_wait", "blocking", "resumable")  # fields that hold bools
 FOREVER = 2**62
 """The end of a break that never ends: the machine is down for good."""
 _MAX_TIME = 10**9
 _MAX_WEIGHT = 10**6
+MAX_UNITS = 10**6
+"""The largest number of units of a resource."""
 
 _Integers = NDArray[np.int64]
 
@@ -36,9 +39,17 @@ class SideConstraints:
     """int64 [O], the earliest start of each operation, in addition to the release dates of jobs."""
     no_wait: NDArray[np.bool_] | None = None
     """bool [O], which operations start exactly when their job predecessor ends; False for the first operation of a job."""
+    blocking: NDArray[np.bool_] | None = None
+    """bool [O], after which operations the job stays on its machine until its next operation starts; False for the last operation
+    of a job. The machine does nothing else until then, but may have a break."""
+    swap: bool = False
+    """Whether jobs that block each other's next machines in a cycle may exchange these machines at the same time."""
     unavailable: _Integers | None = None
-    """int64 [breaks, 3], machine, from, to (FOREVER: for good), sorted by machine and time. No operation and no set-up overlaps a
-    break of its machine or is interrupted by one."""
+    """int64 [breaks, 3], machine, from, to (FOREVER: for good), sorted by machine and time. No set-up overlaps a break of its
+    machine, nor does an operation, unless it is resumable."""
+    resumable: NDArray[np.bool_] | None = None
+    """bool [O], which operations stop at the breaks of their machine and continue after them, with the machine occupied
+    meanwhile. They do not start in a break, and end before a break that never ends."""
     family: _Integers | None = None
     """int64 [O], the set-up family 0..F-1 of each operation; by default the number of the operation's job."""
     setups: _Integers | None = None
@@ -57,6 +68,13 @@ class SideConstraints:
     """int64 [O], the start of each fixed operation, which has already started or is frozen; -1 for other operations."""
     fixed_machine: _Integers | None = None
     """int64 [O], the machine of each fixed operation; -1 for other operations."""
+    capacity: _Integers | None = None
+    """int64 [R], the number of units of each of R renewable resources (tools, workers) that exist beside the machines."""
+    demand: _Integers | None = None
+    """int64 [C, R] for C choices (JobShopInstance), the units of each resource that an operation occupies from its start to its
+    end on the choice's machine. An operation of duration zero occupies none."""
+    resource_names: tuple[str, ...] = ()
+    """Distinct names of the resources; if empty, messages show numbers from 0."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -67,6 +85,7 @@ class SideConstraints:
                 object.__setattr__(self, each.name, copy)
             elif isinstance(given, np.integer):
                 object.__setattr__(self, each.name, int(given))
+        object.__setattr__(self, "resource_names", tuple(self.resource_names))
 
     @property
     def fixed(self) -> NDArray[np.int64]:
@@ -86,6 +105,10 @@ class SideConstraints:
         begin, end = np.searchsorted(self.unavailable[:, 0], [machine, machine + 1])
         found: list[list[int]] = self.unavailable[begin:end, 1:].tolist()
         return found
+
+    def resource_label(self, resource: int) -> str:
+        """Return the label of a resource in messages: its name in quotes, or its number if it has no name."""
+        return repr(self.resource_names[resource]) if self.resource_names else str(resource)
 
     def families(self, instance: JobShopInstance) -> _Integers:
         """Return the set-up family of each operation, int64 [O]."""
@@ -132,9 +155,12 @@ class SideConstraints:
         families = 0 if self.setups is None or self.setups.ndim != 3 else self.setups.shape[1]
         shapes: dict[str, tuple[tuple[int | None, ...], int, int]] = {
             "earliest": ((o,), 0, _MAX_TIME), "no_wait": ((o,), 0, 1), "unavailable": ((None, 3), 0, FOREVER),
+            "blocking": ((o,), 0, 1), "resumable": ((o,), 0, 1),
             "setups": ((m, families, families), 0, _MAX_TIME), "first_setups": ((m, families), 0, _MAX_TIME),
             "family": ((o,), 0, families - 1), "early": ((j,), 0, 2 * _MAX_TIME), "earliness": ((j,), 0, _MAX_WEIGHT),
             "fixed_start": ((o,), -1, _MAX_TIME), "fixed_machine": ((o,), -1, m - 1),
+            "capacity": ((None,), 0, MAX_UNITS),
+            "demand": ((len(instance.choice_machine), 0 if self.capacity is None else np.size(self.capacity)), 0, MAX_UNITS),
         }  # fmt: skip
         for name in ("family", "first_setups"):
             if self.setups is None and getattr(self, name) is not None:
@@ -149,10 +175,24 @@ class SideConstraints:
             raise InputError(
                 f"the first operation of job {instance.job_label(job)} has none before it; accepted: false there", field="no_wait"
             )
+        self._check_blocking(instance)
         self._check_machines(instance)
         self._check_setups(instance)
         self._check_dates(instance)
         self._check_fixed(instance)
+        self._check_resources()
+
+    def _check_blocking(self, instance: JobShopInstance) -> None:
+        if type(self.swap) is not bool or (self.swap and self.blocking is None):
+            raise InputError(f"{self.swap!r} is not accepted; accepted: true or false, and false without blocking", field="swap")
+        if self.blocking is None:
+            return
+        if (wrong := self.blocking[instance.first[1:] - 1]).any():
+            job = instance.job_label(int(wrong.argmax()))
+            raise InputError(f"the last operation of job {job} has none after it; accepted: false there", field="blocking")
+        # the order in which jobs move at the same time would be ambiguous
+        if (instance.choice_duration == 0).any():
+            raise InputError("accepted: from 1, in an instance with blocking", field="durations")
 
     def _check_machines(self, instance: JobShopInstance) -> None:
         if self.unavailable is None:
@@ -205,6 +245,17 @@ class SideConstraints:
                 message = f"{instance.place_of(i)} is on machine {where}; accepted: {accepted}"
                 raise InputError(message, field="fixed_machine")
 
+    def _check_resources(self) -> None:
+        if (self.capacity is None) != (self.demand is None):
+            raise InputError("capacity and demand come together", field="demand")
+        if self.capacity is not None and not len(self.capacity):
+            raise InputError("there are no resources; accepted: at least one, or None", field="capacity")
+        names = self.resource_names
+        is_text = all(isinstance(name, str) for name in names)
+        if names and (not is_text or self.capacity is None or not len(names) == len(set(names)) == len(self.capacity)):
+            count = 0 if self.capacity is None else len(self.capacity)
+            raise InputError(f"accepted: {count} different texts, or none", field="resource_names")
+
 
 def refused(instance: JobShopInstance) -> str:
     """Return the reason why a method that supports no side constraints refuses an instance; "" if the instance has none."""
@@ -218,14 +269,15 @@ def first_rule(instance: JobShopInstance) -> str:
 
 _WORDS = {
     "earliest": "release times of operations", "no_wait": "operations without waiting", "unavailable": "machine calendars",
+    "blocking": "jobs that block their machines", "resumable": "operations that continue after a break",
     "setups": "set-ups", "early": "due windows", "earliness": "weights of earliness",
-    "fixed_start": "operations that are frozen or running",
+    "fixed_start": "operations that are frozen or running", "capacity": "resources beside machines",
 }  # fmt: skip
 
 
 def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int, high: int) -> None:
-    """Raise InputError unless `value` is an array of `shape` (None: any length) of integers in low..high (no_wait: of bools)."""
-    kinds = "b" if name == "no_wait" else "iu"
+    """Raise InputError unless `value` is an array of `shape` (None: any length) of integers in low..high (_FLAGS: of bools)."""
+    kinds = "b" if name in _FLAGS else "iu"
     is_array = isinstance(value, np.ndarray) and value.ndim == len(shape) and value.dtype.kind in kinds
     if not is_array or any(size not in (None, given) for size, given in zip(shape, value.shape)):
         asked = " x ".join("any" if size is None else f"{size:,}" for size in shape)

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from corl.problems.jobshop.evaluation import ends
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.solvers.jobshop.cp_rules import add_rules, earliness
+from corl.solvers.jobshop.cp_stays import add_stay, add_stays, stays
+from corl.solvers.jobshop.cp_task import Task
 
-__all__ = ["Model", "Task"]
+__all__ = ["Model"]
 
 _CHECK_INTERVAL = 1000  # operations between two calls of `stopped`
-
-
-class Task(NamedTuple):
-    """An operation on one of its eligible machines: its number in the instance, and CP-SAT variables."""
-
-    operation: int
-    start: Any
-    end: Any
-    interval: Any
-    literal: Any
-    """True if the operation is processed on this machine; None if it has no other machine."""
 
 
 class Model:
@@ -38,6 +30,8 @@ class Model:
         """For each operation, the variable or expression of its end."""
         self.literals: list[list[Any]] = []
         """For each operation, one literal for each of its machines; empty if it has only one machine."""
+        self.intervals: list[Any] = []
+        """For each operation, its interval variable, on whatever machine."""
 
     @classmethod
     def build(cls, instance: JobShopInstance, hint: Schedule | None, stopped: Callable[[], bool]) -> Model | None:
@@ -45,7 +39,7 @@ class Model:
         self = cls(instance)
         horizon = instance.horizon
         if hint is not None:
-            horizon = max(horizon, int((hint.start + instance.longest).max()))
+            horizon = max(horizon, int(ends(instance, hint).max()))
         on_machine: list[list[Task]] = [[] for _ in range(instance.machines)]
         job_ends = []
         for j, row in enumerate(instance.rows()):
@@ -61,7 +55,8 @@ class Model:
             return None
         for machine, tasks in enumerate(on_machine):
             blocked_intervals = blocked[machine] if blocked else []
-            self.model.add_no_overlap([task.interval for task in tasks] + blocked_intervals)
+            self.model.add_no_overlap([task.interval for task in tasks if task.interval is not None] + blocked_intervals)
+        add_stays(self, on_machine, horizon, hint)
         self._objective(job_ends, horizon)
         if hint is not None:
             self._hint(hint)
@@ -80,20 +75,24 @@ class Model:
         start = model.new_int_var(0, horizon, "")
         model.add(start >= ready)
         self.starts.append(start)
+        if stays(self.instance.rules, operation):
+            return add_stay(self, operation, choices, start, horizon, on_machine)
         if len(choices) == 1:
             ((machine, duration),) = choices
             interval = model.new_fixed_size_interval_var(start, duration, "")
-            on_machine[machine].append(Task(operation, start, start + duration, interval, None))
+            self.intervals.append(interval)
+            end = start + duration
+            on_machine[machine].append(Task(operation, start, end, interval, None, end, interval, interval))
             self.literals.append([])
             return start + duration
         durations = [duration for _, duration in choices]
         end = model.new_int_var(0, horizon, "")
-        model.new_interval_var(start, model.new_int_var(min(durations), max(durations), ""), end, "")
+        self.intervals.append(model.new_interval_var(start, model.new_int_var(min(durations), max(durations), ""), end, ""))
         literals = []
         for machine, duration in choices:
             literal = model.new_bool_var("")
             interval = model.new_optional_interval_var(start, duration, end, literal, "")
-            on_machine[machine].append(Task(operation, start, end, interval, literal))
+            on_machine[machine].append(Task(operation, start, end, interval, literal, end, interval, interval))
             literals.append(literal)
         model.add_exactly_one(literals)
         self.literals.append(literals)

@@ -1,7 +1,7 @@
-"""Complete schedules, built by a dispatching rule or from a sequence; then jobs that end too early are shifted later.
+"""Complete schedules, built by a dispatching rule or from a sequence; then jobs that end too early are shifted (earliness.py).
 
-A unit is a run of operations of one job that follow each other without waiting, mostly a single operation; it is free if it
-contains no fixed operation. A sequence, int64 [L], is the order in which the L free units are placed: it holds the job of each
+A unit is a run of operations of one job, mostly a single one, linked by blocking or by not waiting; it is free if it contains no
+fixed operation. A sequence, int64 [L], is the order in which the L free units are placed: it holds the job of each
 unit, and the k-th occurrence of a job stands for the job's k-th free unit. Names of variables are as in gaps.py.
 """
 
@@ -10,18 +10,18 @@ unit, and the k-th occurrence of a job stands for the job's k-th free unit. Name
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.kernels.heap import heap_pop, heap_push
 from corl.problems.jobshop.rules import FOREVER
 from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
-from corl.solvers.jobshop.placing.gaps import copy_plan, latest_fit, place, remove, setup, setups_fit
+from corl.solvers.jobshop.placing.earliness import shift_later
+from corl.solvers.jobshop.placing.gaps import copy_plan, setups_fit
+from corl.solvers.jobshop.placing.units import place, remove
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -36,10 +36,13 @@ UNFINISHED = -1.0
 
 
 class StartCache(NamedTuple):
-    """The earliest placement of the next unit of each of J jobs on M machines, reused by later dispatching steps."""
+    """The earliest placement of the next unit of each of J jobs on M machines, reused by later dispatching steps.
+
+    R is the number of resources.
+    """
 
     changed_at: NDArray[np.int64]
-    """[M] the last step that placed an operation on the machine."""
+    """[M + R] the last step that placed an operation on the machine, or one that needs the resource."""
     computed_at: NDArray[np.int64]
     """[J] the step that computed the job's `start`, `end` and `machine`; -1 if these are of a unit that has been placed since."""
     start: NDArray[np.int64]
@@ -52,9 +55,10 @@ class StartCache(NamedTuple):
 
 def new_cache(instance: JobShopInstance) -> StartCache:
     """Return an empty cache."""
-    j = instance.jobs
+    j, capacity = instance.jobs, None if instance.rules is None else instance.rules.capacity
+    resources = 0 if capacity is None else len(capacity)
     zeros = (np.zeros(j, np.int64) for _ in range(3))
-    return StartCache(np.zeros(instance.machines, np.int64), np.full(j, -1, np.int64), *zeros)
+    return StartCache(np.zeros(instance.machines + resources, np.int64), np.full(j, -1, np.int64), *zeros)
 
 
 @kernel
@@ -88,7 +92,7 @@ def place_sequence(shop, base, plan, fixed, sequence, requested):
     if len(fixed) and not setups_fit(shop, plan, fixed):
         return MISSING
     if shop.goal[0] == 2:
-        _shift_later(shop, plan)
+        shift_later(shop, plan)
     return _value(shop, plan)
 
 
@@ -160,7 +164,7 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
         u = plan.next[j]
         place(shop, plan, u, requested)
         for i in range(shop.unit[u], shop.unit[u + 1]):
-            changed[shop.machine[plan.choice[i]]] = step
+            _mark_changed(shop, changed, plan.choice[i], step)
         sequence[step - 1], computed[j] = j, -1
         plan.next[j] += 1
     if stop < len(sequence):
@@ -168,7 +172,7 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
     if len(fixed) and not setups_fit(shop, plan, fixed):
         return MISSING
     if shop.goal[0] == 2:
-        _shift_later(shop, plan)
+        shift_later(shop, plan)
     return _value(shop, plan)
 
 
@@ -181,13 +185,29 @@ def _finished(shop, plan, j):
 
 
 @kernel(borrow=True)
+def _mark_changed(shop, changed_at, c, step):
+    """Record in `changed_at` (StartCache) that a step placed an operation with choice c."""
+    m = len(changed_at) - len(shop.capacity)
+    changed_at[shop.machine[c]] = step
+    for r in range(len(shop.capacity)):
+        if shop.demand[c, r] > 0:
+            changed_at[m + r] = step
+
+
+@kernel(borrow=True)
 def _is_outdated(shop, plan, j, changed_at, computed_at):
-    """Return whether an operation was placed on a machine that the next unit of job j may use, since step `computed_at`."""
+    """Return whether an operation was placed, since step `computed_at`, on a machine that the next unit of job j may use.
+
+    So is the unit if an operation was placed that needs one of its resources.
+    """
     if computed_at < 0:
         return True
     u, outdated = plan.next[j], False
     for c in range(shop.choice_offset[shop.unit[u]], shop.choice_offset[shop.unit[u + 1]]):
         outdated = outdated or changed_at[shop.machine[c]] >= computed_at
+        for r in range(len(shop.capacity)):
+            changed = changed_at[len(changed_at) - len(shop.capacity) + r] >= computed_at
+            outdated = outdated or (changed and shop.demand[c, r] > 0)
     return outdated
 
 
@@ -232,58 +252,3 @@ def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
         if value > best:
             best, chosen = value, j
     return chosen
-
-
-# -------------------------------------------------------------------- earliness
-@kernel
-def _shift_later(shop, plan):
-    """Shift units later to reduce the earliness of their jobs, in place, in descending order of their starts.
-
-    The last unit of a job is shifted up to the job's `shop.early`, other units up to the job's next unit. The sequences of the
-    machines do not change; units that contain a fixed operation are not shifted.
-    """
-    units = len(shop.unit) - 1
-    keys, queue, count = np.empty(units, np.int64), np.empty(units, np.int64), 0
-    for u in range(units):
-        count = heap_push(keys, queue, count, -plan.start[shop.unit[u]], u, True)
-    successor = np.full(len(plan.choice), -1)
-    for m in range(len(plan.sequence_length)):
-        for p in range(plan.sequence_offset[m], plan.sequence_offset[m] + plan.sequence_length[m] - 1):
-            successor[plan.sequences[p]] = plan.sequences[p + 1]
-    while count > 0:
-        u = queue[0]
-        count = heap_pop(keys, queue, count, True)
-        shift = _slack(shop, plan, successor, shop.unit[u], shop.unit[u + 1])
-        for i in range(shop.unit[u], shop.unit[u + 1]):
-            plan.start[i], plan.end[i] = plan.start[i] + shift, plan.end[i] + shift
-
-
-@kernel(borrow=True)
-def _slack(shop, plan, successor, a, b):
-    """Return the time by which the unit of operations a..b - 1 can be shifted later.
-
-    successor: int64 [O], the next operation on the machine of each operation, or -1.
-    """
-    j, shift = shop.job[a], FOREVER
-    if b < shop.first[j + 1]:
-        shift = plan.start[b] - plan.end[b - 1]
-    else:
-        shift = max(0, shop.early[j] - plan.end[b - 1])
-    for i in range(a, b):
-        if shop.fixed_start[i] >= 0:
-            return 0
-        m, later = shop.machine[plan.choice[i]], successor[i]
-        if later >= 0:
-            length = setup(shop, m, i, later)
-            until = plan.start[later] if length == 0 else latest_fit(shop, m, plan.start[later], length)
-            shift = min(shift, until - plan.end[i])
-    overlaps_break = True
-    while overlaps_break:  # reduce the shift until no operation of the unit overlaps a break
-        overlaps_break = False
-        for i in range(a, b):
-            m = shop.machine[plan.choice[i]]
-            length = plan.end[i] - plan.start[i]
-            allowed = latest_fit(shop, m, plan.end[i] + shift, length) - plan.start[i]
-            if allowed < shift:
-                shift, overlaps_break = allowed, True
-    return max(0, shift) if shift < math.inf else 0

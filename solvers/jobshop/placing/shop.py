@@ -7,21 +7,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import by_reference
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.resources import usable_choices
 from corl.problems.jobshop.rules import SideConstraints
 
-__all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of"]
+__all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of", "unsupported"]
 
 _Integers = NDArray[np.int64]
 _GOALS = {"makespan": 0, "weighted_tardiness": 1, "earliness_tardiness": 2}
 
 
 class Shop(NamedTuple):
-    """An instance as arrays: J jobs, O operations, C choices, M machines, F set-up families, U units.
+    """An instance as arrays: J jobs, O operations, C choices, M machines, F set-up families, U units, R resources.
 
-    A choice is an operation with one of its eligible machines. A unit is a run of operations of one job that must follow each
-    other without waiting, mostly a single operation. The operations of job j are first[j]..first[j + 1] - 1; the other arrays of
-    length J + 1, O + 1, M + 1 or U + 1 are used likewise.
+    A choice is an operation with one of its eligible machines. A unit is a run of operations of a job, mostly a single one, each
+    of which starts when the one before it ends, or blocks its machine until the next one starts. The operations of job j are
+    first[j]..first[j + 1] - 1; the other arrays of length J + 1, O + 1, M + 1 or U + 1 are used likewise.
     """
 
     goal: _Integers
@@ -42,6 +44,14 @@ class Shop(NamedTuple):
     """[O] the least time from an operation's start to the end of its job."""
     unit: _Integers
     """[U + 1] the first operation of each unit."""
+    no_wait: NDArray[np.bool_]
+    """[O] which operations start exactly when their job predecessor ends."""
+    blocking: NDArray[np.bool_]
+    """[O] which operations' jobs stay on the machine until their next operation starts."""
+    swap: NDArray[np.bool_]
+    """[1] whether jobs may exchange machines at the same time; True if there is no blocking."""
+    resumable: NDArray[np.bool_]
+    """[O] which operations stop at breaks and continue after them; all False if there are no breaks."""
     unit_offset: _Integers
     """[J + 1] the first unit of each job."""
     lowest: _Integers
@@ -72,6 +82,12 @@ class Shop(NamedTuple):
     """[J] the date before which a job ends too early."""
     earliness: _Integers
     """[J] cost per time unit of earliness."""
+    capacity: _Integers
+    """[R] the number of units of each renewable resource."""
+    demand: _Integers
+    """[C, R] the units that each choice occupies from its operation's start to its end."""
+    usable: NDArray[np.bool_]
+    """[C] whether the choice needs no more units than there are."""
 
 
 class PartialSchedule(NamedTuple):
@@ -80,7 +96,7 @@ class PartialSchedule(NamedTuple):
     start: _Integers
     """[O] start times of the placed operations."""
     end: _Integers
-    """[O] end times of the placed operations."""
+    """[O] end times of the placed operations; of one that blocks its machine, the start of the next one once it is placed."""
     choice: _Integers
     """[O] the choice of each placed operation; -1 if the operation is not placed."""
     sequence_length: _Integers
@@ -91,13 +107,34 @@ class PartialSchedule(NamedTuple):
     """[C] for each machine the operations placed on it, by time; it has space for all operations that it can process."""
     next: _Integers
     """[J] the next unit of each job to place."""
+    profile_length: _Integers
+    """[R] the number of steps in the profile of each resource (resources.py)."""
+    profile_offset: _Integers
+    """[R + 1] the index of each resource's first entry in `profile_time` and `profile_units`."""
+    profile_time: _Integers
+    """[steps] for each resource the times at which the number of occupied units changes."""
+    profile_units: _Integers
+    """[steps] the number of occupied units from then on."""
+
+
+def unsupported(instance: JobShopInstance) -> str:
+    """Return the reason why schedules of an instance cannot be built by placing units; "" if they can."""
+    blocks = instance.rules is not None and instance.rules.blocking is not None and instance.rules.blocking.any()
+    if blocks and instance.rules is not None and len(instance.rules.fixed):
+        return "it does not support jobs that block their machines together with operations that are frozen or running"
+    return ""
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
-    """Return the arrays of an instance; constraints that it does not have are represented by empty arrays, zeros or -1."""
+    """Return the arrays of an instance, which kernels receive as a pointer.
+
+    Constraints that the instance does not have are represented by empty arrays, zeros or -1.
+    """
     rules = SideConstraints() if instance.rules is None else instance.rules
     o, jobs = instance.operations, instance.jobs
-    units = np.arange(o) if rules.no_wait is None else np.flatnonzero(~rules.no_wait)
+    no_wait, blocking = (np.zeros(o, bool) if flags is None else flags.copy() for flags in (rules.no_wait, rules.blocking))
+    units = np.flatnonzero(~(no_wait | np.append(False, blocking[:-1])))
+    resumable = np.zeros(o, bool) if rules.resumable is None or rules.unavailable is None else rules.resumable.copy()
     shortest = instance.shortest.astype(np.int64)
     total = np.cumsum(shortest)
     due = np.zeros(jobs, np.int64) if instance.due is None else instance.due
@@ -110,7 +147,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         machines = [machine for machine, _ in instance.choices(i)]
         fixed_start[i] = rules.fixed_start[i]
         fixed_choice[i] = instance.choice_first[i] + machines.index(int(rules.fixed_machine[i]))
-    return Shop(
+    shop = Shop(
         goal=np.array([_GOALS[instance.objective]]),
         now=np.array([rules.now]),
         first=instance.first.astype(np.int64),
@@ -120,6 +157,10 @@ def shop_of(instance: JobShopInstance) -> Shop:
         duration=instance.choice_duration.astype(np.int64),
         time_to_job_end=total[instance.first[1:] - 1][instance.job] - total + shortest,
         unit=np.append(units, o),
+        no_wait=no_wait,
+        blocking=blocking,
+        swap=np.array([rules.swap or not blocking.any()]),
+        resumable=resumable,
         unit_offset=np.searchsorted(units, instance.first).astype(np.int64),
         lowest=rules.lowest(instance),
         fixed_start=fixed_start,
@@ -135,14 +176,19 @@ def shop_of(instance: JobShopInstance) -> Shop:
         weight=instance.weight.copy(),
         early=(due if rules.early is None else rules.early).copy(),
         earliness=np.ones(jobs, np.int64) if rules.earliness is None else rules.earliness.copy(),
+        capacity=np.zeros(0, np.int64) if rules.capacity is None else rules.capacity.copy(),
+        demand=np.zeros((len(instance.choice_machine), 0), np.int64) if rules.demand is None else rules.demand.copy(),
+        usable=usable_choices(instance),
     )
+    return by_reference(shop)
 
 
 def new_plan(instance: JobShopInstance) -> PartialSchedule:
-    """Return an empty partial schedule."""
+    """Return an empty partial schedule, which kernels receive as a pointer."""
     o = instance.operations
     counts = np.bincount(instance.choice_machine, minlength=instance.machines)
-    return PartialSchedule(
+    steps = _most_steps(instance)
+    plan = PartialSchedule(
         start=np.zeros(o, np.int64),
         end=np.zeros(o, np.int64),
         choice=np.full(o, -1, np.int64),
@@ -150,7 +196,23 @@ def new_plan(instance: JobShopInstance) -> PartialSchedule:
         sequence_offset=np.append(0, np.cumsum(counts)).astype(np.int64),
         sequences=np.zeros(len(instance.choice_machine), np.int64),
         next=np.zeros(instance.jobs, np.int64),
+        profile_length=np.ones(len(steps), np.int64),
+        profile_offset=np.append(0, np.cumsum(steps)).astype(np.int64),
+        profile_time=np.zeros(steps.sum(), np.int64),
+        profile_units=np.zeros(steps.sum(), np.int64),
     )
+    return by_reference(plan)
+
+
+def _most_steps(instance: JobShopInstance) -> _Integers:
+    """Return the largest number of steps in the profile of each resource, int64 [R].
+
+    They are one, two more for each operation that needs the resource, and two more while an operation is added or removed.
+    """
+    if instance.rules is None or instance.rules.demand is None:
+        return np.zeros(0, np.int64)
+    needs = np.logical_or.reduceat(instance.rules.demand > 0, instance.choice_first[:-1], axis=0)
+    return np.asarray(2 * needs.sum(axis=0) + 3)
 
 
 def schedule_of(instance: JobShopInstance, plan: PartialSchedule) -> Schedule:

@@ -56,7 +56,7 @@ def plan(model):
         problem="jobshop", instance="", status="feasible", limit="finished", sense="min", objective=1.0, bound=None, runtime=0.0,
         setup_seconds=0.0, solution=schedule, trace=(), solver="", options={}, seed=0, versions={}, verified=True, data=instance,
     )  # fmt: skip
-    return Plan(result, tuple(model._operations(schedule)), ("saw", "glue"), ("table", "shelf"))
+    return Plan(result, tuple(model._operations(instance, schedule)), ("saw", "glue"), ("table", "shelf"))
 
 
 EYE = [[1.0, 0.0], [0.0, 1.0]]
@@ -95,6 +95,8 @@ METHODS = [  # how to make a model, the method, a call that is accepted, its oth
     (lambda: RoutingModel, "from_frame", {"clients": [{"name": "a", **NODE}]}, ("name",)),
     (lambda: SchedulingModel, "__call__", {}, ("objective", "name")),
     (SchedulingModel, "add_machine", {"name": "saw"}, ()),
+    (SchedulingModel, "add_stage", {"name": "cut", "machines": ["saw"]}, ()),
+    (SchedulingModel, "add_resource", {"name": "worker", "capacity": 2}, ()),
     (scheduling, "add_job", JOB, ("release", "weight", "early", "earliness", "no_wait", "family", "earliest")),
     (scheduling, "set_setup", {"machine": "saw", "before": "table", "after": "shelf", "duration": 1}, ()),
     (scheduling, "set_unavailable", {"machine": "saw", "begin": 3}, ("end",)),
@@ -120,7 +122,7 @@ def call(make, method, arguments):
     if method == "rescheduled":
         arguments = {"plan": plan(model), **arguments}
     made = model(**arguments) if method == "__call__" else getattr(model, method)(**arguments) or model
-    if not isinstance(model, type) and method not in ("add_machine", "from_frame"):
+    if not isinstance(model, type) and method not in ("add_machine", "add_stage", "add_resource", "from_frame"):
         made.instance()
 
 
