@@ -15,21 +15,20 @@ from corl.solvers.vrp.genetic.crossover import cross, shuffle_tour
 from corl.solvers.vrp.genetic.local_search import improve
 from corl.solvers.vrp.genetic.population import add, clear, reprice, select
 from corl.solvers.vrp.genetic.split import split
-from corl.solvers.vrp.genetic.state import INFEASIBLE, LENGTH, LOAD
+from corl.solvers.vrp.genetic.state import AGE, IDLE, INFEASIBLE, LENGTH, LOAD, MADE, RECENT
+from corl.solvers.vrp.genetic.tours import refresh
 
-__all__ = ["breed"]
+__all__ = ["adopt", "breed"]
 
-_FIRST_FACTOR = 4  # individuals of a new population, in sizes of a sub-population
+_FIRST_FACTOR = 4  # random individuals of a new population, in sizes of a sub-population
 _REPAIR = 10.0  # factor of the penalties in a repair
-_PERIOD = 100  # iterations between two changes of the penalties
-_TARGET = 0.2  # share of offspring that should satisfy a limit
+_TARGET, _TOLERANCE = 0.2, 0.05  # share of offspring that should satisfy a limit, and by how much it may differ
 _RAISE, _LOWER = 1.2, 0.85  # factors of a penalty
 _MIN_PENALTY, _MAX_PENALTY = 1e-3, 1e4  # limits of a penalty, in first penalties
-_RESTART = 20_000  # iterations without a better solution of the population, after which a new one begins
 
 
 @kernel
-def breed(data, routes, population, offspring, least, surplus, units):
+def breed(data, routes, population, offspring, least, surplus, restart, units):
     """Make `units` iterations, in place.
 
     Args:
@@ -39,37 +38,49 @@ def breed(data, routes, population, offspring, least, surplus, units):
         offspring: Offspring.
         least: The size of a sub-population after the survivors are selected.
         surplus: How many individuals more it may have.
+        restart: Iterations without an improvement after which a new population begins.
         units: The number of iterations.
     """
     counts = population.counts
     for _ in range(units):
-        if counts[2] < _FIRST_FACTOR * least:
+        most, mother = data.slots, -1
+        if counts[AGE] < _FIRST_FACTOR * least:
             shuffle_tour(offspring)
-            most = data.slots
         else:
-            mother, father = select(population, offspring.random), select(population, offspring.random)
-            cross(population, offspring, mother, father)
+            mother = select(population, offspring.random)
+            cross(population, offspring, mother, select(population, offspring.random))
             most = population.used[mother]
         split(data, routes, offspring, most)
-        improve(data, routes, offspring.random)
-        improved = counts[0]
+        improve(data, routes, population, mother, offspring.random)
         _record(data, routes, population)
+        counts[MADE] += 1
+        counts[AGE] += 1
+        counts[IDLE] += 1
         if add(data, routes, population, offspring, least, surplus) == INFEASIBLE and below(offspring.random, 2) == 0:
             _repair(data, routes, population, offspring, least, surplus)
-        counts[1] += 1
-        counts[2] += 1
-        counts[3] = 0 if counts[0] > improved else counts[3] + 1
-        if counts[1] % _PERIOD == 0:
+        if counts[MADE] % RECENT == 0:
             _adapt(data, routes, population)
-        if counts[3] >= _RESTART:
+        if counts[IDLE] >= restart:
             clear(population)
-            counts[2] = counts[3] = 0
+            counts[AGE] = counts[IDLE] = 0
+
+
+@kernel
+def adopt(data, routes, population, offspring, least, surplus):
+    """Add a feasible solution, the current routes, and its local optimum to the population, in place.
+
+    The arguments are those of `breed`; loads and lengths along the routes need not be computed.
+    """
+    for slot in range(data.slots):
+        refresh(data, routes, slot)
+    add(data, routes, population, offspring, least, surplus)
+    _repair(data, routes, population, offspring, least, surplus)
 
 
 @kernel(borrow=True)
 def _record(data, routes, population):
     """Record whether the current routes satisfy the limits, in place."""
-    at = population.counts[1] % _PERIOD
+    at = population.counts[MADE] % RECENT
     population.recent[LOAD, at] = population.recent[LENGTH, at] = True
     for slot in range(data.slots):
         if routes.load[slot] > data.capacity:
@@ -83,7 +94,7 @@ def _repair(data, routes, population, offspring, least, surplus):
     """Improve the current routes at higher penalties, and add them if they become feasible, in place."""
     routes.penalty[LOAD] *= _REPAIR
     routes.penalty[LENGTH] *= _REPAIR
-    improve(data, routes, offspring.random)
+    improve(data, routes, population, -1, offspring.random)
     routes.penalty[LOAD] /= _REPAIR
     routes.penalty[LENGTH] /= _REPAIR
     for slot in range(data.slots):
@@ -97,11 +108,11 @@ def _adapt(data, routes, population):
     """Adapt both penalties to the share of feasible offspring in the last period, in place."""
     for limit in (LOAD, LENGTH):
         share = 0.0
-        for at in range(_PERIOD):
-            share += population.recent[limit, at] / _PERIOD
+        for at in range(RECENT):
+            share += population.recent[limit, at] / RECENT
         penalty = routes.penalty[limit]
-        if share < _TARGET - 0.05:
+        if share < _TARGET - _TOLERANCE:
             routes.penalty[limit] = min(_MAX_PENALTY * data.first_penalty[limit], penalty * _RAISE)
-        elif share > _TARGET + 0.05:
+        elif share > _TARGET + _TOLERANCE:
             routes.penalty[limit] = max(_MIN_PENALTY * data.first_penalty[limit], penalty * _LOWER)
     reprice(population, routes)

@@ -18,17 +18,26 @@ __all__ = ["improve"]
 
 
 @kernel(borrow=True)
-def improve(data, routes, random):
+def improve(data, routes, population, mother, random):
     """Improve routes, in place, until no move is an improvement at the penalties `routes.penalty`.
 
-    random: uint64 [1], the state of the random number generator.
+    Args:
+        data: GeneticData.
+        routes: Routes.
+        population: Population.
+        mother: The place of a parent, -1 for none. Moves within and between routes that are equal to the parent's, which was
+            improved already, are not tried.
+        random: uint64 [1], the state of the random number generator.
     """
     _start(data, routes, random)
-    first, improved = True, True
+    if mother >= 0:
+        _mark_intact(data, routes, population, mother)
+    _try_moves(data, routes, True)
+    improved = True
     while improved:
-        improved = _try_moves(data, routes, first)
-        improved = _try_swaps(data, routes) or improved or first
-        first = False
+        while _try_moves(data, routes, False):
+            pass
+        improved = _try_swaps(data, routes)
 
 
 @kernel(borrow=True)
@@ -43,9 +52,27 @@ def _start(data, routes, random):
         refresh(data, routes, slot)
         routes.swaps_tested[slot] = 0
         for client in range(data.clients):
-            routes.insert_time[slot, client] = 0
+            routes.insert_time[slot, client] = -1
     for client in range(data.clients):
         routes.tested[client] = 0
+
+
+@kernel(borrow=True)
+def _mark_intact(data, routes, population, mother):
+    """Mark the routes that are equal to a parent's as not changed, in place."""
+    n = data.clients
+    for slot in range(data.slots):
+        node, intact = n + slot, True
+        while intact:
+            follower = routes.next[node]
+            if follower >= n:
+                intact = node >= n or population.next[mother, node] < 0
+                break
+            before = population.prev[mother, follower]
+            intact = before < 0 if node >= n else before == node
+            node = follower
+        if intact:
+            routes.changed[slot] = 0
 
 
 @kernel(borrow=True)

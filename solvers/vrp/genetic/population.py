@@ -12,7 +12,7 @@ import math
 
 from corl.jit import kernel
 from corl.rng import below
-from corl.solvers.vrp.genetic.state import CLOSE, FEASIBLE, FREE, INFEASIBLE, LENGTH, LOAD
+from corl.solvers.vrp.genetic.state import CLOSE, FEASIBLE, FREE, IDLE, IMPROVED, INFEASIBLE, LENGTH, LOAD
 
 __all__ = ["add", "clear", "reprice", "select"]
 
@@ -47,7 +47,10 @@ def add(data, routes, population, offspring, least, surplus):
         population.best_cost[0] = population.length[place]
         for client in range(data.clients):
             population.best[client] = population.prev[place, client]
-        population.counts[0] += 1
+        population.counts[IMPROVED] += 1
+    if feasible and population.length[place] < population.best_cost[1] - data.tolerance:
+        population.best_cost[1] = population.length[place]
+        population.counts[IDLE] = 0
     size = 0
     for other in range(len(population.kind)):
         size += 1 if population.kind[other] == kind else 0
@@ -113,13 +116,10 @@ def _measure_distances(population, place, kind):
         if population.kind[other] != kind or other == place:
             continue
         broken = 0
-        for client in range(n):
+        for client in range(n):  # without branches, so that it is vectorised
             after, before = population.next[place, client], population.prev[place, client]
             other_after, other_before = population.next[other, client], population.prev[other, client]
-            if after != other_after and after != other_before:
-                broken += 1
-            if before < 0 and other_before >= 0 and other_after >= 0:
-                broken += 1
+            broken += ((after != other_after) & (after != other_before)) + ((before < 0) & (other_before >= 0) & (other_after >= 0))
         population.apart[place, other] = population.apart[other, place] = broken / n
 
 
@@ -217,3 +217,4 @@ def clear(population):
     """Remove all individuals, in place; the best solution is kept."""
     for place in range(len(population.kind)):
         population.kind[place] = FREE
+    population.best_cost[1] = math.inf

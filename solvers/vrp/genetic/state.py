@@ -12,17 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "AGE",
     "BEST",
     "CLOSE",
     "FEASIBLE",
     "FREE",
+    "IDLE",
+    "IMPROVED",
     "INFEASIBLE",
     "LENGTH",
     "LOAD",
+    "MADE",
+    "RECENT",
+    "TURN",
     "GeneticData",
     "Offspring",
     "Population",
     "Routes",
+    "new_offspring",
     "new_population",
     "new_routes",
 ]  # fmt: skip
@@ -30,6 +37,9 @@ __all__ = [
 LOAD, LENGTH = 0, 1  # indices of penalties and of excesses
 FREE, FEASIBLE, INFEASIBLE = 0, 1, 2  # values of Population.kind
 BEST = 3  # insertion positions that SWAP* keeps for a client and a route
+IMPROVED, MADE, AGE, IDLE = 0, 1, 2, 3  # indices of Population.counts
+RECENT = 100  # iterations whose offspring decide on the penalties
+TURN = 65536  # a full turn, in the unit of angles
 CLOSE = 5  # individuals to which the mean broken-pairs distance is a measure of diversity
 
 
@@ -59,7 +69,7 @@ class GeneticData(NamedTuple):
     service: NDArray[np.float64]
     """float64 [n + 1]: what a client adds to the length of its route, besides legs, as a cost."""
     angle: NDArray[np.int64]
-    """int64 [n]: the polar angle of each client around the depot, 65536 for a full turn."""
+    """int64 [n]: the polar angle of each client around the depot, from 0 to TURN - 1; all 0 without coordinates."""
     offset: NDArray[np.float64]
     """float64 [n, 2]: the coordinates of each client, those of the depot subtracted."""
     first_penalty: NDArray[np.float64]
@@ -153,13 +163,15 @@ class Population(NamedTuple):
     key: NDArray[np.float64]
     """float64 [P]: scratch, sort keys."""
     recent: NDArray[np.bool_]
-    """bool [2, 100]: whether the last offspring satisfied the limits of LOAD and LENGTH."""
+    """bool [2, RECENT]: whether the last offspring satisfied the limits of LOAD and LENGTH."""
     best: NDArray[np.int32]
     """int32 [n]: `prev` of the best feasible solution."""
     best_cost: NDArray[np.float64]
-    """float64 [1]: its cost, inf if there is none."""
+    """float64 [2]: its cost, inf if there is none; and the least cost of a feasible individual since the last restart."""
     counts: NDArray[np.int64]
-    """int64 [4]: see `breeding`."""
+    """int64 [4]: how often the best solution was IMPROVED, individuals MADE by iterations, those since the last restart (AGE), and
+    those since the last improvement after it (IDLE).
+    """
 
 
 class Offspring(NamedTuple):
@@ -172,9 +184,11 @@ class Offspring(NamedTuple):
     taken: NDArray[np.bool_]
     """bool [n]."""
     potential: NDArray[np.float64]
-    """float64 [R + 1, n + 1]: of the split, the least cost of the first clients in a number of routes; row 0: in any number."""
+    """float64 [n + 1]: of the split, the least cost of the first clients of the tour."""
     split: NDArray[np.int32]
-    """int32 [R + 1, n + 1]: the start of the last route that has this cost."""
+    """int32 [n + 1]: the start of the last route that has this cost."""
+    route_cost: NDArray[np.float64]
+    """float64 [1]: the cost of a route that last limited the number of routes."""
     angle: NDArray[np.float64]
     """float64 [R]: the polar angles of the routes' centres, ascending."""
     sorted: NDArray[np.int64]
@@ -229,8 +243,22 @@ def new_population(n: int, places: int) -> Population:
         is_best=np.zeros(places, np.bool_),
         rank=np.zeros(places, np.int64),
         key=np.zeros(places),
-        recent=np.ones((2, 100), np.bool_),
+        recent=np.ones((2, RECENT), np.bool_),
         best=np.full(n, -1, np.int32),
-        best_cost=np.full(1, np.inf),
+        best_cost=np.full(2, np.inf),
         counts=np.zeros(4, np.int64),
+    )
+
+
+def new_offspring(n: int, slots: int, random: NDArray[np.uint64]) -> Offspring:
+    """Return arrays for offspring; random: uint64 [1], the state of the random number generator."""
+    return Offspring(
+        random=random,
+        tour=np.arange(n, dtype=np.int32),
+        taken=np.zeros(n, np.bool_),
+        potential=np.zeros(n + 1),
+        split=np.zeros(n + 1, np.int32),
+        route_cost=np.zeros(1),
+        angle=np.zeros(slots),
+        sorted=np.zeros(slots, np.int64),
     )

@@ -12,20 +12,18 @@ from __future__ import annotations
 import math
 
 from corl.jit import kernel
-from corl.solvers.vrp.genetic.state import BEST, LENGTH, LOAD
+from corl.solvers.vrp.genetic.state import BEST, LENGTH, LOAD, TURN
 from corl.solvers.vrp.genetic.tours import leg_between, move_after, penalties, refresh
 
 __all__ = ["improve_routes", "sectors_overlap"]
-
-_TURN = 65536  # a full turn, in the unit of angles
 
 
 @kernel(inline=True, borrow=True)
 def sectors_overlap(routes, a, b):
     """Return whether the polar sectors of two routes overlap."""
     first, last, other_first, other_last = routes.sector[a, 0], routes.sector[a, 1], routes.sector[b, 0], routes.sector[b, 1]
-    after = (other_first - first) & (_TURN - 1) <= (last - first) & (_TURN - 1)
-    return after or (first - other_first) & (_TURN - 1) <= (other_last - other_first) & (_TURN - 1)
+    after = (other_first - first) & (TURN - 1) <= (last - first) & (TURN - 1)
+    return after or (first - other_first) & (TURN - 1) <= (other_last - other_first) & (TURN - 1)
 
 
 @kernel(borrow=True)

@@ -9,11 +9,9 @@ A slot is a place for one route (state.py).
 from __future__ import annotations
 
 from corl.jit import kernel
-from corl.solvers.vrp.genetic.state import LENGTH, LOAD
+from corl.solvers.vrp.genetic.state import LENGTH, LOAD, TURN
 
 __all__ = ["leg_between", "move_after", "penalties", "refresh", "swap_nodes"]
-
-_TURN = 65536  # a full turn, in the unit of angles
 
 
 @kernel(inline=True, borrow=True)
@@ -75,8 +73,8 @@ def refresh(data, routes, slot):
         angle = data.angle[node]
         if count == 1:
             first, last = angle, angle
-        elif (angle - first) & (_TURN - 1) > (last - first) & (_TURN - 1):
-            if (angle - last) & (_TURN - 1) <= (first - angle) & (_TURN - 1):
+        elif (angle - first) & (TURN - 1) > (last - first) & (TURN - 1):
+            if (angle - last) & (TURN - 1) <= (first - angle) & (TURN - 1):
                 last = angle
             else:
                 first = angle
