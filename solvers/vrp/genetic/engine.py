@@ -30,7 +30,7 @@ class Engine:
     def __init__(self, instance: VrpInstance, options: Genetic, run: Run) -> None:
         self.run, self.options = run, options
         first = sweep(instance)
-        if run.warm_start is None:
+        if run.warm_start is None or run.solution is None:
             run.report([Route(0, np.array(route, np.int32) + 1) for route in first])
         else:
             first = [(route.visits - 1).tolist() for route in routes_of(instance, run.solution) if len(route.visits)]

@@ -61,7 +61,7 @@ class Genetic(Solver):
         from corl.solvers.vrp.ruin.warm_up import warm_up_instance
 
         tiny = warm_up_instance(instance)
-        self.solve(tiny, Run(Vrp(), tiny, iterations=3, warm_start=[[node] for node in range(1, tiny.n)]))
+        self.solve(tiny, Run(Vrp(), tiny, iterations=3))
 
     def solve(self, instance: VrpInstance, run: Run) -> None:
         from corl.solvers.vrp.bounds import radial_bound, report_if_empty
