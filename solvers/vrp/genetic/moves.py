@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from corl.jit import kernel
 from corl.solvers.vrp.genetic.state import LENGTH, LOAD
-from corl.solvers.vrp.genetic.tours import leg_between, move_after, penalties, refresh, swap_nodes
+from corl.solvers.vrp.genetic.tours import move_after, penalties, refresh, swap_nodes
 
 __all__ = ["improve_pair"]
 
@@ -59,9 +59,7 @@ def improve_pair(data, routes, u, v):
     uv, uy, xy, xv = distance[ru, rv], distance[ru, ry], distance[rx, ry], distance[rx, rv]
     best, move = -data.tolerance, 0
     if u != y:
-        change = _priced(
-            data, routes, a, b, distance[rp, rx] - leg_p - leg_u, uv + uy - leg_v, demand[ru], service[ru]
-        )
+        change = _priced(data, routes, a, b, distance[rp, rx] - leg_p - leg_u, uv + uy - leg_v, demand[ru], service[ru])
         if change < best:
             best, move = change, _RELOCATE
         if x < n and x != v:

@@ -119,7 +119,9 @@ def _measure_distances(population, place, kind):
         for client in range(n):  # without branches, so that it is vectorised
             after, before = population.next[place, client], population.prev[place, client]
             other_after, other_before = population.next[other, client], population.prev[other, client]
-            broken += ((after != other_after) & (after != other_before)) + ((before < 0) & (other_before >= 0) & (other_after >= 0))
+            broken += ((after != other_after) & (after != other_before)) + (
+                (before < 0) & (other_before >= 0) & (other_after >= 0)
+            )
         population.apart[place, other] = population.apart[other, place] = broken / n
 
 

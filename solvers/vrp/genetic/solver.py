@@ -28,7 +28,9 @@ class Genetic(Solver):
 
     neighbours: int = option(20, "Nearest clients next to which local search moves a client.", low=2, scale="log")
     population: int = option(25, "Individuals that survive in each of the two populations.", low=2, scale="log")
-    surplus: int = option(40, "Individuals that a population may have beyond this before survivors are selected.", low=1, scale="log")
+    surplus: int = option(
+        40, "Individuals that a population may have beyond this before survivors are selected.", low=1, scale="log"
+    )
     restart: int = option(
         20_000, "Iterations without a better solution after which a new population replaces the old one.", low=1, scale="log"
     )

@@ -1,7 +1,8 @@
 """Data structures of the genetic search: the instance as arrays, the routes that local search changes, and the population.
 
-In the shapes, n is the number of clients, R the number of slots, and P the number of places of the population. A slot is a place for one route. Nodes 0..n-1 are clients, and node n + r is the depot of slot r; a route is a
-ring through the depot node of its slot, so that the first and the last client need no special case.
+In the shapes, n is the number of clients, R the number of slots, and P the number of places of the population. A slot is a place
+for one route. Nodes 0..n-1 are clients, and node n + r is the depot of slot r; a route is a ring through the depot node of its
+slot, so that the first and the last client need no special case.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class GeneticData(NamedTuple):
     distance: NDArray[np.float64]
     """float64 [n + 1, n + 1]: the cost of a leg; row and column n are the depot and contain half the cost of a vehicle."""
     near: NDArray[np.int32]
-    """int32 [M]: the neighbours of all clients, one client after the other: its nearest clients, and those to which it is near."""
+    """int32 [M]: the neighbours of all clients, client by client: its nearest ones, and those to which it is near."""
     near_start: NDArray[np.int64]
     """int64 [n + 1]: the index in `near` at which the neighbours of each client begin."""
     demand: NDArray[np.float64]
@@ -169,8 +170,8 @@ class Population(NamedTuple):
     best_cost: NDArray[np.float64]
     """float64 [2]: its cost, inf if there is none; and the least cost of a feasible individual since the last restart."""
     counts: NDArray[np.int64]
-    """int64 [4]: how often the best solution was IMPROVED, individuals MADE by iterations, those since the last restart (AGE), and
-    those since the last improvement after it (IDLE).
+    """int64 [4]: how often the best solution was IMPROVED, individuals MADE by iterations, those since the last restart (AGE),
+    and those since the last improvement after it (IDLE).
     """
 
 

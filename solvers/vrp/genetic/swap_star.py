@@ -1,7 +1,7 @@
 """SWAP*: an exchange of two clients of different routes, each of which is inserted where it is cheapest.
 
-Vidal (2022), section 4.2. The best place for a client is one of its three cheapest in the other route, or that of the client which
-leaves this route.
+Vidal (2022), section 4.2. The best place for a client is one of its three cheapest in the other route, or that of the client
+which leaves this route.
 """
 
 # mypy: allow-untyped-defs

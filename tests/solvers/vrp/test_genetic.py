@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ def test_split_finds_the_cheapest_routes():
             excess = max(0.0, data.demand[part].sum() - data.capacity)
             if excess <= 0.5 * data.capacity:
                 ring = [data.clients, *part, data.clients]
-                cost = sum(data.distance[a, b] for a, b in zip(ring, ring[1:])) + routes.penalty[LOAD] * excess
+                cost = sum(data.distance[a, b] for a, b in pairwise(ring)) + routes.penalty[LOAD] * excess
                 best[end] = min(best[end], best[first] + cost)
     split(data, routes, offspring, data.slots)
     assert penalised_cost(data, routes) == pytest.approx(best[-1])
