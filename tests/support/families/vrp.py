@@ -38,7 +38,7 @@ HELD: list[Any] = [
     }
 ]
 COMPILATION = 40
-RECORDED = ("ruin-recreate",)
+RECORDED = ("genetic", "ruin-recreate")
 GOLDENS = {
     "capacities": ("x", {"size": 24, "seed": 1}),
     "fleet": "fleet.json",
@@ -46,6 +46,7 @@ GOLDENS = {
     "windows": ("solomon", {"size": 20, "kind": "RC", "seed": 3}),
 }
 GOLDEN_SOLVES = """
+genetic capacities 300
 ortools capacities - engine +ortools
 ortools windows - engine +ortools
 pyvrp capacities 20 engine +pyvrp

@@ -1,0 +1,1 @@
+"""Hybrid genetic search for vehicle routing with capacities."""
