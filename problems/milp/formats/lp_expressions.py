@@ -167,3 +167,10 @@ class Expressions:
         if token.kind not in ("number", "name") or (token.kind == "name" and not infinite(token.text)):
             raise self._no_number(token, field, "a number")
         return sign * self.build.limit(token.text, field, token.line), token.line
+
+    def _no_number(self, token: Token, field: str, accepted: str) -> InputError:
+        """Return the error for a token where the number of a side or a bound should be."""
+        if token.kind != "name":
+            return self.fault(token, field, accepted)
+        message = f"variable {quoted(token.text)} on the right-hand side is not accepted; accepted: a number there"
+        return self.text.error(message, line=token.line, field=field)

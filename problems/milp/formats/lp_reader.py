@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import math
 
-from corl.errors import InputError
 from corl.files.text import Text, quoted
 from corl.problems.milp.formats.lp_expressions import MAX_SIGNS, SIGNS, Expressions, infinite
-from corl.problems.milp.formats.lp_tokens import BETWEEN, FORTRAN, SENSE, Token
+from corl.problems.milp.formats.lp_tokens import BETWEEN, FORTRAN, SENSE
 from corl.problems.milp.instance import MilpInstance
 
 __all__ = ["read_lp", "recognises_lp"]
@@ -150,13 +149,6 @@ class _Reader(Expressions):
         while token.text in SIGNS or (token.kind == "number" and self.peek.kind == "name" and self.peek.line == token.line):
             token = self.take()
         raise self._no_number(token, field, "one number on the right-hand side")
-
-    def _no_number(self, token: Token, field: str, accepted: str) -> InputError:
-        """Return the error for a token where the number of a side or a bound should be."""
-        if token.kind != "name":
-            return self.fault(token, field, accepted)
-        message = f"variable {quoted(token.text)} on the right-hand side is not accepted; accepted: a number there"
-        return self.text.error(message, line=token.line, field=field)
 
     def _begins_with_value(self) -> bool:
         """Return whether the next tokens are a number with signs, or infinity, and a relation."""
