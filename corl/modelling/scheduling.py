@@ -12,6 +12,7 @@ from corl.arguments import name as named
 from corl.errors import UsageError, shown
 from corl.modelling.common import Names, Solved, compiled, solved, to_frame
 from corl.modelling.scheduling_constraints import ConstraintCollector
+from corl.modelling.scheduling_resources import Needs, Stages
 
 if TYPE_CHECKING:
     import pandas
@@ -88,6 +89,7 @@ class SchedulingModel:
         self._rows: list[list[list[tuple[int, int]]]] = []  # job -> operation -> its possible (machine, duration)
         self._dates: list[tuple[int, int | None, int]] = []  # job -> (release, due, weight)
         self._constraints, self._declared = ConstraintCollector(), False  # _declared: whether add_machine was called
+        self._stages = Stages()
 
     def add_machine(self, name: Hashable) -> None:
         """Add a machine, before any job. Raises UsageError.
@@ -97,8 +99,27 @@ class SchedulingModel:
         """
         if not self._declared and len(self._machines):
             raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
+        if name in self._stages:
+            raise UsageError(f"there is a stage {shown(name)} already; accepted: another name")
         self._machines.add(name)
         self._declared = True
+
+    def add_stage(self, name: Hashable, machines: Sequence[Hashable]) -> None:
+        """Add parallel machines, before any job: an operation on the machine `name` may run on any of them. Raises UsageError.
+
+        If durations differ by machine, an operation names the machines themselves, as a dict.
+        """
+        if not self._declared and len(self._machines):
+            raise UsageError(f"add_stage: {shown(name)} comes after machines were used; accepted: stages before jobs")
+        for machine in self._stages.add(name, machines, self._machines):
+            self.add_machine(machine)
+
+    def add_resource(self, name: Hashable, capacity: int) -> None:
+        """Add a resource, such as a tool or a group of workers, of which `capacity` units exist. Raises UsageError.
+
+        Operations occupy the units that they need (`needs` of `add_job`) from their start to their end.
+        """
+        self._constraints.resources.add(name, capacity)
 
     def add_job(
         self,
@@ -113,6 +134,7 @@ class SchedulingModel:
         no_wait: bool = False,
         family: Hashable = None,
         earliest: Sequence[int] = (),
+        needs: Sequence[Needs] = (),
     ) -> None:
         """Add a job. Raises UsageError.
 
@@ -128,6 +150,8 @@ class SchedulingModel:
             no_wait: Whether each operation must start when the previous operation ends.
             family: The family on which set-up times depend; by default the job's name.
             earliest: The earliest start of each operation.
+            needs: The resources that each operation needs beside its machine: {resource: units}, {machine: {resource: units}} if
+                that depends on the machine, or None.
         """
         job = self._jobs.new(name)
         of = f"job {shown(job)}"
@@ -154,8 +178,11 @@ class SchedulingModel:
         )
         cannot_wait, family_name = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
         choices = [self._choices(f"{of}, operation {step}", each) for step, each in enumerate(listed)]
+        rows = [[(self._number("", machine), duration) for machine, duration in pairs] for pairs in choices]
+        units = self._constraints.resources.parsed(of, needs, len(listed), self._machines)
         self._jobs.add(job)
-        self._rows.append([[(self._number("", machine), duration) for machine, duration in pairs] for pairs in choices])
+        self._rows.append(rows)
+        self._constraints.resources.add_job(units)
         self._dates.append(dates)
         self._constraints.add_job(len(listed), *earliness_terms, cannot_wait, family_name, earliest_starts)
 
@@ -243,6 +270,7 @@ class SchedulingModel:
             found = []
         if not found:
             raise refusal(of, given, _PAIR)
+        found = self._stages.expanded(found)
         for machine, _ in found if self._declared else []:
             self._machines.number(of, machine)
         return found

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corl.errors import UsageError, hint, shown
+from corl.modelling.scheduling_resources import ResourceCollector
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.rules import SideConstraints
@@ -28,6 +29,7 @@ class ConstraintCollector:
         """The current time: no further operation can start earlier."""
         self.fixed: dict[int, tuple[int, int]] = {}
         """Operation (numbered over all jobs) -> its fixed machine and start."""
+        self.resources = ResourceCollector()
         self._early: list[int | None] = []  # per job, as the next two
         self._earliness: list[int] = []
         self._families: list[Hashable] = []
@@ -50,6 +52,7 @@ class ConstraintCollector:
             del of_jobs[jobs:]
         for of_operations in (self._no_wait, self._earliest):
             del of_operations[operations:]
+        self.resources.cut(jobs)
 
     def set_unavailable(self, unavailable: Any) -> None:
         """Replace the periods in which machines are unavailable.
@@ -90,6 +93,7 @@ class ConstraintCollector:
             found["fixed_machine"], found["fixed_start"] = (
                 np.array([self.fixed.get(i, (-1, -1))[part] for i in range(len(self._earliest))]) for part in (0, 1)
             )
+        found |= self.resources.rules(rows)
         return SideConstraints(**found) if found else None
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def recognises(head: str) -> bool:
 
     JSON is recognised by its key "problem", Taillard's text by its title. A text of numbers is recognised if it begins with
     Taillard's five numbers, or the first two of them, and rows with one number per job follow; or if it begins with the two lines
-    of a text by jobs, and a row with one number per machine follows.
+    of a text by jobs, and a row with one number per machine follows. One row more than there are jobs is a hybrid flow shop's.
     """
     if _JSON.match(head) or _TITLE.search(head):
         return True
@@ -77,7 +77,9 @@ def recognises(head: str) -> bool:
         rows = lines[1:] if is_whole_file else lines[1:2]
         fits = all(len(row) == jobs for row in rows) and (len(rows) == machines or not is_whole_file)
         return fits and not (len(lines[0]) == 2 and all(_visits(row, machines) for row in rows))
-    return len(lines) >= 3 and len(lines[0]) == len(lines[1]) == 1 and len(lines[2]) == int(lines[1][0])
+    by_jobs = len(lines) >= 3 and len(lines[0]) == len(lines[1]) == 1 and len(lines[2]) == int(lines[1][0])
+    is_hybrid = by_jobs and len(head) < _HEAD_LENGTH and len(lines) == 3 + int(lines[0][0]) and len(lines[-1]) == len(lines[2])
+    return by_jobs and not is_hybrid
 
 
 def _visits(row: list[str], machines: int) -> bool:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.files.drawing import whole_ticks
+from corl.problems.jobshop.drawing_resources import add_rows, awaited, draw_rows
 from corl.problems.jobshop.evaluation import check, completion, ends, objective
 from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.resources import row_labels
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from corl.view.scene import Group, Play, Scene
 
@@ -30,7 +32,8 @@ _GREY = "#d0d7de"
 def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     """Draw a schedule: one row per machine, one bar per operation, one colour per job; the title states the objective value.
 
-    Breaks of machines are grey, set-ups hatched, fixed operations framed, and a dotted line marks the present time.
+    Breaks of machines are grey, set-ups hatched, fixed operations framed, and a dotted line marks the present time. Below the
+    machines there is a row per resource with the units in use.
 
     If `solution` is None, there is one row per job: its operations from the release date on, without waiting, each on its fastest
     machine and coloured by that machine. A mark shows the due date.
@@ -50,7 +53,7 @@ def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     label = "time; a bar's text: its job" + ("; a black line: the end of a late job" if len(late) else "")
     axes.set_xlabel(label + ("\n" + "; ".join(legend) if legend else ""))
     axes.set_ylabel("machine")
-    _label_rows(axes, _machine_labels(instance))
+    _label_rows(axes, _all_labels(instance))
     what = instance.objective.replace("earliness_", "earliness and ").replace("_", " ")
     axes.set_title(f"{_title(instance)}, {what} {objective(instance, schedule):,.10g}")
     axes.set_xlim(0, max(1, int(end.max())))
@@ -77,7 +80,7 @@ def _draw_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Sch
     if rules.now:
         axes.axvline(rules.now, color=_DARK, linestyle=":", linewidth=1.0)
         legend.append("dotted: now")
-    return legend
+    return legend + draw_rows(instance, rules, schedule, axes)
 
 
 def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
@@ -139,6 +142,11 @@ def _machine_labels(instance: JobShopInstance) -> Sequence[str]:
     return instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]
 
 
+def _all_labels(instance: JobShopInstance) -> list[str]:
+    """Return the labels of all rows: of the machines, then of the resources."""
+    return [*_machine_labels(instance), *([] if instance.rules is None else row_labels(instance.rules))]
+
+
 def _title(instance: JobShopInstance) -> str:
     return f"{instance.name or 'job shop'}: {instance.jobs:,} jobs, {instance.machines:,} machines"
 
@@ -150,7 +158,7 @@ def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
     schedule = check(instance, solution)
     duration, end = _durations(instance, schedule), completion(instance, schedule)
     scene = Scene(f"{instance.name or 'job shop'}: {instance.jobs:,} jobs on {instance.machines:,} machines", "time", "machine")
-    scene.rows = instance.machine_names or [str(machine + instance.first_machine) for machine in range(instance.machines)]
+    scene.rows = _all_labels(instance)
     scene.marked = "a critical operation: a delay of it delays the end of the last job"
     scene.head = ("job", "operations", "starts", "ends") + (("due", "late") if instance.due is not None else ())
     scene.steps_head = ("operation", "machine", "start", "end")
@@ -189,7 +197,7 @@ def _machine(instance: JobShopInstance, machine: int) -> str | int:
 
 
 def _add_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, last: int, scene: Scene) -> None:
-    """Add to a scene boxes for breaks of machines and set-ups, and a note with the side constraints and the present time.
+    """Add to a scene boxes for breaks, set-ups and resources, and a note with the side constraints and the present time.
 
     The boxes belong to no job (group -1). Breaks are cut at `last`, the end of the schedule.
     """
@@ -201,6 +209,7 @@ def _add_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Sche
         if length:
             begin = setup_begin(instance, schedule, i, length)
             scene.boxes.append((begin, int(schedule.machine[i]), length, 1, f"S\nset-up: {begin} to {begin + length}", -1, False))
+    scene.boxes += add_rows(instance, rules, schedule)
     legend = [rules.names] if rules.names else []
     scene.note = "; ".join(", ".join(names) for names in legend) + (f"; now is {rules.now}" if rules.now else "")
 
@@ -209,7 +218,8 @@ def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np
     """Return which operations are critical, bool [operations].
 
     An operation that ends at the makespan is critical. So is the job or machine predecessor of a critical operation, if the
-    critical operation starts as soon as the predecessor has ended and the set-up between them, if there is one, is done.
+    critical operation starts as soon as the predecessor has ended and the set-up between them, if there is one, is done; and so
+    are the operations that occupy a resource until then, if it would be overloaded by an earlier start.
     """
     end, found = schedule.start + duration, np.zeros(instance.operations, bool)
     order = np.lexsort((np.arange(instance.operations), schedule.start, schedule.machine))
@@ -224,7 +234,7 @@ def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np
             continue
         found[i] = True
         before = [(int(before_on_machine[i]), setup.get(i, 0))] + ([(i - 1, 0)] if i > instance.first[instance.job[i]] else [])
-        to_visit += [k for k, gap in before if k >= 0 and end[k] + gap == schedule.start[i]]
+        to_visit += [k for k, gap in before if k >= 0 and end[k] + gap == schedule.start[i]] + awaited(instance, schedule, i)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The judge of an instance's side constraints: earliest starts, no-wait, calendars, set-ups, and fixed operations."""
+"""The judge of an instance's side constraints: earliest starts, no-wait, calendars, set-ups, fixed operations, and resources."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
+from corl.problems.jobshop.evaluation_resources import check_resources
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
@@ -48,6 +49,8 @@ def check_rules(
     _check_spells(instance, rules, start, machine, end, place)
     if rules.setups is not None:
         _check_setups(instance, rules, start, machine, end, place)
+    if rules.capacity is not None:
+        check_resources(instance, rules, start, machine, end, place)
 
 
 def _check_spells(

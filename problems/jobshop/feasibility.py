@@ -8,6 +8,7 @@ import numpy as np
 
 from corl.problems.jobshop.evaluation_rules import next_available
 from corl.problems.jobshop.instance import JobShopInstance
+from corl.problems.jobshop.resources import usable_choices
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
 __all__ = ["impossible"]
@@ -18,12 +19,25 @@ def impossible(instance: JobShopInstance) -> str:
     rules = instance.rules
     if rules is None:
         return ""
-    if reason := _fits_nowhere(instance, rules):
+    if reason := _needs_too_much(instance, rules) or _fits_nowhere(instance, rules):
         return reason
     if not len(rules.fixed):
         return ""
     fixed = _Fixed(instance, rules)
-    return fixed.check_each() or fixed.check_machines() or fixed.check_jobs()
+    return fixed.check_each() or fixed.check_machines() or fixed.check_resources() or fixed.check_jobs()
+
+
+def _needs_too_much(instance: JobShopInstance, rules: SideConstraints) -> str:
+    """Return a message about an operation that needs more units of a resource than there are, whatever its machine, or ""."""
+    if rules.capacity is None or rules.demand is None:
+        return ""
+    for i in np.flatnonzero(~np.logical_or.reduceat(usable_choices(instance), instance.choice_first[:-1])).tolist():
+        c = int(instance.choice_first[i])
+        r = int((rules.demand[c] > rules.capacity).argmax())
+        units = f"{rules.demand[c, r]} units of resource {rules.resource_label(r)}"
+        machine = instance.machine_label(int(instance.choice_machine[c]))
+        return f"{instance.place_of(i)} needs {units} on machine {machine}; there are {rules.capacity[r]}"
+    return ""
 
 
 def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
@@ -34,9 +48,11 @@ def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
     down_for_good = np.zeros(instance.machines, bool)
     down_for_good[rules.unavailable[rules.unavailable[:, 2] == FOREVER, 0]] = True
     # only operations whose machines are all down for good: any other fits after its machine's last break
-    without_machine = np.logical_and.reduceat(down_for_good[instance.choice_machine], instance.choice_first[:-1])
+    usable = usable_choices(instance)
+    without_machine = np.logical_and.reduceat(~usable | down_for_good[instance.choice_machine], instance.choice_first[:-1])
     for i in np.flatnonzero(without_machine).tolist():
-        if all(next_available(rules, machine, int(lowest[i]), length) is None for machine, length in instance.choices(i)):
+        able = zip(instance.choices(i), usable[instance.choice_first[i] : instance.choice_first[i + 1]].tolist())
+        if all(next_available(rules, m, int(lowest[i]), length) is None for (m, length), usable_here in able if usable_here):
             return f"{instance.place_of(i)} does not fit into any time in which an eligible machine is available"
     return ""
 
@@ -80,6 +96,21 @@ class _Fixed:
                     when = "never" if done == FOREVER else f"at {done} at the earliest"
                     return f"{self._words(i)}; its machine is set up for it {when}"
                 before = i
+        return ""
+
+    def check_resources(self) -> str:
+        """Check that the fixed operations occupy no more units of a resource at any time than there are."""
+        instance, rules = self._instance, self._rules
+        if rules.capacity is None or rules.demand is None:
+            return ""
+        chosen = {i: instance.choice_first[i] + [m for m, _ in instance.choices(i)].index(k) for i, k in self._machine.items()}
+        for r, capacity in enumerate(rules.capacity.tolist()):
+            for i, start in self._start.items():
+                running = [k for k in chosen if self._start[k] <= start < self._end[k]]
+                units = sum(int(rules.demand[chosen[k], r]) for k in running)
+                if i in running and units > capacity:
+                    needed = f"fixed operations then need {units} units of resource {rules.resource_label(r)}"
+                    return f"{self._words(i)}; {needed}, and there are {capacity}"
         return ""
 
     def check_jobs(self) -> str:

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from corl.errors import UsageError
 from corl.problems.jobshop.generators_arrivals import arrivals
 from corl.problems.jobshop.generators_floor import shop_floor
+from corl.problems.jobshop.generators_hybrid import hybrid
 from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.instance import HORIZON, JobShopInstance, from_jobs
 
-__all__ = ["GENERATORS", "arrivals", "demirkol", "flexible", "mixed", "shop_floor", "taillard", "tardiness", "workshop"]
+__all__ = ["GENERATORS", "arrivals", "demirkol", "flexible", "hybrid", "mixed", "shop_floor", "taillard", "tardiness", "workshop"]
 
 _MAX_OPERATIONS = 1_000_000
 _MIN_MACHINES, _MAX_MACHINES = 15, 20  # of `mixed` with many jobs; Taillard's instances have 15 or 20
@@ -215,6 +216,7 @@ GENERATORS: dict[str, Callable[..., Any]] = {
     "demirkol": demirkol,
     "tardiness": tardiness,
     "flexible": flexible,
+    "hybrid": hybrid,
     "mixed": mixed,
     "workshop": workshop,
     "arrivals": arrivals,

@@ -27,11 +27,13 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
 
     Each job visits half to all of the machines in random order, with durations uniform in 10..99 minutes.
 
-    breakdown: one machine is down for four hours. calendars: eight hours of work alternate with breaks of eight hours, shifted at
-    random for each machine. choices: about half of the operations have a second machine. families: set-ups between four families
-    of operations. nowait: about a third of the operations start as soon as their predecessor ends. releases: earliest starts of
-    operations. running: some operations have begun before the present time, others are frozen. setups: set-ups between each pair
-    of jobs. tardiness: due dates and weights. windows: due windows, with weights of earliness and tardiness.
+    breakdown: one machine is down for four hours. calendars: eight hours of work alternate with breaks of eight hours,
+    shifted at random for each machine. choices: about half of the operations have a second machine. families: set-ups between
+    four families of operations. nowait: about a third of the operations start as soon as their predecessor ends. releases:
+    earliest starts of operations. resources: workers, one for two machines and one at least, of whom about two operations in
+    three need one and some two; and a tool that about one operation in five needs. running: some operations have begun before
+    the present time, others are frozen. setups: set-ups between each pair of jobs. tardiness: due dates and weights. windows:
+    due windows, with weights of earliness and tardiness.
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
@@ -57,6 +59,8 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
         rules["unavailable"] = np.array(spells)
     if "running" in wanted:  # a schedule exists if fixed operations have no earliest start, and their successors may wait
         is_fixed = rules["fixed_start"] >= 0
+        if "demand" in rules:  # nor a need for a resource that another one occupies
+            rules["demand"][np.repeat(is_fixed, [len(choices) for row in rows for choices in row])] = 0
         for name, places in (("earliest", is_fixed), ("no_wait", np.append(False, is_fixed[:-1]))):
             if name in rules:
                 rules[name][places] = 0
@@ -122,6 +126,15 @@ def _releases(base: _Arguments, random: np.random.Generator) -> _Arguments:
     return {"earliest": np.where(random.random(operations) < 0.2, random.integers(0, 600, operations), 0)}
 
 
+def _resources(base: _Arguments, random: np.random.Generator) -> _Arguments:
+    """Return workers and a tool, and the units of them that each operation needs, the same on all its machines."""
+    workers, choices = max(1, base["machines"] // 2), [len(choices) for row in base["jobs"] for choices in row]
+    units = random.choice([0, 1, min(2, workers)], len(choices), p=[1 / 3, 1 / 2, 1 / 6])
+    tool = (random.random(len(choices)) < 0.2).astype(np.int64)
+    demand = np.repeat(np.column_stack([units, tool]), choices, axis=0)
+    return {"capacity": np.array([workers, 1]), "demand": demand, "resource_names": ("workers", "tool")}
+
+
 def _running(base: _Arguments, random: np.random.Generator) -> _Arguments:
     """Return the present time, minute 30, and fixed operations.
 
@@ -163,5 +176,6 @@ def _windows(base: _Arguments, random: np.random.Generator) -> _Arguments:
 
 _RULES: dict[str, Callable[[_Arguments, np.random.Generator], _Arguments]] = {
     "breakdown": _breakdown, "calendars": _calendars, "choices": _choices, "families": _families, "nowait": _nowait,
-    "releases": _releases, "running": _running, "setups": _setups, "tardiness": _tardiness, "windows": _windows,
+    "releases": _releases, "resources": _resources, "running": _running, "setups": _setups, "tardiness": _tardiness,
+    "windows": _windows,
 }  # fmt: skip

@@ -177,6 +177,8 @@ class JobShop(Problem):
 
     def describe(self, instance: JobShopInstance) -> dict[str, Any]:
         """Return the facts about the instance that `corl info` prints."""
+        from corl.problems.jobshop.resources import row_labels
+
         lengths = np.diff(instance.first)
         facts: dict[str, Any] = {
             "objective": instance.objective,
@@ -194,6 +196,9 @@ class JobShop(Problem):
             facts["due_dates"] = _span(instance.due)
         if instance.rules is not None and instance.rules.names:
             facts["rules"] = ", ".join(instance.rules.names)
+            if instance.rules.capacity is not None:
+                units = zip(row_labels(instance.rules), instance.rules.capacity.tolist())
+                facts["resources"] = ", ".join(f"{count} x {label}" for label, count in units)
         if instance.comment:
             facts["comment"] = " / ".join(instance.comment.splitlines())
         return facts

@@ -14,12 +14,14 @@ from corl.errors import InputError
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
-__all__ = ["FOREVER", "SideConstraints", "first_rule", "refused"]
+__all__ = ["FOREVER", "MAX_UNITS", "SideConstraints", "first_rule", "refused"]
 
 FOREVER = 2**62
 """The end of a break that never ends: the machine is down for good."""
 _MAX_TIME = 10**9
 _MAX_WEIGHT = 10**6
+MAX_UNITS = 10**6
+"""The largest number of units of a resource."""
 
 _Integers = NDArray[np.int64]
 
@@ -57,6 +59,13 @@ class SideConstraints:
     """int64 [O], the start of each fixed operation, which has already started or is frozen; -1 for other operations."""
     fixed_machine: _Integers | None = None
     """int64 [O], the machine of each fixed operation; -1 for other operations."""
+    capacity: _Integers | None = None
+    """int64 [R], the number of units of each of R renewable resources (tools, workers) that exist beside the machines."""
+    demand: _Integers | None = None
+    """int64 [C, R] for C choices (JobShopInstance), the units of each resource that an operation occupies from its start to its
+    end on the choice's machine. An operation of duration zero occupies none."""
+    resource_names: tuple[str, ...] = ()
+    """Distinct names of the resources; if empty, messages show numbers from 0."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -67,6 +76,7 @@ class SideConstraints:
                 object.__setattr__(self, each.name, copy)
             elif isinstance(given, np.integer):
                 object.__setattr__(self, each.name, int(given))
+        object.__setattr__(self, "resource_names", tuple(self.resource_names))
 
     @property
     def fixed(self) -> NDArray[np.int64]:
@@ -86,6 +96,10 @@ class SideConstraints:
         begin, end = np.searchsorted(self.unavailable[:, 0], [machine, machine + 1])
         found: list[list[int]] = self.unavailable[begin:end, 1:].tolist()
         return found
+
+    def resource_label(self, resource: int) -> str:
+        """Return the label of a resource in messages: its name in quotes, or its number if it has no name."""
+        return repr(self.resource_names[resource]) if self.resource_names else str(resource)
 
     def families(self, instance: JobShopInstance) -> _Integers:
         """Return the set-up family of each operation, int64 [O]."""
@@ -135,6 +149,8 @@ class SideConstraints:
             "setups": ((m, families, families), 0, _MAX_TIME), "first_setups": ((m, families), 0, _MAX_TIME),
             "family": ((o,), 0, families - 1), "early": ((j,), 0, 2 * _MAX_TIME), "earliness": ((j,), 0, _MAX_WEIGHT),
             "fixed_start": ((o,), -1, _MAX_TIME), "fixed_machine": ((o,), -1, m - 1),
+            "capacity": ((None,), 0, MAX_UNITS),
+            "demand": ((len(instance.choice_machine), 0 if self.capacity is None else np.size(self.capacity)), 0, MAX_UNITS),
         }  # fmt: skip
         for name in ("family", "first_setups"):
             if self.setups is None and getattr(self, name) is not None:
@@ -153,6 +169,7 @@ class SideConstraints:
         self._check_setups(instance)
         self._check_dates(instance)
         self._check_fixed(instance)
+        self._check_resources()
 
     def _check_machines(self, instance: JobShopInstance) -> None:
         if self.unavailable is None:
@@ -205,6 +222,17 @@ class SideConstraints:
                 message = f"{instance.place_of(i)} is on machine {where}; accepted: {accepted}"
                 raise InputError(message, field="fixed_machine")
 
+    def _check_resources(self) -> None:
+        if (self.capacity is None) != (self.demand is None):
+            raise InputError("capacity and demand come together", field="demand")
+        if self.capacity is not None and not len(self.capacity):
+            raise InputError("there are no resources; accepted: at least one, or None", field="capacity")
+        names = self.resource_names
+        is_text = all(isinstance(name, str) for name in names)
+        if names and (not is_text or self.capacity is None or not len(names) == len(set(names)) == len(self.capacity)):
+            count = 0 if self.capacity is None else len(self.capacity)
+            raise InputError(f"accepted: {count} different texts, or none", field="resource_names")
+
 
 def refused(instance: JobShopInstance) -> str:
     """Return the reason why a method that supports no side constraints refuses an instance; "" if the instance has none."""
@@ -219,7 +247,7 @@ def first_rule(instance: JobShopInstance) -> str:
 _WORDS = {
     "earliest": "release times of operations", "no_wait": "operations without waiting", "unavailable": "machine calendars",
     "setups": "set-ups", "early": "due windows", "earliness": "weights of earliness",
-    "fixed_start": "operations that are frozen or running",
+    "fixed_start": "operations that are frozen or running", "capacity": "resources beside machines",
 }  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corl.problems.jobshop.resources import least_work
+
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
@@ -27,8 +29,8 @@ def _never() -> bool:
 def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never) -> int:
     """Return a proven lower bound of the objective value.
 
-    The bound of the weighted tardiness assumes that no job waits. Of the side constraints only earliest starts and fixed
-    operations are considered. 100,000 operations take a fifth of a second.
+    The bound of the weighted tardiness assumes that no job waits. Of the side constraints only earliest starts, fixed
+    operations and resources are considered. 100,000 operations take a fifth of a second.
 
     Args:
         instance: The instance.
@@ -47,7 +49,7 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never)
         return int((instance.weight * np.maximum(0, end - instance.due)).sum())
     bound = int(end.max())
     counts = np.diff(instance.choice_first)
-    bound = max(bound, _total_work_bound(instance, shortest, head, tail))
+    bound = max(bound, _total_work_bound(instance, shortest, head, tail), _resource_bound(instance, head, tail))
     one_choice = np.flatnonzero(counts == 1)
     machine = instance.choice_machine[instance.choice_first[one_choice]]
     order = np.argsort(machine, kind="stable")
@@ -80,6 +82,21 @@ def _total_work_bound(instance: JobShopInstance, shortest: np.ndarray, head: np.
     shortest, head, tail: int64 [N], the least duration, the head and the tail of each operation.
     """
     return int(head.min() + tail.min()) - int(-shortest.sum() // instance.machines)
+
+
+def _resource_bound(instance: JobShopInstance, head: np.ndarray, tail: np.ndarray) -> int:
+    """Return the largest over all resources of the smallest head, plus the work divided by the units, plus the smallest tail.
+
+    The work of an operation on a resource is the product of its units and its duration; heads and tails are those of operations
+    with work. head, tail: int64 [N] as in `_total_work_bound`. The bound is 0 without resources.
+    """
+    bound = 0
+    if instance.rules is not None and instance.rules.capacity is not None:
+        for r, capacity in enumerate(instance.rules.capacity.tolist()):
+            work = least_work(instance, r)
+            if capacity and work.any():
+                bound = max(bound, int(head[work > 0].min() + tail[work > 0].min()) - int(-work.sum() // capacity))
+    return bound
 
 
 def preemptive_makespan(heads: list[int], durations: list[int], tails: list[int], stopped: Callable[[], bool] = _never) -> int:

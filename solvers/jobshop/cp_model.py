@@ -38,6 +38,8 @@ class Model:
         """For each operation, the variable or expression of its end."""
         self.literals: list[list[Any]] = []
         """For each operation, one literal for each of its machines; empty if it has only one machine."""
+        self.intervals: list[Any] = []
+        """For each operation, its interval variable, on whatever machine."""
 
     @classmethod
     def build(cls, instance: JobShopInstance, hint: Schedule | None, stopped: Callable[[], bool]) -> Model | None:
@@ -83,12 +85,13 @@ class Model:
         if len(choices) == 1:
             ((machine, duration),) = choices
             interval = model.new_fixed_size_interval_var(start, duration, "")
+            self.intervals.append(interval)
             on_machine[machine].append(Task(operation, start, start + duration, interval, None))
             self.literals.append([])
             return start + duration
         durations = [duration for _, duration in choices]
         end = model.new_int_var(0, horizon, "")
-        model.new_interval_var(start, model.new_int_var(min(durations), max(durations), ""), end, "")
+        self.intervals.append(model.new_interval_var(start, model.new_int_var(min(durations), max(durations), ""), end, ""))
         literals = []
         for machine, duration in choices:
             literal = model.new_bool_var("")

@@ -1,4 +1,4 @@
-"""Side constraints in the CP-SAT model: bounds of starts, breaks of machines, and circuit constraints for set-ups."""
+"""Side constraints in the CP-SAT model: bounds of starts, breaks of machines, resources, and circuit constraints for set-ups."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corl.problems.jobshop.evaluation_rules import setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
+from corl.solvers.jobshop.cp_resources import add_resources
 
 if TYPE_CHECKING:
     from corl.solvers.jobshop.cp_model import Model, Task
@@ -34,6 +35,7 @@ def add_rules(
     rules = instance.rules
     assert rules is not None
     _bounds(problem, rules)
+    add_resources(problem, rules, on_machine)
     blocked: list[list[Any]] = [[] for _ in range(instance.machines)]
     end = horizon + int(instance.longest.max()) + rules.longest_setups(instance) + 1
     for machine, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():

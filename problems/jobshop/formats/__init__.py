@@ -1,4 +1,4 @@
-"""Instance files: the standard text, Taillard's format, the flexible .fjs and JSON; the content decides which.
+"""Instance files: the standard text, Taillard's format, the flexible .fjs, hybrid flow shops and JSON; the content decides which.
 
 Lines of a text format that begin with # are comments. Numbers are integers.
 """
@@ -14,6 +14,7 @@ from corl.files.text import Text
 from corl.problems.jobshop.formats.json_format import read_json, write_json
 from corl.problems.jobshop.formats.lines import read_lines, size
 from corl.problems.jobshop.formats.rows import most_operations, read_flexible, read_standard, write_flexible, write_standard
+from corl.problems.jobshop.formats.stages import has_stages, read_stages
 from corl.problems.jobshop.formats.taillard import has_sections, has_title, read_taillard
 from corl.problems.jobshop.instance import JobShopInstance
 
@@ -44,6 +45,8 @@ def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInst
     if not lines:
         raise text.error("nothing but comments; accepted: jobs and machines, then a line a job", line=text.last_line)
     try:
+        if has_stages(lines):
+            return read_stages(text, lines, name, comment)
         if has_sections(text.content) or has_title(text.content):
             return read_taillard(text, lines, name, comment)
         if flexible or len(lines[0][1]) == 3:
@@ -60,13 +63,16 @@ def recognises(head: str) -> bool:
 
     A file of plain numbers is recognised if its header has two or three numbers, at least half of the complete lines after the
     header are rows of the standard or the flexible format, and one row has at least two operations. The other half may be
-    malformed, so that `read_instance` can report their faults.
+    malformed, so that `read_instance` can report their faults. A hybrid flow shop is recognised by its complete text only,
+    because it may begin as a flow shop does.
     """
     if _JSON.match(head) is not None or has_title(head):
         return True
     text = Text(head)
     try:
         lines, _ = read_lines(text)
+        if has_stages(lines):
+            return len(head) < _HEAD_LENGTH and len(lines) == 3 + int(lines[0][1][0]) and len(lines[-1][1]) == len(lines[2][1])
         machines = size(text, lines[0])[1]
         if has_sections(head):
             return True

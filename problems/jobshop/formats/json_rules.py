@@ -8,6 +8,7 @@ import numpy as np
 
 from corl.fields import Array, Either, Flag, Integer, Kind, Null, Object, Row
 from corl.files.json_instances import Field, Record
+from corl.problems.jobshop.formats.json_resources import RESOURCES, RESOURCES_OF_JOBS, resources_of, write_resources
 from corl.problems.jobshop.instance import HORIZON, JobShopInstance
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
@@ -15,11 +16,11 @@ __all__ = ["FACTS", "JOB", "REFUSED", "REFUSED_OF_JOBS", "rules_of", "write_rule
 
 REFUSED = {
     "resumable": "operations that go on after a break", "preemption": "operations that are interrupted",
-    "resources": "resources beside machines", "transport": "transport between machines", "batches": "batches",
+    "transport": "transport between machines", "batches": "batches",
 }  # fmt: skip
 REFUSED_OF_JOBS = {
     "resumable": REFUSED["resumable"], "preemption": REFUSED["preemption"], "deadline": "deadlines",
-    "resources": REFUSED["resources"], "predecessors": "jobs that wait for other jobs",
+    "predecessors": "jobs that wait for other jobs",
 }  # fmt: skip
 _MAX_LENGTH = 10**9
 _MAX_WEIGHT = 10**6
@@ -29,6 +30,7 @@ FACTS: dict[str, Kind] = {
     "now": _TIME,
     "unavailable": Array(Array(Row(_SPAN, Either(_SPAN, Null())))),
     "setups": Array(Either(_SETUPS, Null())),
+    **RESOURCES,
 }
 """The optional fields of an instance that hold side constraints."""
 JOB: dict[str, Kind] = {
@@ -38,6 +40,7 @@ JOB: dict[str, Kind] = {
     "early": Integer(0, 2 * _MAX_LENGTH),
     "earliness": Integer(0, _MAX_WEIGHT),
     "fixed": Array(Either(Array(Integer(0), 2, 2), Null()), 1),
+    **RESOURCES_OF_JOBS,
 }
 """The optional fields of a job that hold side constraints."""
 
@@ -82,6 +85,7 @@ def rules_of(
     if has("fixed"):
         pairs = [pair for job, row in zip(jobs, rows) for pair in _fixed(job, row, machines, base)]
         rules["fixed_machine"], rules["fixed_start"] = np.array(pairs, np.int64).T
+    rules |= resources_of(given, jobs, rows)
     return SideConstraints(**rules) if rules else None
 
 
@@ -176,6 +180,7 @@ def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict
         for job, starts, where in zip(jobs, np.split(rules.fixed_start, cuts), np.split(rules.fixed_machine, cuts)):
             pairs = zip(where.tolist(), starts.tolist())
             job["fixed"] = [[machine + base, start] if start >= 0 else None for machine, start in pairs]
+    write_resources(instance, head, jobs)
 
 
 def _setups_json(rules: SideConstraints, machine: int) -> dict[str, Any] | None:

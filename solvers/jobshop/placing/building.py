@@ -22,6 +22,7 @@ from corl.problems.jobshop.rules import FOREVER
 from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
 from corl.solvers.jobshop.placing.gaps import copy_plan, latest_fit, place, remove, setup, setups_fit
+from corl.solvers.jobshop.placing.resources import occupy, previous_end
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -36,10 +37,13 @@ UNFINISHED = -1.0
 
 
 class StartCache(NamedTuple):
-    """The earliest placement of the next unit of each of J jobs on M machines, reused by later dispatching steps."""
+    """The earliest placement of the next unit of each of J jobs on M machines, reused by later dispatching steps.
+
+    R is the number of resources.
+    """
 
     changed_at: NDArray[np.int64]
-    """[M] the last step that placed an operation on the machine."""
+    """[M + R] the last step that placed an operation on the machine, or one that needs the resource."""
     computed_at: NDArray[np.int64]
     """[J] the step that computed the job's `start`, `end` and `machine`; -1 if these are of a unit that has been placed since."""
     start: NDArray[np.int64]
@@ -52,9 +56,10 @@ class StartCache(NamedTuple):
 
 def new_cache(instance: JobShopInstance) -> StartCache:
     """Return an empty cache."""
-    j = instance.jobs
+    j, capacity = instance.jobs, None if instance.rules is None else instance.rules.capacity
+    resources = 0 if capacity is None else len(capacity)
     zeros = (np.zeros(j, np.int64) for _ in range(3))
-    return StartCache(np.zeros(instance.machines, np.int64), np.full(j, -1, np.int64), *zeros)
+    return StartCache(np.zeros(instance.machines + resources, np.int64), np.full(j, -1, np.int64), *zeros)
 
 
 @kernel
@@ -160,7 +165,7 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
         u = plan.next[j]
         place(shop, plan, u, requested)
         for i in range(shop.unit[u], shop.unit[u + 1]):
-            changed[shop.machine[plan.choice[i]]] = step
+            _mark_changed(shop, changed, plan.choice[i], step)
         sequence[step - 1], computed[j] = j, -1
         plan.next[j] += 1
     if stop < len(sequence):
@@ -181,13 +186,29 @@ def _finished(shop, plan, j):
 
 
 @kernel(borrow=True)
+def _mark_changed(shop, changed_at, c, step):
+    """Record in `changed_at` (StartCache) that a step placed an operation with choice c."""
+    m = len(changed_at) - len(shop.capacity)
+    changed_at[shop.machine[c]] = step
+    for r in range(len(shop.capacity)):
+        if shop.demand[c, r] > 0:
+            changed_at[m + r] = step
+
+
+@kernel(borrow=True)
 def _is_outdated(shop, plan, j, changed_at, computed_at):
-    """Return whether an operation was placed on a machine that the next unit of job j may use, since step `computed_at`."""
+    """Return whether an operation was placed, since step `computed_at`, on a machine that the next unit of job j may use.
+
+    So is the unit if an operation was placed that needs one of its resources.
+    """
     if computed_at < 0:
         return True
     u, outdated = plan.next[j], False
     for c in range(shop.choice_offset[shop.unit[u]], shop.choice_offset[shop.unit[u + 1]]):
         outdated = outdated or changed_at[shop.machine[c]] >= computed_at
+        for r in range(len(shop.capacity)):
+            changed = changed_at[len(changed_at) - len(shop.capacity) + r] >= computed_at
+            outdated = outdated or (changed and shop.demand[c, r] > 0)
     return outdated
 
 
@@ -253,16 +274,19 @@ def _shift_later(shop, plan):
     while count > 0:
         u = queue[0]
         count = heap_pop(keys, queue, count, True)
+        for i in range(shop.unit[u], shop.unit[u + 1]):
+            occupy(shop, plan, plan.choice[i], plan.start[i], plan.end[i], -1)
         shift = _slack(shop, plan, successor, shop.unit[u], shop.unit[u + 1])
         for i in range(shop.unit[u], shop.unit[u + 1]):
             plan.start[i], plan.end[i] = plan.start[i] + shift, plan.end[i] + shift
+            occupy(shop, plan, plan.choice[i], plan.start[i], plan.end[i], 1)
 
 
 @kernel(borrow=True)
 def _slack(shop, plan, successor, a, b):
     """Return the time by which the unit of operations a..b - 1 can be shifted later.
 
-    successor: int64 [O], the next operation on the machine of each operation, or -1.
+    successor: int64 [O], the next operation on the machine of each operation, or -1. The unit's resources are released.
     """
     j, shift = shop.job[a], FOREVER
     if b < shop.first[j + 1]:
@@ -277,13 +301,16 @@ def _slack(shop, plan, successor, a, b):
             length = setup(shop, m, i, later)
             until = plan.start[later] if length == 0 else latest_fit(shop, m, plan.start[later], length)
             shift = min(shift, until - plan.end[i])
-    overlaps_break = True
-    while overlaps_break:  # reduce the shift until no operation of the unit overlaps a break
-        overlaps_break = False
+    overlaps = True
+    while overlaps:  # reduce the shift until no operation of the unit overlaps a break or overloads a resource
+        overlaps = False
         for i in range(a, b):
             m = shop.machine[plan.choice[i]]
             length = plan.end[i] - plan.start[i]
             allowed = latest_fit(shop, m, plan.end[i] + shift, length) - plan.start[i]
+            if allowed == shift and len(shop.capacity) > 0:
+                begin = plan.start[i] + shift
+                allowed = previous_end(shop, plan, plan.choice[i], begin, begin + length) - plan.end[i]
             if allowed < shift:
-                shift, overlaps_break = allowed, True
+                shift, overlaps = allowed, True
     return max(0, shift) if shift < math.inf else 0

@@ -14,6 +14,7 @@ from corl.jit import kernel
 from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_left_by
 from corl.problems.jobshop.rules import FOREVER
+from corl.solvers.jobshop.placing.resources import clear_profiles, copy_profiles, later_start, occupy
 
 __all__ = ["copy_plan", "earliest_fit", "first_gap", "latest_fit", "place", "place_fixed", "remove", "setup", "setups_fit"]
 
@@ -64,11 +65,24 @@ def _setup_end(shop, m, before, time, i):
 
 
 @kernel(borrow=True)
-def first_gap(shop, plan, m, i, length, low):
-    """Return (start, k) for the first gap of machine m in which operation i of duration `length` fits, not before `low`.
+def _earliest_start(shop, plan, c, low):
+    """Return the earliest start from `low` on at which the machine of choice c is open and the resources are free, or FOREVER."""
+    start = earliest_fit(shop, shop.machine[c], low, shop.duration[c])
+    while len(shop.capacity) > 0 and start < FOREVER:
+        later = later_start(shop, plan, c, start, start + shop.duration[c])
+        if later == start:
+            break
+        start = earliest_fit(shop, shop.machine[c], later, shop.duration[c])
+    return start
+
+
+@kernel(borrow=True)
+def first_gap(shop, plan, i, c, low):
+    """Return (start, k) for the first gap of its machine in which operation i with choice c fits, not before `low`.
 
     k is the operation's position in the machine's sequence. The start is FOREVER if there is no gap.
     """
+    m, length = shop.machine[c], shop.duration[c]
     at, count = plan.sequence_offset[m], plan.sequence_length[m]
     # before position `first`, the next operation starts before operation i could end
     first = bisect_left_by(plan.start, plan.sequences, at, at + count, low + length) - at
@@ -77,7 +91,7 @@ def first_gap(shop, plan, m, i, length, low):
         if k > 0:
             before = plan.sequences[at + k - 1]
             time = plan.end[before]
-        start = earliest_fit(shop, m, max(low, _setup_end(shop, m, before, time, i)), length)
+        start = _earliest_start(shop, plan, c, max(low, _setup_end(shop, m, before, time, i)))
         if start >= FOREVER:
             break
         if k == count:
@@ -97,6 +111,7 @@ def _insert(shop, plan, i, choice, start, k):
     rotate(plan.sequences, at + plan.sequence_length[m], at + k)
     plan.sequence_length[m] += 1
     plan.start[i], plan.end[i], plan.choice[i] = start, start + shop.duration[choice], choice
+    occupy(shop, plan, choice, start, plan.end[i], 1)
 
 
 @kernel(borrow=True)
@@ -108,6 +123,7 @@ def _remove_operation(shop, plan, i):
         k += 1
     rotate(plan.sequences, at + k, at + plan.sequence_length[m] - 1)
     plan.sequence_length[m] -= 1
+    occupy(shop, plan, plan.choice[i], plan.start[i], plan.end[i], -1)
     plan.choice[i] = -1
 
 
@@ -116,7 +132,7 @@ def _earliest_end(shop, plan, i, low):
     """Return (choice, start, position) on the machine where operation i ends first if it starts no earlier than `low`."""
     best_end, best_choice, best_start, position = FOREVER, -1, FOREVER, 0
     for c in range(shop.choice_offset[i], shop.choice_offset[i + 1]):
-        start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], low)
+        start, k = first_gap(shop, plan, i, c, low)
         if start < FOREVER and start + shop.duration[c] < best_end:
             best_end, best_choice, best_start, position = start + shop.duration[c], c, start, k
     return best_choice, best_start, position
@@ -143,7 +159,7 @@ def place(shop, plan, u, requested):
             c, start, k = _earliest_end(shop, plan, a, time)
         else:
             c = max(c, shop.choice_offset[a])
-            start, k = first_gap(shop, plan, shop.machine[c], a, shop.duration[c], time)
+            start, k = first_gap(shop, plan, a, c, time)
         if start >= FOREVER:
             return False
         _insert(shop, plan, a, c, start, k)
@@ -162,7 +178,7 @@ def _place_run(shop, plan, a, b, time, requested):
         at, i = time, a
         while i < b:
             c = requested[i] if requested[i] >= 0 else _fastest(shop, i)
-            start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], max(at, shop.lowest[i]))
+            start, k = first_gap(shop, plan, i, c, max(at, shop.lowest[i]))
             if start > at:
                 break
             _insert(shop, plan, i, c, start, k)
@@ -179,10 +195,10 @@ def _place_run(shop, plan, a, b, time, requested):
 
 @kernel(inline=True, borrow=True)
 def _fastest(shop, i):
-    """Return the choice of operation i with the least duration; of several, the first."""
+    """Return the usable choice of operation i with the least duration; of several, the first."""
     best = shop.choice_offset[i]
     for c in range(best + 1, shop.choice_offset[i + 1]):
-        if shop.duration[c] < shop.duration[best]:
+        if shop.usable[c] and (shop.duration[c] < shop.duration[best] or not shop.usable[best]):
             best = c
     return best
 
@@ -206,6 +222,7 @@ def place_fixed(shop, plan, order, requested):
         requested: int64 [O], choices for the other operations of these units; -1: the fastest machine.
     """
     plan.sequence_length[:], plan.choice[:] = 0, -1
+    clear_profiles(plan)
     for i in order:
         c = shop.fixed_choice[i]
         _insert(shop, plan, i, c, shop.fixed_start[i], plan.sequence_length[shop.machine[c]])
@@ -244,7 +261,7 @@ def _place_at(shop, plan, i, c, time):
     """Place operation i with choice c exactly at `time`; return False if it does not fit there."""
     if time < shop.lowest[i]:
         return False
-    start, k = first_gap(shop, plan, shop.machine[c], i, shop.duration[c], time)
+    start, k = first_gap(shop, plan, i, c, time)
     if start != time:
         return False
     _insert(shop, plan, i, c, start, k)
@@ -283,3 +300,4 @@ def copy_plan(source, target):
             target.sequences[p] = source.sequences[p]
     for j in range(len(source.next)):
         target.next[j] = source.next[j]
+    copy_profiles(source, target)

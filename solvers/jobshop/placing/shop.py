@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.problems.jobshop.resources import usable_choices
 from corl.problems.jobshop.rules import SideConstraints
 
 __all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of"]
@@ -17,7 +18,7 @@ _GOALS = {"makespan": 0, "weighted_tardiness": 1, "earliness_tardiness": 2}
 
 
 class Shop(NamedTuple):
-    """An instance as arrays: J jobs, O operations, C choices, M machines, F set-up families, U units.
+    """An instance as arrays: J jobs, O operations, C choices, M machines, F set-up families, U units, R resources.
 
     A choice is an operation with one of its eligible machines. A unit is a run of operations of one job that must follow each
     other without waiting, mostly a single operation. The operations of job j are first[j]..first[j + 1] - 1; the other arrays of
@@ -72,6 +73,12 @@ class Shop(NamedTuple):
     """[J] the date before which a job ends too early."""
     earliness: _Integers
     """[J] cost per time unit of earliness."""
+    capacity: _Integers
+    """[R] the number of units of each renewable resource."""
+    demand: _Integers
+    """[C, R] the units that each choice occupies from its operation's start to its end."""
+    usable: NDArray[np.bool_]
+    """[C] whether the choice needs no more units than there are."""
 
 
 class PartialSchedule(NamedTuple):
@@ -91,6 +98,14 @@ class PartialSchedule(NamedTuple):
     """[C] for each machine the operations placed on it, by time; it has space for all operations that it can process."""
     next: _Integers
     """[J] the next unit of each job to place."""
+    profile_length: _Integers
+    """[R] the number of steps in the profile of each resource (resources.py)."""
+    profile_offset: _Integers
+    """[R + 1] the index of each resource's first entry in `profile_time` and `profile_units`."""
+    profile_time: _Integers
+    """[steps] for each resource the times at which the number of occupied units changes."""
+    profile_units: _Integers
+    """[steps] the number of occupied units from then on."""
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
@@ -135,6 +150,9 @@ def shop_of(instance: JobShopInstance) -> Shop:
         weight=instance.weight.copy(),
         early=(due if rules.early is None else rules.early).copy(),
         earliness=np.ones(jobs, np.int64) if rules.earliness is None else rules.earliness.copy(),
+        capacity=np.zeros(0, np.int64) if rules.capacity is None else rules.capacity.copy(),
+        demand=np.zeros((len(instance.choice_machine), 0), np.int64) if rules.demand is None else rules.demand.copy(),
+        usable=usable_choices(instance),
     )
 
 
@@ -142,6 +160,7 @@ def new_plan(instance: JobShopInstance) -> PartialSchedule:
     """Return an empty partial schedule."""
     o = instance.operations
     counts = np.bincount(instance.choice_machine, minlength=instance.machines)
+    steps = _most_steps(instance)
     return PartialSchedule(
         start=np.zeros(o, np.int64),
         end=np.zeros(o, np.int64),
@@ -150,7 +169,22 @@ def new_plan(instance: JobShopInstance) -> PartialSchedule:
         sequence_offset=np.append(0, np.cumsum(counts)).astype(np.int64),
         sequences=np.zeros(len(instance.choice_machine), np.int64),
         next=np.zeros(instance.jobs, np.int64),
+        profile_length=np.ones(len(steps), np.int64),
+        profile_offset=np.append(0, np.cumsum(steps)).astype(np.int64),
+        profile_time=np.zeros(steps.sum(), np.int64),
+        profile_units=np.zeros(steps.sum(), np.int64),
     )
+
+
+def _most_steps(instance: JobShopInstance) -> _Integers:
+    """Return the largest number of steps in the profile of each resource, int64 [R].
+
+    They are one, two more for each operation that needs the resource, and two more while an operation is added or removed.
+    """
+    if instance.rules is None or instance.rules.demand is None:
+        return np.zeros(0, np.int64)
+    needs = np.logical_or.reduceat(instance.rules.demand > 0, instance.choice_first[:-1], axis=0)
+    return np.asarray(2 * needs.sum(axis=0) + 3)
 
 
 def schedule_of(instance: JobShopInstance, plan: PartialSchedule) -> Schedule:

@@ -74,6 +74,8 @@ def _simulated(instance, start, machine):
             return math.inf
     if not all(_machine_keeps(instance, m, start, machine, length, fixed) for m in range(instance.machines)):
         return math.inf
+    if rules.capacity is not None and not _resources_suffice(instance, start, machine, length):
+        return math.inf
     return _worth(instance, [start[last - 1] + length[last - 1] for last in instance.first[1:].tolist()])
 
 
@@ -112,6 +114,21 @@ def _machine_keeps(instance, m, start, machine, length, fixed):
     return True
 
 
+def _resources_suffice(instance, start, machine, length):
+    """Minute after minute: the units that the running operations occupy, of each resource."""
+    rules, choice = instance.rules, {}
+    for i in range(instance.operations):
+        for c in range(int(instance.choice_first[i]), int(instance.choice_first[i + 1])):
+            if instance.choice_machine[c] == machine[i]:
+                choice[i] = c
+    for minute in range(_END):
+        runs = [i for i in choice if start[i] <= minute < start[i] + length[i]]
+        for r in range(len(rules.capacity)):
+            if sum(int(rules.demand[choice[i], r]) for i in runs) > rules.capacity[r]:
+                return False
+    return True
+
+
 def _worth(instance, ends):
     if instance.objective == "makespan":
         return float(max(ends))
@@ -141,6 +158,11 @@ TWO = [[[(0, 3)], [(1, 2)]], [[(0, 2)], [(1, 2)]]]
         ({"setups": [[[0, 2], [1, 0]]] * 2, "unavailable": [[0, 4, 6]]}, [0, 3, 6, 9], "2 and ends at 8 at the earliest"),
         ({"setups": [[[0, 0], [0, 0]]] * 2, "first_setups": [[1, 0], [0, 0]]}, [0, 3, 3, 5], "set-up of its machine takes 1"),
         ({"fixed_start": [-1, -1, 4, -1], "fixed_machine": [-1, -1, 0, -1]}, [0, 3, 3, 6], "fixed to start at 4 on machine 0"),
+        (
+            {"capacity": [2], "demand": [[0], [1], [2], [0]]},
+            [0, 3, 3, 6],
+            "operation 1 of job 0 starts at 3; then 3 units of resource 0 are occupied; accepted: up to 2",
+        ),
     ],
 )
 def test_faults_are_named(rules, start, message):

@@ -18,6 +18,8 @@ RULES = (
     "calendars and earliness", "no wait and windows", "frozen and setups", "frozen and calendars", "frozen and no wait",
     "now and setups and calendars", "flexible and setups", "flexible and calendars and tardiness", "flexible and no wait",
     "flexible and frozen and families", "setups and tardiness", "zeros and calendars", "flexible and windows and calendars",
+    "resources", "resources and setups", "flexible and resources and calendars", "resources and no wait and tardiness",
+    "resources and windows", "zeros and resources and frozen",
 )  # fmt: skip
 
 
@@ -74,4 +76,9 @@ def _rules(plain: JobShopInstance, has: set[str], aims: np.ndarray, longest: int
         rules["fixed_start"], rules["fixed_machine"] = np.full(o, -1), np.full(o, -1)
         rules["fixed_start"][begun] = int(random.integers(2, 5))
         rules["fixed_machine"][begun] = plain.choices(int(begun))[0][0]
+    if "resources" in has:
+        choices = len(plain.choice_machine)
+        rules["capacity"] = np.array([2, 1])
+        rules["demand"] = random.integers(0, 3, (choices, 2)) * (random.random((choices, 2)) < [0.8, 0.4])
+        rules["demand"][:, 1] = np.minimum(1, rules["demand"][:, 1])
     return rules

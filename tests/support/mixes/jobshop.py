@@ -2,6 +2,7 @@
 
 Of given sequences there is one least schedule: every rule says that something starts at some time or later, so raising starts
 until nothing is violated ends at it, or beyond every horizon. What ends too early is tried at all later times up to its window.
+Where a resource is overloaded, of two operations that occupy it one must end before the other starts: all such pairs are tried.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ __all__ = ["RULES", "least_cost", "make"]
 
 RULES = (
     "flexible", "zeros", "tardiness", "earliness", "windows", "weights", "release", "earliest", "no wait", "calendars",
-    "down for good", "setups", "first setups", "families", "now", "fixed",
+    "down for good", "setups", "first setups", "families", "now", "fixed", "resources",
 )  # fmt: skip
 
+_Pairs = tuple[tuple[int, int], ...]
 _PLAIN = {"flexible", "zeros", "tardiness", "weights", "release"}
 
 
@@ -75,6 +77,11 @@ def _rules(plain: JobShopInstance, has: set[str], aims: np.ndarray, random: np.r
         rules["now"] = int(random.integers(1, 5))
     if "fixed" in has:
         rules["fixed_start"], rules["fixed_machine"] = _fixed(plain, random)
+    if "resources" in has:
+        count, choices = int(random.integers(1, 3)), len(plain.choice_machine)
+        rules["capacity"] = random.integers(1, 4, count)
+        rules["demand"] = random.integers(0, 4, (choices, count)) * (random.random((choices, count)) < 0.6)
+        rules["resource_names"] = ("worker", "tool")[:count] if random.random() < 0.5 else ()
     return rules
 
 
@@ -147,22 +154,52 @@ class _Shop:
 
     def least(self, lines: list[list[int]], machine: list[int], length: list[int], best: float) -> float:
         """The least objective of schedules with these sequences, as far as it is less than `best`."""
-        ends = self._ends(lines, machine, length, self._lowest)
-        if ends is None or (value := self._value(ends)) >= best + self._early(ends):
+        start = self._starts(lines, machine, length, self._lowest, ())
+        if start is None or (value := self._value(ends := self._job_ends(start, length))) >= best + self._early(ends):
             return math.inf
         if self._instance.objective != "earliness_tardiness":
-            return value
+            return min(map(self._value, self._ends(lines, machine, length, self._lowest)), default=math.inf)
+        value = math.inf
         last = (self._instance.first[1:] - 1).tolist()
         for targets in itertools.product(*(range(end, max(end, early) + 1) for end, early in zip(ends, self._early_dates))):
             low = list(self._lowest)
             for i, end in zip(last, targets):
                 low[i] = max(low[i], end - length[i])
-            if (later := self._ends(lines, machine, length, low)) is not None:
-                value = min(value, self._value(later))
+            value = min(value, *map(self._value, self._ends(lines, machine, length, low)), math.inf)
         return value
 
-    def _ends(self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int]) -> list[int] | None:
-        """When the jobs end in the least schedule that starts nothing before `low`; None where there is none."""
+    def _job_ends(self, start: list[int], length: list[int]) -> list[int]:
+        return [start[i] + length[i] for i in (self._instance.first[1:] - 1).tolist()]
+
+    def _ends(
+        self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int], pairs: _Pairs = ()
+    ) -> Iterator[list[int]]:
+        """When the jobs end in schedules that start nothing before `low`, the least ones; of `pairs` (a, b), a ends before b."""
+        start = self._starts(lines, machine, length, low, pairs)
+        if start is None:
+            return
+        running = self._overload(machine, start, length)
+        if not running:
+            yield self._job_ends(start, length)
+        for pair in itertools.permutations(running, 2):
+            yield from self._ends(lines, machine, length, low, (*pairs, pair))
+
+    def _overload(self, machine: list[int], start: list[int], length: list[int]) -> list[int]:
+        """The operations that overload a resource at some time; none if none is overloaded."""
+        rules, choices = self._rules, self._instance.choice_first.tolist()
+        for r, capacity in enumerate([] if rules.capacity is None else rules.capacity.tolist()):
+            units = [int(rules.demand[choices[i] + [m for m, _ in self._instance.choices(i)].index(m), r])
+                     for i, m in enumerate(machine)]  # fmt: skip
+            for time in set(start):
+                running = [i for i, each in enumerate(units) if each and start[i] <= time < start[i] + length[i]]
+                if sum(units[i] for i in running) > capacity:
+                    return running
+        return []
+
+    def _starts(
+        self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int], pairs: _Pairs
+    ) -> list[int] | None:
+        """The least schedule, without regard to resources, that starts nothing before `low`; None where there is none."""
         start = list(low)
         before = {b: a for line in lines for a, b in itertools.pairwise(line)}
         while True:
@@ -171,6 +208,7 @@ class _Shop:
                 time = start[i]
                 if i and self._job[i] == self._job[i - 1]:
                     time = max(time, start[i - 1] + length[i - 1])
+                time = max([time, *(start[a] + length[a] for a, b in pairs if b == i)])
                 time = max(time, self._set_up(m, before.get(i, -1), i, start, length))
                 start[i] = self._available(m, time, length[i])
                 if start[i] > self._horizon or (self._fixed[i] >= 0 and start[i] > self._fixed[i]):
@@ -178,7 +216,7 @@ class _Shop:
                 if self._no_wait[i]:
                     start[i - 1] = max(start[i - 1], start[i] - length[i - 1])
             if start == old:
-                return [start[i] + length[i] for i in (self._instance.first[1:] - 1).tolist()]
+                return start
 
     def _set_up(self, machine: int, before: int, i: int, start: list[int], length: list[int]) -> int:
         """When the machine is ready for operation i behind `before` (-1: as its first) at the earliest."""
