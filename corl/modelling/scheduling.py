@@ -4,92 +4,100 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from corl.arguments import choice, entries, flag, integer, refusal, text
 from corl.arguments import name as named
 from corl.errors import UsageError, shown
-from corl.modelling.common import Names, Solved, compiled, solved, to_frame
+from corl.modelling.common import Names, compiled, solved
+from corl.modelling.plans import Operation, Plan
 from corl.modelling.scheduling_constraints import ConstraintCollector
+from corl.modelling.scheduling_frame import Table
 from corl.modelling.scheduling_resources import Needs, Stages
+from corl.modelling.scheduling_times import Clock, Moment, Span
 
 if TYPE_CHECKING:
-    import pandas
-
     from corl.problems.jobshop.instance import JobShopInstance, Objective
 
 __all__ = ["Operation", "Plan", "SchedulingModel"]
 
-Choices = tuple[Hashable, int] | Mapping[Hashable, int]
+Choices = tuple[Hashable, Span] | Mapping[Hashable, Span]
 """An operation: (machine, duration), or a dict from the machines that may process it to the durations there."""
-_PAIR = "(machine, duration) or {machine: duration}, durations integers from 0"
+_PAIR = "(machine, duration) or {machine: duration}, durations integers from 0 or timedeltas"
 _LARGEST_WEIGHT = 10**6
 _OBJECTIVES: dict[str, Objective] = {
     "makespan": "makespan", "tardiness": "weighted_tardiness", "earliness": "earliness_tardiness",
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One scheduled operation of a plan."""
-
-    job: Hashable
-    step: int
-    """The number of the operation within its job, from 0."""
-    machine: Hashable
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Plan(Solved):
-    """The solution of a SchedulingModel: the machine and the times of every operation."""
-
-    operations: tuple[Operation, ...]
-    """The operations, job after job; empty without a solution."""
-    machines: tuple[Hashable, ...]
-    """The names of all machines, in the order of `SchedulingModel.add_machine`."""
-    jobs: tuple[Hashable, ...]
-    """The names of all jobs, in the order of their addition."""
-
-    def _lines(self) -> list[str]:
-        lines = []
-        for name in self.machines:
-            work = ", ".join(f"{each.job} {each.start}-{each.end}" for each in self.machine(name))
-            lines.append(f"{name}: {work or 'idle'}")
-        return lines
-
-    def machine(self, name: Hashable) -> list[Operation]:
-        """Return the operations of a machine, in order of time. Raises UsageError for an unknown machine."""
-        Names("machine", self.machines).number("machine", name)
-        return sorted((each for each in self.operations if each.machine == name), key=lambda each: (each.start, each.end))
-
-    def job(self, name: Hashable) -> list[Operation]:
-        """Return a job's operations, in order. Raises UsageError for an unknown job."""
-        Names("job", self.jobs).number("job", name)
-        return [each for each in self.operations if each.job == name]
-
-    def to_frame(self) -> pandas.DataFrame:
-        """Return a row for each operation: job, step, machine, start, end."""
-        return to_frame([vars(each) for each in self.operations], ("job", "step", "machine", "start", "end"))
-
-
 class SchedulingModel:
     """A model of jobs, which are sequences of operations on machines; a machine processes one operation at a time.
 
     The objective is "makespan", the end of the last job; "tardiness", the weighted sum of the jobs' delays after their due dates;
-    or "earliness", which adds the weighted sum of the times by which jobs end too early. Times are integers in any unit.
+    or "earliness", which adds the weighted sum of the times by which jobs end too early. Times are integers in any unit. A model
+    with a `begin` also takes dates (datetime, pandas' Timestamp, ISO texts), and its plans have dates.
     """
 
-    def __init__(self, objective: Literal["makespan", "tardiness", "earliness"] = "makespan", name: str = "model") -> None:
-        """Create a model without jobs. Raises UsageError; `name` is the name of the instance."""
+    def __init__(
+        self,
+        objective: Literal["makespan", "tardiness", "earliness"] = "makespan",
+        name: str = "model",
+        *,
+        begin: Moment | None = None,
+        unit: Literal["s", "min", "h", "day"] = "min",
+    ) -> None:
+        """Create a model without jobs. Raises UsageError.
+
+        Args:
+            objective: The objective, see above.
+            name: The name of the instance.
+            begin: The date of time 0; None: times are integers.
+            unit: The unit of dates and timedeltas. Release dates and durations are rounded up to it, due dates down.
+        """
+        self._clock = Clock.checked(begin, unit)
         self.name, self.objective = text("name", name), choice("objective", objective, _OBJECTIVES)
         self._machines, self._jobs = Names("machine"), Names("job")
         self._rows: list[list[list[tuple[int, int]]]] = []  # job -> operation -> its possible (machine, duration)
         self._dates: list[tuple[int, int | None, int]] = []  # job -> (release, due, weight)
         self._constraints, self._declared = ConstraintCollector(), False  # _declared: whether add_machine was called
         self._stages = Stages()
+
+    @classmethod
+    def from_frame(
+        cls,
+        operations: Any,
+        objective: Literal["makespan", "tardiness", "earliness"] = "makespan",
+        name: str = "model",
+        *,
+        begin: Moment | None = None,
+        unit: Literal["s", "min", "h", "day"] = "min",
+        columns: Mapping[str, str] | None = None,
+    ) -> SchedulingModel:
+        """Return a model of the operations in a table. Raises UsageError, naming row and column.
+
+        Columns are found by their names in any spelling, such as "Job", "job_id" or "Order" for `job`; others are ignored. Rows
+        with the same job and operation are the choices of machines of one operation.
+
+        - job: a name.
+        - operation: the position in the job, a number; or a name, in the order of the rows. Without this column every row is an
+          operation, in the order of the rows.
+        - machine: a name, a list of names, or names separated by `|`.
+        - duration: a number or a timedelta; a list if it differs by machine.
+        - release, due, weight, family: as in `add_job`; the same in all rows of a job, or empty.
+
+        Args:
+            operations: A pandas or polars DataFrame, a dict of columns, or a list of dicts.
+            objective: The objective of the model.
+            name: The name of the instance.
+            begin: The date of time 0; by default the earliest release, if releases are dates. An earlier release means `begin`.
+            unit: The unit of times, see `SchedulingModel`.
+            columns: Field -> name of its column, if that is not found: {"job": "Auftrag"}.
+        """
+        table = Table(operations, columns)
+        model = cls(objective, name, begin=table.first_date() if begin is None else begin, unit=unit)
+        for job, arguments in table.jobs(model._clock).items():
+            model.add_job(job, **arguments)
+        return model
 
     def add_machine(self, name: Hashable) -> None:
         """Add a machine, before any job. Raises UsageError.
@@ -99,7 +107,7 @@ class SchedulingModel:
         """
         if not self._declared and len(self._machines):
             raise UsageError(f"add_machine: {shown(name)} comes after machines were used; accepted: machines before jobs")
-        if name in self._stages:
+        if named("the name of a machine", name) in self._stages:
             raise UsageError(f"there is a stage {shown(name)} already; accepted: another name")
         self._machines.add(name)
         self._declared = True
@@ -126,14 +134,14 @@ class SchedulingModel:
         name: Hashable,
         operations: Sequence[Choices],
         *,
-        release: int = 0,
-        due: int | None = None,
+        release: Moment = 0,
+        due: Moment | None = None,
         weight: int = 1,
-        early: int | None = None,
+        early: Moment | None = None,
         earliness: int = 1,
         no_wait: bool = False,
         family: Hashable = None,
-        earliest: Sequence[int] = (),
+        earliest: Sequence[Moment] = (),
         needs: Sequence[Needs] = (),
     ) -> None:
         """Add a job. Raises UsageError.
@@ -163,17 +171,17 @@ class SchedulingModel:
         if early is not None and due is None:
             raise UsageError(f"{of} has `early` but no due date; accepted: both, or no `early`")
         earliest_starts = [
-            integer(f"{of}: earliest", each) for each in entries(f"{of}: earliest", earliest, "a list of integers")
+            self._clock.moment(f"{of}: earliest", each) for each in entries(f"{of}: earliest", earliest, "a list of times")
         ]
         if earliest_starts and len(earliest_starts) != len(listed):
             raise UsageError(f"{of} has {len(listed)} operations; earliest: accepted: one time for each")
         dates = (
-            integer(f"{of}: release", release),
-            None if due is None else integer(f"{of}: due", due),
+            self._clock.moment(f"{of}: release", release),
+            None if due is None else self._clock.moment(f"{of}: due", due, down=True),
             integer(f"{of}: weight", weight, high=_LARGEST_WEIGHT),
         )
         earliness_terms = (
-            None if early is None else integer(f"{of}: early", early),
+            None if early is None else self._clock.moment(f"{of}: early", early),
             integer(f"{of}: earliness", earliness, high=_LARGEST_WEIGHT),
         )
         cannot_wait, family_name = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
@@ -186,7 +194,7 @@ class SchedulingModel:
         self._dates.append(dates)
         self._constraints.add_job(len(listed), *earliness_terms, cannot_wait, family_name, earliest_starts)
 
-    def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: int) -> None:
+    def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: Span) -> None:
         """Set the set-up time of a machine between operations of the families `before` and `after`. Raises UsageError.
 
         Set-ups between other families take no time.
@@ -199,20 +207,25 @@ class SchedulingModel:
         """
         of = f"set-up of {shown(machine)}"
         pair = None if before is None else named(f"{of}: before", before), named(f"{of}: after", after)
-        length = integer(f"{of}: duration", duration)
+        length = self._clock.span(f"{of}: duration", duration)
         self._constraints.setups[self._number("machine", machine), *pair] = length
 
-    def set_unavailable(self, machine: Hashable, begin: int, end: int | None = None) -> None:
+    def set_unavailable(self, machine: Hashable, begin: Moment, end: Moment | None = None) -> None:
         """Make a machine unavailable from `begin` to `end`; None: for ever from `begin` on. Raises UsageError."""
         of = f"machine {shown(machine)}"
-        begin_time = integer(f"{of}: begin", begin)
-        end_time = None if end is None else integer(f"{of}: end", end)
+        begin_time = self._clock.moment(f"{of}: begin", begin, down=True)
+        end_time = None if end is None else self._clock.moment(f"{of}: end", end)
         if end_time is not None and end_time <= begin_time:
             raise refusal(f"{of}: end", end, f"an integer above its begin, {begin_time}, or None")
         self._constraints.unavailable.append((self._number("machine", machine), begin_time, end_time))
 
     def rescheduled(
-        self, plan: Plan, now: int, *, down: Mapping[Hashable, int | None] | None = None, frozen_until: int | None = None
+        self,
+        plan: Plan,
+        now: Moment,
+        *,
+        down: Mapping[Hashable, Moment | None] | None = None,
+        frozen_until: Moment | None = None,
     ) -> SchedulingModel:
         """Return a copy of the model for the decisions that remain at the time `now`. Raises UsageError.
 
@@ -228,13 +241,13 @@ class SchedulingModel:
         from corl.problems.jobshop.rescheduling import reschedule
 
         planned = self._first(plan).instance()
-        time = integer("now", now, self._constraints.now)
-        frozen = None if frozen_until is None else integer("frozen_until", frozen_until, time)
+        time = self._clock.moment("now", now, self._constraints.now)
+        frozen = None if frozen_until is None else self._clock.moment("frozen_until", frozen_until, time)
         model, broken = copy.deepcopy(self), list[tuple[int, int | None]]()
         if down is not None and not isinstance(down, Mapping):
             raise refusal("down", down, "a dict from machines to times, or to None for ever")
         for machine, until in (down or {}).items():
-            end = None if until is None else integer(f"down: machine {shown(machine)}", until, time + 1)
+            end = None if until is None else self._clock.moment(f"down: machine {shown(machine)}", until, time + 1)
             broken.append((self._machines.number("down", machine), end))
         rules = reschedule(planned, plan.result.solution, time, down=broken, frozen_until=frozen).rules
         assert rules is not None and rules.fixed_start is not None and rules.fixed_machine is not None
@@ -265,7 +278,7 @@ class SchedulingModel:
             raise refusal(of, given, _PAIR)
         pairs = list(given.items()) if isinstance(given, Mapping) else [tuple(given)]
         try:
-            found = [(named("machine", machine), integer("duration", duration)) for machine, duration in pairs]
+            found = [(named("machine", machine), self._clock.span("duration", duration)) for machine, duration in pairs]
         except UsageError:
             found = []
         if not found:
@@ -308,7 +321,7 @@ class SchedulingModel:
         instance = self.instance()
         result = solved(instance, "jobshop", options)
         operations = () if result.solution is None else tuple(self._operations(result.solution))
-        return Plan(result, operations, tuple(self._machines.listed()), tuple(self._jobs.listed()))
+        return Plan(result, operations, tuple(self._machines.listed()), tuple(self._jobs.listed()), self._clock)
 
     def _operations(self, schedule: Any) -> list[Operation]:
         """Return the operations of a schedule with the names of jobs and machines."""
@@ -316,6 +329,8 @@ class SchedulingModel:
         for job, choices in zip(self._jobs.listed(), self._rows):
             for step, pairs in enumerate(choices):
                 start, machine = int(schedule.start[at]), int(schedule.machine[at])
-                found.append(Operation(job, step, machines[machine], start, start + dict(pairs)[machine]))
+                end = start + dict(pairs)[machine]
+                dates = self._clock.date(start), self._clock.date(end)
+                found.append(Operation(job, step, machines[machine], start, end, *dates))
                 at += 1
         return found

@@ -93,7 +93,10 @@ METHODS = [  # how to make a model, the method, a call that is accepted, its oth
     (routing, "set_matrix", {"distances": np.ones((3, 3))}, ("durations",)),
     (lambda: RoutingModel, "__call__", {}, ("name", "time", "speed")),
     (lambda: RoutingModel, "from_frame", {"clients": [{"name": "a", **NODE}]}, ("name",)),
-    (lambda: SchedulingModel, "__call__", {}, ("objective", "name")),
+    (lambda: SchedulingModel, "__call__", {}, ("objective", "name", "begin", "unit")),
+    (lambda: SchedulingModel, "from_frame", {"operations": [{"job": "a", "machine": "m", "duration": 1}]}, (
+        "objective", "name", "begin", "unit", "columns",
+    )),
     (SchedulingModel, "add_machine", {"name": "saw"}, ()),
     (scheduling, "add_job", JOB, ("release", "weight", "early", "earliness", "no_wait", "family", "earliest")),
     (scheduling, "set_setup", {"machine": "saw", "before": "table", "after": "shelf", "duration": 1}, ()),
