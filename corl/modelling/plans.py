@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from corl.arguments import refusal
 from corl.modelling.common import Names, Solved, to_frame
 from corl.modelling.scheduling_times import Clock
 
@@ -74,6 +75,27 @@ class Plan(Solved):
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each operation: job, step, machine, start, end; the last two are dates if the model has dates."""
         return [each.row for each in self.operations]
+
+    def page(self, against: Plan | None = None) -> str:
+        """Return an HTML page of the plan, see `Result.page`. Raises UsageError.
+
+        With `against`, a plan of an earlier version of the model, operations are marked that have moved or are new.
+        """
+        self._solution()
+        if against is None:
+            return self.result.page()
+        if not isinstance(against, Plan):
+            raise refusal("against", against, "a Plan of the model")
+        import numpy as np
+
+        from corl.problems.jobshop.instance import Schedule
+
+        before = {(each.job, each.step): each for each in against.operations}
+        found = [before.get((each.job, each.step)) for each in self.operations]
+        numbers = {machine: number for number, machine in enumerate(self.machines)}
+        start = np.array([-1 if each is None or each.machine not in numbers else each.start for each in found], np.int64)
+        machine = np.array([-1 if each is None else numbers.get(each.machine, -1) for each in found], np.int32)
+        return self.result.page(against=Schedule(start, machine))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the rows as a pandas DataFrame. Raises UsageError if pandas is not installed."""

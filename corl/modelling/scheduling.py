@@ -226,10 +226,16 @@ class SchedulingModel:
         *,
         down: Mapping[Hashable, Moment | None] | None = None,
         frozen_until: Moment | None = None,
+        rush: Mapping[Hashable, Sequence[Choices]] | None = None,
+        priority: int = 10,
+        machine_change: int | None = None,
+        start_change: int | None = None,
     ) -> SchedulingModel:
         """Return a copy of the model for the decisions that remain at the time `now`. Raises UsageError.
 
-        Operations that start before `now` in the plan are fixed to the plan's machines and times.
+        Operations that start before `now` in the plan are fixed to the plan's machines and times. With `machine_change` or
+        `start_change`, the objective of the copy includes what changes of the plan cost; the solvers cp-sat and annealing support
+        these costs.
 
         Args:
             plan: A plan of this model; jobs may have been added to the model since.
@@ -237,6 +243,11 @@ class SchedulingModel:
             down: Broken machine -> the time until which it is broken; None: for ever. An operation that is running on a broken
                 machine must start again from scratch.
             frozen_until: Operations that start before this time in the plan are fixed, too; None: before `now`.
+            rush: Rush orders, jobs that arrive now: job -> operations, as in `add_job`. They are due as soon as they can end, and
+                need an objective with due dates.
+            priority: The weight of rush orders, as a multiple of the largest weight of the other jobs.
+            machine_change: The cost of each operation that moves to another machine; None: nothing.
+            start_change: The cost of each unit of time by which an operation starts earlier or later; None: nothing.
         """
         from corl.problems.jobshop.rescheduling import reschedule
 
@@ -257,7 +268,30 @@ class SchedulingModel:
                 fixed[i] = (int(rules.fixed_machine[i]), int(rules.fixed_start[i]))
         model._constraints.fixed = fixed
         model._constraints.set_unavailable(rules.unavailable)
+        model._constraints.change_costs = None
+        if machine_change is not None or start_change is not None:
+            costs = (machine_change or 0, start_change or 0)
+            model._constraints.change_costs = (
+                integer("machine_change", costs[0], high=_LARGEST_WEIGHT),
+                integer("start_change", costs[1], high=_LARGEST_WEIGHT),
+            )
+            pairs = zip(plan.result.solution.machine.tolist(), plan.result.solution.start.tolist())
+            model._constraints.announced = dict(enumerate(pairs))
+        model._add_rush_orders(rush, time, integer("priority", priority, 1, _LARGEST_WEIGHT))
         return model
+
+    def _add_rush_orders(self, rush: Any, now: int, priority: int) -> None:
+        """Add jobs that arrive now, and are due as soon as they can end. Raises UsageError; see `rescheduled`."""
+        if rush is not None and not isinstance(rush, Mapping):
+            raise refusal("rush", rush, "a dict from jobs to their operations")
+        if rush and self.objective == "makespan":
+            raise UsageError("rush: the makespan knows no priorities; accepted: a model of the tardiness or the earliness")
+        weight = min(_LARGEST_WEIGHT, priority * max((weight for *_, weight in self._dates), default=1))
+        for job, operations in (rush or {}).items():
+            listed = entries(f"rush: job {shown(job)}", operations, f"a list, each operation {_PAIR}")
+            choices = [self._choices(f"rush: job {shown(job)}, operation {step}", each) for step, each in enumerate(listed)]
+            soonest = now + sum(min(duration for _, duration in pairs) for pairs in choices)
+            self.add_job(job, listed, release=now, due=soonest, weight=weight, earliness=0)
 
     def _first(self, plan: Plan) -> SchedulingModel:
         """Return the model with only the jobs of a plan. Raises UsageError if they are not the first jobs of this model."""

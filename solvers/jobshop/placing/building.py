@@ -22,6 +22,7 @@ from corl.problems.jobshop.rules import FOREVER
 from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
 from corl.solvers.jobshop.placing.gaps import copy_plan, latest_fit, place, remove, setup, setups_fit
+from corl.solvers.jobshop.placing.moved import change_cost
 from corl.solvers.jobshop.placing.resources import occupy, previous_end
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _value(shop, plan):
             total += float(shop.weight[j] * max(0, end - shop.due[j]))
             if shop.goal[0] == 2:
                 total += float(shop.earliness[j] * max(0, shop.early[j] - end))
-    return total
+    return total + change_cost(shop, plan)
 
 
 # -------------------------------------------------------------------- dispatching

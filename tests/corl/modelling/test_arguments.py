@@ -101,7 +101,9 @@ METHODS = [  # how to make a model, the method, a call that is accepted, its oth
     (scheduling, "add_job", JOB, ("release", "weight", "early", "earliness", "no_wait", "family", "earliest")),
     (scheduling, "set_setup", {"machine": "saw", "before": "table", "after": "shelf", "duration": 1}, ()),
     (scheduling, "set_unavailable", {"machine": "saw", "begin": 3}, ("end",)),
-    (scheduling, "rescheduled", {"now": 1}, ("down", "frozen_until")),
+    (scheduling, "rescheduled", {"now": 1}, (
+        "down", "frozen_until", "rush", "priority", "machine_change", "start_change",
+    )),
     (lambda: scheduling().rescheduled, "__call__", {"plan": None, "now": 1}, ()),
     (lambda: KnapsackModel, "__call__", {"capacity": 4}, ("name",)),
     (lambda: KnapsackModel, "from_frame", {"frame": [{"name": "a", "value": 1, "weight": 2}], "capacity": 4}, ("name",)),

@@ -196,3 +196,63 @@ def test_a_date_needs_a_begin():
         UsageError, match="job 'a': release: '2026-11-30 08:00:00' is a date; accepted: an integer, or a date in a"
     ):
         SchedulingModel().add_job("a", [("m", 1)], release=MONDAY)
+
+
+def running():
+    """A model of two jobs, and its plan."""
+    model = SchedulingModel("tardiness")
+    model.add_job("a", [("saw", 4), {"paint": 3, "spray": 4}], due=8, weight=2)
+    model.add_job("b", [("saw", 4), ("glue", 2)], due=12)
+    return model, model.solve(**LIMITS)
+
+
+def test_rush_orders_come_first():
+    """A new job is released now, due as soon as it can end, and weighs more than any other."""
+    model, plan = running()
+    later = model.rescheduled(plan, 1, rush={"rush": [("saw", 2), ("glue", 1)]}, priority=5)
+    instance = later.instance()
+    assert (instance.release[2], instance.due[2], instance.weight[2]) == (1, 4, 10)
+    found = later.solve(**LIMITS)
+    assert found.jobs == ("a", "b", "rush")
+    assert [each.start for each in found.job("rush")] == [4, 6]  # after the operation that is under way, before the other job
+    again = later.rescheduled(found, 5, rush={"second": [("saw", 1)]})
+    assert again.instance().weight[3] == 100
+
+
+def test_changes_have_a_price():
+    """With a breakdown of the paint shop: without costs the job moves, with dear moves it waits; dear shifts keep the starts."""
+    model, plan = running()
+    assert plan.job("a")[1].machine == "paint"
+    free = model.rescheduled(plan, 2, down={"paint": 7}).solve(**LIMITS)
+    dear = model.rescheduled(plan, 2, down={"paint": 7}, machine_change=100).solve(**LIMITS)
+    assert (free.job("a")[1].machine, dear.job("a")[1].machine, dear.job("a")[1].start) == ("spray", "paint", 7)
+    assert dear.objective == 2 * 2
+    kept = model.rescheduled(plan, 2, start_change=50).solve(**LIMITS)
+    assert [each.start for each in kept.operations] == [each.start for each in plan.operations]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rush": [1]}, "rush: [1] is not accepted; accepted: a dict from jobs to their operations"),
+        ({"rush": {"x": [("saw", -1)]}}, "rush: job 'x', operation 0: ('saw', -1) is not accepted"),
+        ({"rush": {"a": [("saw", 1)]}}, "there is a job 'a' already"),
+        ({"priority": 0}, "priority: 0 is not accepted; accepted: an integer from 1"),
+        ({"machine_change": -1}, "machine_change: -1 is not accepted"),
+        ({"start_change": 0.5}, "start_change: 0.5 is not accepted"),
+    ],
+)
+def test_faults_of_rescheduling(options, message):
+    """One line that names the argument."""
+    model, plan = running()
+    with pytest.raises(UsageError) as error:
+        model.rescheduled(plan, 1, **options)
+    assert message in str(error.value)
+
+
+def test_the_makespan_has_no_rush_orders():
+    """It knows no priorities."""
+    model = SchedulingModel()
+    model.add_job("a", [("saw", 1)])
+    with pytest.raises(UsageError, match="rush: the makespan knows no priorities"):
+        model.rescheduled(model.solve(**LIMITS), 0, rush={"b": [("saw", 1)]})
