@@ -45,6 +45,7 @@ class SchedulingModel:
         *,
         begin: Moment | None = None,
         unit: Literal["s", "min", "h", "day"] = "min",
+        swap: bool = False,
     ) -> None:
         """Create a model without jobs. Raises UsageError.
 
@@ -53,14 +54,15 @@ class SchedulingModel:
             name: The name of the instance.
             begin: The date of time 0; None: times are integers.
             unit: The unit of dates and timedeltas. Release dates and durations are rounded up to it, due dates down.
+            swap: Whether jobs that block each other's next machines in a cycle may exchange them at the same time.
         """
         self._clock = Clock.checked(begin, unit)
         self.name, self.objective = text("name", name), choice("objective", objective, _OBJECTIVES)
         self._machines, self._jobs = Names("machine"), Names("job")
         self._rows: list[list[list[tuple[int, int]]]] = []  # job -> operation -> its possible (machine, duration)
         self._dates: list[tuple[int, int | None, int]] = []  # job -> (release, due, weight)
-        self._constraints, self._declared = ConstraintCollector(), False  # _declared: whether add_machine was called
-        self._stages = Stages()
+        self._constraints = ConstraintCollector(flag("swap", swap))
+        self._declared, self._stages = False, Stages()  # _declared: whether add_machine was called
 
     @classmethod
     def from_frame(
@@ -140,6 +142,8 @@ class SchedulingModel:
         early: Moment | None = None,
         earliness: int = 1,
         no_wait: bool = False,
+        blocking: bool = False,
+        resumable: bool = False,
         family: Hashable = None,
         earliest: Sequence[Moment] = (),
         needs: Sequence[Needs] = (),
@@ -156,6 +160,8 @@ class SchedulingModel:
             early: The time before which the job should not end; by default `due`.
             earliness: The cost of each unit of time by which the job ends before `early`.
             no_wait: Whether each operation must start when the previous operation ends.
+            blocking: Whether the job stays on each machine until its next operation starts, because there is no room to wait.
+            resumable: Whether the operations stop when their machine is unavailable, and continue after that.
             family: The family on which set-up times depend; by default the job's name.
             earliest: The earliest start of each operation.
             needs: The resources that each operation needs beside its machine: {resource: units}, {machine: {resource: units}} if
@@ -184,6 +190,7 @@ class SchedulingModel:
             None if early is None else self._clock.moment(f"{of}: early", early),
             integer(f"{of}: earliness", earliness, high=_LARGEST_WEIGHT),
         )
+        stays = flag(f"{of}: blocking", blocking), flag(f"{of}: resumable", resumable)
         cannot_wait, family_name = flag(f"{of}: no_wait", no_wait), job if family is None else named(f"{of}: family", family)
         choices = [self._choices(f"{of}, operation {step}", each) for step, each in enumerate(listed)]
         rows = [[(self._number("", machine), duration) for machine, duration in pairs] for pairs in choices]
@@ -193,6 +200,7 @@ class SchedulingModel:
         self._constraints.resources.add_job(units)
         self._dates.append(dates)
         self._constraints.add_job(len(listed), *earliness_terms, cannot_wait, family_name, earliest_starts)
+        self._constraints.add_stays(len(listed), *stays)
 
     def set_setup(self, machine: Hashable, before: Hashable, after: Hashable, duration: Span) -> None:
         """Set the set-up time of a machine between operations of the families `before` and `after`. Raises UsageError.
@@ -270,10 +278,9 @@ class SchedulingModel:
         model._constraints.set_unavailable(rules.unavailable)
         model._constraints.change_costs = None
         if machine_change is not None or start_change is not None:
-            costs = (machine_change or 0, start_change or 0)
             model._constraints.change_costs = (
-                integer("machine_change", costs[0], high=_LARGEST_WEIGHT),
-                integer("start_change", costs[1], high=_LARGEST_WEIGHT),
+                integer("machine_change", 0 if machine_change is None else machine_change, high=_LARGEST_WEIGHT),
+                integer("start_change", 0 if start_change is None else start_change, high=_LARGEST_WEIGHT),
             )
             pairs = zip(plan.result.solution.machine.tolist(), plan.result.solution.start.tolist())
             model._constraints.announced = dict(enumerate(pairs))
@@ -354,17 +361,17 @@ class SchedulingModel:
         """Solve the instance with the options of `corl.solve`: `time_limit`, `solver` and others."""
         instance = self.instance()
         result = solved(instance, "jobshop", options)
-        operations = () if result.solution is None else tuple(self._operations(result.solution))
+        operations = () if result.solution is None else tuple(self._operations(instance, result.solution))
         return Plan(result, operations, tuple(self._machines.listed()), tuple(self._jobs.listed()), self._clock)
 
-    def _operations(self, schedule: Any) -> list[Operation]:
+    def _operations(self, instance: JobShopInstance, schedule: Any) -> list[Operation]:
         """Return the operations of a schedule with the names of jobs and machines."""
-        machines, found, at = self._machines.listed(), [], 0
-        for job, choices in zip(self._jobs.listed(), self._rows):
-            for step, pairs in enumerate(choices):
-                start, machine = int(schedule.start[at]), int(schedule.machine[at])
-                end = start + dict(pairs)[machine]
-                dates = self._clock.date(start), self._clock.date(end)
-                found.append(Operation(job, step, machines[machine], start, end, *dates))
-                at += 1
-        return found
+        from corl.problems.jobshop.evaluation import ends
+
+        names, date = self._machines.listed(), self._clock.date
+        times = zip(schedule.machine.tolist(), schedule.start.tolist(), ends(instance, schedule).tolist())
+        steps = ((job, step) for job, choices in zip(self._jobs.listed(), self._rows) for step in range(len(choices)))
+        return [
+            Operation(*step, names[machine], start, end, date(start), date(end))
+            for step, (machine, start, end) in zip(steps, times)
+        ]

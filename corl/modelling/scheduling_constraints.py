@@ -23,7 +23,9 @@ __all__ = ["ConstraintCollector"]
 class ConstraintCollector:
     """Collects constraints of jobs and machines, and converts them to the rules of an instance."""
 
-    def __init__(self) -> None:
+    def __init__(self, swap: bool = False) -> None:
+        """Create a collector without constraints; `swap` as in SideConstraints."""
+        self._swap = swap
         self.setups: dict[tuple[int, Hashable, Hashable], int] = {}
         """(machine, earlier family or None for the first operation, later family) -> set-up time."""
         self.unavailable: list[tuple[int, int, int | None]] = []
@@ -40,7 +42,9 @@ class ConstraintCollector:
         self._early: list[int | None] = []  # per job, as the next two
         self._earliness: list[int] = []
         self._families: list[Hashable] = []
-        self._no_wait: list[bool] = []  # per operation of all jobs, as the next one
+        self._no_wait: list[bool] = []  # per operation of all jobs, as the next ones
+        self._blocking: list[bool] = []
+        self._resumable: list[bool] = []
         self._earliest: list[int] = []
 
     def add_job(
@@ -53,11 +57,16 @@ class ConstraintCollector:
         self._no_wait += [False] + [no_wait] * (operations - 1)
         self._earliest += earliest or [0] * operations
 
+    def add_stays(self, operations: int, blocking: bool, resumable: bool) -> None:
+        """Add how the operations of a job stay on their machines; the arguments are those of `add_job`."""
+        self._blocking += [blocking] * (operations - 1) + [False]
+        self._resumable += [resumable] * operations
+
     def cut(self, jobs: int, operations: int) -> None:
         """Keep only the first `jobs` jobs, which have `operations` operations in all."""
         for of_jobs in (self._early, self._earliness, self._families):
             del of_jobs[jobs:]
-        for of_operations in (self._no_wait, self._earliest):
+        for of_operations in (self._no_wait, self._blocking, self._resumable, self._earliest):
             del of_operations[operations:]
         self.resources.cut(jobs)
 
@@ -89,6 +98,10 @@ class ConstraintCollector:
             found["earliest"] = np.array(self._earliest)
         if any(self._no_wait):
             found["no_wait"] = np.array(self._no_wait, bool)
+        if any(self._blocking):
+            found |= {"blocking": np.array(self._blocking, bool), "swap": self._swap}
+        if any(self._resumable):
+            found["resumable"] = np.array(self._resumable, bool)
         if self.unavailable:
             found["unavailable"] = np.array(_merged(self.unavailable, FOREVER), np.int64)
         if self.setups:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from corl.files.drawing import whole_ticks
 from corl.problems.jobshop.drawing_resources import add_rows, awaited, draw_rows
 from corl.problems.jobshop.evaluation import check, completion, ends, objective
+from corl.problems.jobshop.evaluation_blocking import departures
+from corl.problems.jobshop.evaluation_resumable import worked_intervals
 from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.resources import row_labels
@@ -32,8 +35,9 @@ _GREY, _AMBER = "#d0d7de", "#d9962b"
 def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     """Draw a schedule: one row per machine, one bar per operation, one colour per job; the title states the objective value.
 
-    Breaks of machines are grey, set-ups amber and hatched, fixed operations framed, and a dotted line marks the present time.
-    Below the machines there is a row per resource with the units in use.
+    Breaks of machines are grey, also within the bar of an operation that stops there; set-ups are amber and hatched, fixed
+    operations are framed, and a dotted line marks the present time. A thin white bar shows that a job blocks its machine. Below
+    the machines there is a row per resource with the units in use.
 
     If `solution` is None, there is one row per job: its operations from the release date on, without waiting, each on its fastest
     machine and coloured by that machine. A mark shows the due date.
@@ -41,7 +45,8 @@ def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     if solution is None:
         return _draw_jobs(instance, axes)
     schedule = check(instance, solution)
-    _draw_bars(instance, schedule, schedule.machine, instance.job, _job_labels(instance), axes)
+    duration = _durations(instance, schedule)
+    _draw_bars(instance, schedule, duration, schedule.machine, instance.job, _job_labels(instance), axes)
     legend = [] if instance.rules is None else _draw_rules(instance, instance.rules, schedule, axes)
     end = completion(instance, schedule)
     late: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -66,6 +71,7 @@ def _draw_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Sch
         if begin < last:
             axes.barh(machine, min(end, last) - begin, left=begin, height=0.98, color=_GREY, zorder=0)
             legend = ["grey: not available"]
+    legend += _draw_stays(instance, rules, schedule, axes)
     setups = [(i, length) for i, _, length in setups_before(instance, schedule.start, schedule.machine) if length]
     for i, length in setups:
         begin = setup_begin(instance, schedule, i, length)
@@ -83,6 +89,25 @@ def _draw_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Sch
     return legend + draw_rows(instance, rules, schedule, axes)
 
 
+def _draw_stays(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, axes: Axes) -> list[str]:
+    """Draw over the bars the breaks at which operations stop, and after them the stays of jobs that block their machines.
+
+    Returns the entries of the legend.
+    """
+    end, legend = ends(instance, schedule), []
+    leaves = departures(rules, schedule.start, end)
+    style: dict[str, Any] = {"color": "white", "edgecolor": _DARK, "alpha": 0.6, "linewidth": 0.5}
+    for i, m in enumerate(schedule.machine.tolist()):
+        worked = list(worked_intervals(rules, i, m, int(schedule.start[i]), int(end[i])))
+        for (_, stops), (goes_on, _) in pairwise(worked):
+            axes.barh(m, goes_on - stops, left=stops, height=0.7, color=_GREY)
+            legend.append("grey within a bar: a break at which an operation stops")
+        if leaves[i] > end[i]:
+            axes.barh(m, leaves[i] - end[i], left=end[i], height=0.3, **style)
+            legend.append("a thin white bar: a job blocks its machine")
+    return list(dict.fromkeys(legend))
+
+
 def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
     """Draw the operations of each job one after the other, coloured by machine."""
     duration = instance.shortest.astype(np.int64)
@@ -90,7 +115,7 @@ def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
     before = np.cumsum(duration) - duration
     start = before - before[instance.first[:-1]][instance.job] + instance.release[instance.job]
     schedule = Schedule(start, np.array(fastest, np.int32))
-    _draw_bars(instance, schedule, instance.job, schedule.machine, _machine_labels(instance), axes)
+    _draw_bars(instance, schedule, duration, instance.job, schedule.machine, _machine_labels(instance), axes)
     if instance.due is not None:
         axes.plot(instance.due, np.arange(instance.jobs), linestyle="", marker="|", color=_DARK)
     axes.set_xlabel("time; a bar's text: its machine" + ("; a mark: a due date" if instance.due is not None else ""))
@@ -99,12 +124,15 @@ def _draw_jobs(instance: JobShopInstance, axes: Axes) -> None:
     axes.set_title(_title(instance))
 
 
-def _draw_bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any, hues: Sequence[str], axes: Axes) -> None:
+def _draw_bars(
+    instance: JobShopInstance, schedule: Schedule, duration: Any, row: Any, hue: Any, hues: Sequence[str], axes: Axes
+) -> None:
     """Draw one bar per operation.
 
     Args:
         instance: The instance.
         schedule: Start and machine of each operation.
+        duration: int [operations], the length of each bar.
         row: int [operations], the row of each operation's bar.
         hue: int [operations], the colour of each bar, as an index into `hues`.
         hues: The text that each colour stands for; its first characters label the bars of that colour.
@@ -112,9 +140,6 @@ def _draw_bars(instance: JobShopInstance, schedule: Schedule, row: Any, hue: Any
     """
     import matplotlib
 
-    counts = np.diff(instance.choice_first)
-    chosen = instance.choice_machine == np.repeat(schedule.machine, counts)
-    duration = instance.choice_duration[chosen]
     # steps of a golden ratio of the colour wheel make consecutive colours differ, for any number of colours
     colours = matplotlib.colormaps["hsv"]((np.arange(len(hues)) * 0.6180339887) % 1.0) * [0.8, 0.8, 0.8, 1.0]
     line = 0.4 if instance.operations <= 2000 else 0.0
@@ -166,6 +191,7 @@ def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
     if instance.rules is not None:
         _add_rules(instance, instance.rules, schedule, int(end.max()), scene)
     end_of = schedule.start + duration
+    leaves = departures(instance.rules, schedule.start, end_of)
     fixed = set() if instance.rules is None else set(instance.rules.fixed.tolist())
     scene.play = Play(0.0, float(end.max()), boxes=[(0.0, None)] * len(scene.boxes))
     for i in range(instance.operations):
@@ -173,6 +199,7 @@ def scene(instance: JobShopInstance, solution: Any) -> Scene | None:
         step = i - int(instance.first[job])
         name = instance.job_names[job] if instance.job_names else str(job)
         text = f"{name}\noperation {step + 1} of job {name}: {start} to {start + duration[i]}" + (", fixed" if i in fixed else "")
+        text += f", stays until {leaves[i]}" if leaves[i] > end_of[i] else ""
         scene.boxes.append((start, int(schedule.machine[i]), int(duration[i]), 1, text, job, bool(is_critical[i])))
         scene.play.boxes.append((float(instance.release[job]), float(start)))
     for job in range(instance.jobs):
@@ -222,8 +249,9 @@ def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np
     """Return which operations are critical, bool [operations].
 
     An operation that ends at the makespan is critical. So is the job or machine predecessor of a critical operation, if the
-    critical operation starts as soon as the predecessor has ended and the set-up between them, if there is one, is done; and so
-    are the operations that occupy a resource until then, if it would be overloaded by an earlier start.
+    critical operation starts as soon as the predecessor has ended and the set-up between them, if there is one, is done. If the
+    machine predecessor blocks the machine, the operation that starts when its job moves on is critical instead. So are the
+    operations that occupy a resource until then, if it would be overloaded by an earlier start.
     """
     end, found = schedule.start + duration, np.zeros(instance.operations, bool)
     order = np.lexsort((np.arange(instance.operations), schedule.start, schedule.machine))
@@ -231,18 +259,22 @@ def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np
     before_on_machine = np.full(instance.operations, -1)
     before_on_machine[order[1:][same_machine]] = order[:-1][same_machine]
     setup = {i: length for i, _, length in setups_before(instance, schedule.start, schedule.machine)}
+    leaves = departures(instance.rules, schedule.start, end)
     to_visit = np.flatnonzero(end == end.max()).tolist()
     while to_visit:
         i = to_visit.pop()
         if found[i]:
             continue
         found[i] = True
-        before = [(int(before_on_machine[i]), setup.get(i, 0))] + ([(i - 1, 0)] if i > instance.first[instance.job[i]] else [])
-        to_visit += [k for k, gap in before if k >= 0 and end[k] + gap == schedule.start[i]] + awaited(instance, schedule, i)
+        before, start = int(before_on_machine[i]), schedule.start[i]
+        if i > instance.first[instance.job[i]] and end[i - 1] == start:
+            to_visit.append(i - 1)
+        if before >= 0 and leaves[before] + setup.get(i, 0) == start:
+            to_visit.append(before if leaves[before] == end[before] else before + 1)
+        to_visit += awaited(instance, schedule, i)
     return found
 
 
 def _durations(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
-    chosen = instance.choice_machine == np.repeat(schedule.machine, np.diff(instance.choice_first))
-    duration: NDArray[np.int64] = instance.choice_duration[chosen].astype(np.int64)
-    return duration
+    """Return the time from start to end of each operation, int64 [operations], with the breaks at which it stops."""
+    return ends(instance, schedule) - schedule.start

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import Infeasible
 from corl.problems.jobshop.change_costs import cost_of_changes
+from corl.problems.jobshop.evaluation_resumable import resumed_ends
 from corl.problems.jobshop.evaluation_rules import check_rules, early_by
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 
@@ -40,8 +41,8 @@ def completion(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int6
 
 
 def ends(instance: JobShopInstance, schedule: Schedule) -> NDArray[np.int64]:
-    """Return when each operation ends, int64 [operations]."""
-    return np.asarray(schedule.start + _durations(instance, schedule.machine))
+    """Return when each operation of a feasible schedule ends, int64 [operations]; a resumable one includes breaks."""
+    return resumed_ends(instance.rules, schedule.start, schedule.machine, _durations(instance, schedule.machine))
 
 
 def check(instance: JobShopInstance, solution: Any) -> Schedule:
@@ -53,8 +54,7 @@ def check(instance: JobShopInstance, solution: Any) -> Schedule:
     instance has any, are checked last.
     """
     start, machine = _arrays(instance, solution)
-    duration = _durations(instance, machine)
-    end = start + duration
+    end = ends(instance, Schedule(start, machine))
     first_operations = instance.first[:-1]
     ready = np.empty_like(start)
     ready[1:] = end[:-1]
@@ -71,7 +71,7 @@ def check(instance: JobShopInstance, solution: Any) -> Schedule:
         message = f"{on} does {instance.place_of(a)} until {end[a]} and {instance.place_of(b)} from {start[b]}"
         raise Infeasible(message)
     if instance.rules is not None:
-        check_rules(instance, start, machine, duration, instance.place_of)
+        check_rules(instance, start, machine, end, instance.place_of)
     return Schedule(start, machine)
 
 

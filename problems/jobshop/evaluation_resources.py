@@ -54,14 +54,15 @@ def usage(
 ) -> tuple[_Integers, _Integers]:
     """Return (times, units): `units[k]` units of a resource are occupied from `times[k]` to `times[k + 1]`.
 
-    The times ascend strictly, and the last entry of `units` is 0. Arguments as in `check_resources`.
+    The times ascend strictly, no two consecutive units are equal, and the last ones are 0. Arguments as in `check_resources`.
     """
     demand = _demand(instance, rules, resource, machine)
     occupies = (demand > 0) & (end > start)
     times = np.concatenate([start[occupies], end[occupies]])
     changes = np.concatenate([demand[occupies], -demand[occupies]])
     distinct, at = np.unique(times, return_inverse=True)
-    return distinct, np.cumsum(np.bincount(at, changes, len(distinct)).astype(np.int64))
+    change = np.bincount(at, changes, len(distinct)).astype(np.int64)
+    return distinct[change != 0], np.cumsum(change[change != 0])
 
 
 def _demand(instance: JobShopInstance, rules: SideConstraints, resource: int, machine: NDArray[np.int32]) -> _Integers:

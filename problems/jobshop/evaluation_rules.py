@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.errors import Infeasible
+from corl.problems.jobshop.evaluation_blocking import check_blocking, departures
 from corl.problems.jobshop.evaluation_resources import check_resources
+from corl.problems.jobshop.evaluation_resumable import is_resumable, resumable_span
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
-__all__ = ["check_rules", "early_by", "next_available", "setup_begin", "setups_before"]
+__all__ = ["check_rules", "earliest_span", "early_by", "next_available", "setup_begin", "setups_before"]
 
 _Integers = NDArray[np.int64]
 
 
 def check_rules(
-    instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32], duration: _Integers, place: Callable[[int], str]
+    instance: JobShopInstance, start: _Integers, machine: NDArray[np.int32], end: _Integers, place: Callable[[int], str]
 ) -> None:
     """Check the side constraints of a schedule that satisfies all other constraints.
 
@@ -28,10 +30,10 @@ def check_rules(
         instance: The instance; its `rules` are not None.
         start: int64 [O], start times.
         machine: int32 [O], machines.
-        duration: int64 [O], durations on these machines.
+        end: int64 [O], when the operations end.
         place: A function that returns the label of an operation for messages.
     """
-    rules, end = instance.rules, start + duration
+    rules = instance.rules
     assert rules is not None
     if (wrong := start < (lowest := rules.lowest(instance))).any():
         i = int(wrong.argmax())
@@ -47,6 +49,8 @@ def check_rules(
                 fixed = f"it is fixed to start at {rules.fixed_start[i]} on machine {frozen}"
                 raise Infeasible(f"{place(i)} starts at {start[i]} on machine {where}; {fixed}")
     _check_spells(instance, rules, start, machine, end, place)
+    if rules.blocking is not None:
+        check_blocking(rules, start, machine, end, place)
     if rules.setups is not None:
         _check_setups(instance, rules, start, machine, end, place)
     if rules.capacity is not None:
@@ -69,11 +73,15 @@ def _check_spells(
     spans = np.searchsorted(machine[order], break_machine), np.searchsorted(machine[order], break_machine + 1)
     for (_, begin, stop), first, last in zip(rules.unavailable.tolist(), *spans):
         on_machine = order[first:last]
-        if (wrong := (start[on_machine] < stop) & (end[on_machine] > begin)).any():
+        wrong = (start[on_machine] < stop) & (end[on_machine] > begin)
+        if rules.resumable is not None and stop < FOREVER:  # it may stop at the break, but not start in it
+            wrong &= ~rules.resumable[on_machine] | (start[on_machine] >= begin)
+        if wrong.any():
             i = int(on_machine[wrong.argmax()])
             on = f" {instance.machine_label(int(machine[i]))}" if instance.machine_names else ""
             until = "is not available from then on" if stop == FOREVER else f"is not available until {stop}"
-            raise Infeasible(f"{place(i)} runs from {start[i]} to {end[i]}; at {max(begin, start[i])} its machine{on} {until}")
+            runs = f"from {start[i]} " + (f"to {end[i]}" if end[i] < FOREVER else "on")
+            raise Infeasible(f"{place(i)} runs {runs}; at {max(begin, start[i])} its machine{on} {until}")
 
 
 def _check_setups(
@@ -86,8 +94,10 @@ def _check_setups(
     """
     free = np.ones(instance.operations, bool)
     free[rules.fixed] = False
+    leaves = departures(rules, start, end)
     for i, before, length in setups_before(instance, start, machine):
-        begin = 0 if before < 0 else int(end[before])
+        # a job that stays on its machine for its next operation does not hinder the set-up for it
+        begin = 0 if before < 0 else int(end[before] if i == before + 1 else leaves[before])
         begin = max(begin, rules.now if free[i] else 0)
         at = next_available(rules, int(machine[i]), begin, length)
         done = FOREVER if at is None else at + length
@@ -136,6 +146,14 @@ def next_available(rules: SideConstraints, machine: int, begin: int, length: int
         if begin < opens and begin + length > closes:
             begin = opens
     return None if begin == FOREVER else begin
+
+
+def earliest_span(rules: SideConstraints, operation: int, machine: int, begin: int, length: int) -> tuple[int, int] | None:
+    """Return (start, end) of an operation that starts as early as its machine is available, not before `begin`; or None."""
+    if is_resumable(rules, operation):
+        return resumable_span(rules.spells(machine), begin, length)
+    start = next_available(rules, machine, begin, length)
+    return None if start is None else (start, start + length)
 
 
 def early_by(instance: JobShopInstance, end: _Integers) -> int:

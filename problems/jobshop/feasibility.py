@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from corl.problems.jobshop.evaluation_rules import next_available
+from corl.problems.jobshop.evaluation_resumable import is_resumable, resumable_start
+from corl.problems.jobshop.evaluation_rules import earliest_span, next_available
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.resources import usable_choices
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
@@ -52,7 +53,7 @@ def _fits_nowhere(instance: JobShopInstance, rules: SideConstraints) -> str:
     without_machine = np.logical_and.reduceat(~usable | down_for_good[instance.choice_machine], instance.choice_first[:-1])
     for i in np.flatnonzero(without_machine).tolist():
         able = zip(instance.choices(i), usable[instance.choice_first[i] : instance.choice_first[i + 1]].tolist())
-        if all(next_available(rules, m, int(lowest[i]), length) is None for (m, length), usable_here in able if usable_here):
+        if all(earliest_span(rules, i, m, int(lowest[i]), length) is None for (m, length), usable_here in able if usable_here):
             return f"{instance.place_of(i)} does not fit into any time in which an eligible machine is available"
     return ""
 
@@ -69,15 +70,19 @@ class _Fixed:
         self._lowest: list[int] = rules.lowest(instance).tolist()
         self._machine = {i: int(rules.fixed_machine[i]) for i in rules.fixed.tolist()}
         self._start = {i: int(rules.fixed_start[i]) for i in self._machine}
-        self._end = {i: self._start[i] + dict(instance.choices(i))[machine] for i, machine in self._machine.items()}
+        self._length = {i: dict(instance.choices(i))[machine] for i, machine in self._machine.items()}
+        self._span = {i: earliest_span(rules, i, self._machine[i], start, self._length[i]) for i, start in self._start.items()}
+        self._end = {i: self._start[i] + self._length[i] if span is None else span[1] for i, span in self._span.items()}
+        self._leaves = {i: self._start[i + 1] if self._blocks(i) and i + 1 in self._start else self._end[i] for i in self._start}
 
     def check_each(self) -> str:
         """Check that no fixed operation starts too early, or while its machine is not available."""
         for i, start in self._start.items():
             if start < self._lowest[i]:
                 return f"{self._words(i)}; it may start from {self._lowest[i]}"
-            if next_available(self._rules, self._machine[i], start, self._end[i] - start) != start:
-                return f"{self._words(i)}, and its machine is not available until it ends at {self._end[i]}"
+            span = self._span[i]
+            if span is None or span[0] != start:
+                return f"{self._words(i)}, and its machine is not available until it ends at {start + self._length[i]}"
         return ""
 
     def check_machines(self) -> str:
@@ -88,8 +93,10 @@ class _Fixed:
         for machine, sequence in self._sequences.items():
             before = -1
             for i in sequence:
-                if before >= 0 and self._end[before] > self._start[i]:
+                if before >= 0 and self._leaves[before] > self._start[i]:
                     first, second = self._instance.place_of(before), self._instance.place_of(i)
+                    if self._end[before] <= self._start[i]:
+                        return f"{self._words(i)}; the job of {first} stays on its machine until {self._leaves[before]}"
                     return f"{first} and {second} are fixed at the same time on one machine"
                 done = 0 if self._rules.setups is None else self._set_up(machine, before, i)
                 if done > self._start[i] and not any(self._fits_between(machine, before, k, i) for k in self._able(machine)):
@@ -136,8 +143,8 @@ class _Fixed:
         for i in range(first, after):
             begin, found = max(ready, self._lowest[i]), FOREVER
             for machine, length in self._instance.choices(i):
-                start = self._first_time(machine, begin, length)
-                found = found if start is None else min(found, start + length)
+                span = self._first_span(i, machine, begin, length)
+                found = found if span is None else min(found, span[1])
             if found == FOREVER:
                 return f"{self._instance.place_of(i)} does not fit into any time in which an eligible machine is free", 0
             ready = found
@@ -151,8 +158,8 @@ class _Fixed:
         """
         starts = {self._start[fixed[0]]}
         for i in range(fixed[0] - 1, first - 1, -1):
-            starts = {end - length for end in starts for machine, length in self._instance.choices(i)
-                      if self._allowed(i, machine, end - length, length)}  # fmt: skip
+            starts = {start for end in starts for machine, length in self._instance.choices(i)
+                      if (start := self._start_for(i, machine, end, length)) is not None}  # fmt: skip
         if not any(start >= ready for start in starts):
             return f"{self._words(fixed[0])}; the operations before it end at {ready} or not exactly in time", 0
         ends = {self._end[fixed[0]]}
@@ -162,8 +169,9 @@ class _Fixed:
                     return f"{self._words(i)}; without waiting it starts at {_or(ends)}", 0
                 ends = {self._end[i]}
                 continue
-            ends = {start + length for start in ends for machine, length in self._instance.choices(i)
-                    if self._allowed(i, machine, start, length)}  # fmt: skip
+            ends = {span[1] for start in ends for machine, length in self._instance.choices(i)
+                    if (span := self._first_span(i, machine, start, length)) is not None
+                    and span[0] == start >= self._lowest[i]}  # fmt: skip
             if not ends:
                 return f"{self._instance.place_of(i)} cannot follow the fixed operation before it without waiting", 0
         return "", min(ends)
@@ -177,22 +185,23 @@ class _Fixed:
             sequences.setdefault(self._machine[i], []).append(i)
         return sequences
 
-    @cached_property
-    def _closed(self) -> dict[int, list[tuple[int, int]]]:
-        """The intervals (from, to) of each machine in which no free operation can run, sorted by time."""
-        occupied = {machine: [(self._start[i], self._end[i]) for i in line] for machine, line in self._sequences.items()}
-        return {machine: sorted([*occupied.get(machine, []), *((a, b) for a, b in self._rules.spells(machine))])
-                for machine in range(self._instance.machines)}  # fmt: skip
+    def _blocks(self, i: int) -> bool:
+        return self._rules.blocking is not None and bool(self._rules.blocking[i])
 
-    def _first_time(self, machine: int, begin: int, length: int) -> int | None:
-        """Return the earliest start, not before `begin`, of a free operation on a machine; None if it fits nowhere."""
-        for closes, opens in self._closed[machine]:
-            if begin < opens and begin + length > closes:
-                begin = opens
-        return None if begin == FOREVER else begin
+    def _first_span(self, i: int, machine: int, begin: int, length: int) -> tuple[int, int] | None:
+        """Return (start, end) of the free operation i on a machine, as early as it fits, not before `begin`; None if nowhere."""
+        span = earliest_span(self._rules, i, machine, begin, length)
+        for fixed in self._sequences.get(machine, []):
+            if span is not None and span[0] < self._leaves[fixed] and span[1] > self._start[fixed]:
+                span = earliest_span(self._rules, i, machine, self._leaves[fixed], length)
+        return span
 
-    def _allowed(self, i: int, machine: int, start: int, length: int) -> bool:
-        return start >= self._lowest[i] and self._first_time(machine, start, length) == start
+    def _start_for(self, i: int, machine: int, end: int, length: int) -> int | None:
+        """Return the start with which the free operation i ends exactly at `end` on a machine; None if it cannot."""
+        start = end - length
+        if is_resumable(self._rules, i):
+            start = resumable_start(self._rules.spells(machine), end, length)
+        return start if start >= self._lowest[i] and self._first_span(i, machine, start, length) == (start, end) else None
 
     def _able(self, machine: int) -> list[int]:
         """Return the free operations that the machine can process."""
@@ -203,7 +212,9 @@ class _Fixed:
         """Return the earliest time at which the machine is set up for operation i, directly after `before` (-1: first)."""
         rules, families = self._rules, self._rules.families(self._instance)
         assert rules.setups is not None
-        begin = self._end[before] if before >= 0 else 0
+        begin = 0
+        if before >= 0:
+            begin = self._end[before] if before == i - 1 else self._leaves[before]
         if i not in self._start:
             begin = max(begin, rules.now)
         if before >= 0:
@@ -216,9 +227,8 @@ class _Fixed:
     def _fits_between(self, machine: int, before: int, other: int, i: int) -> bool:
         """Return whether the free operation `other` fits between the fixed operations `before` and `i` of a machine."""
         begin = max(self._lowest[other], self._set_up(machine, before, other))
-        length = dict(self._instance.choices(other))[machine]
-        at = self._first_time(machine, begin, length)
-        return at is not None and at + length <= self._start[i]
+        span = self._first_span(other, machine, begin, dict(self._instance.choices(other))[machine])
+        return span is not None and span[1] <= self._start[i]
 
     def _words(self, i: int) -> str:
         return f"{self._instance.place_of(i)} is fixed at {self._start[i]}"

@@ -27,19 +27,20 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
 
     Each job visits half to all of the machines in random order, with durations uniform in 10..99 minutes.
 
-    breakdown: one machine is down for four hours. calendars: eight hours of work alternate with breaks of eight hours,
-    shifted at random for each machine. choices: about half of the operations have a second machine. families: set-ups between
-    four families of operations. nowait: about a third of the operations start as soon as their predecessor ends. releases:
-    earliest starts of operations. resources: workers, one for two machines and one at least, of whom about two operations in
-    three need one and some two; and a tool that about one operation in five needs. running: some operations have begun before
-    the present time, others are frozen. setups: set-ups between each pair of jobs. tardiness: due dates and weights. windows:
-    due windows, with weights of earliness and tardiness.
+    blocking: a job stays on its machine until its next operation starts. breakdown: one machine is down for four hours.
+    calendars: eight hours of work alternate with breaks of eight hours, shifted at random for each machine. choices: about half
+    of the operations have a second machine. families: set-ups between four families of operations. nowait: about a third of the
+    operations start as soon as their predecessor ends. releases: earliest starts of operations. resources: workers, one for two
+    machines and one at least, of whom about two operations in three need one and some two; and a tool that about one operation in
+    five needs. resumable: operations stop at breaks and continue after them. running: some operations have begun before the
+    present time, others are frozen. setups: set-ups between each pair of jobs. swap: blocking, but jobs may exchange machines.
+    tardiness: due dates and weights. windows: due windows, with weights of earliness and tardiness.
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
         if word not in _RULES:
             raise UsageError(unknown("there is no rule", word, sorted(_RULES)))
-    for one, other in (("families", "setups"), ("tardiness", "windows")):
+    for one, other in (("families", "setups"), ("tardiness", "windows"), ("blocking", "running"), ("swap", "running")):
         if one in wanted and other in wanted:
             raise UsageError(f"ask: {one} and {other} do not go together")
     if not (jobs >= 1 and machines >= 1 and jobs * machines <= _MAX_OPERATIONS):
@@ -76,6 +77,10 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
 def _work(base: _Arguments) -> NDArray[np.int64]:
     """Return the sum of the durations of each job's operations, int64 [jobs]."""
     return np.array([sum(choices[0][1] for choices in row) for row in base["jobs"]])
+
+
+def _blocking(base: _Arguments, random: np.random.Generator) -> _Arguments:
+    return {"blocking": np.array([k < len(row) - 1 for row in base["jobs"] for k in range(len(row))], bool)}
 
 
 def _breakdown(base: _Arguments, random: np.random.Generator) -> _Arguments:
@@ -135,6 +140,10 @@ def _resources(base: _Arguments, random: np.random.Generator) -> _Arguments:
     return {"capacity": np.array([workers, 1]), "demand": demand, "resource_names": ("workers", "tool")}
 
 
+def _resumable(base: _Arguments, random: np.random.Generator) -> _Arguments:
+    return {"resumable": np.ones(sum(map(len, base["jobs"])), bool)}
+
+
 def _running(base: _Arguments, random: np.random.Generator) -> _Arguments:
     """Return the present time, minute 30, and fixed operations.
 
@@ -158,6 +167,10 @@ def _setups(base: _Arguments, random: np.random.Generator) -> _Arguments:
     return {"setups": random.integers(5, 51, (m, n, n)), "first_setups": random.integers(5, 21, (m, n))}
 
 
+def _swap(base: _Arguments, random: np.random.Generator) -> _Arguments:
+    return _blocking(base, random) | {"swap": True}
+
+
 def _tardiness(base: _Arguments, random: np.random.Generator) -> _Arguments:
     """Add to `base` the weighted tardiness with due dates, a random multiple of each job's work, and weights 1 to 4."""
     n = len(base["jobs"])
@@ -175,7 +188,7 @@ def _windows(base: _Arguments, random: np.random.Generator) -> _Arguments:
 
 
 _RULES: dict[str, Callable[[_Arguments, np.random.Generator], _Arguments]] = {
-    "breakdown": _breakdown, "calendars": _calendars, "choices": _choices, "families": _families, "nowait": _nowait,
-    "releases": _releases, "resources": _resources, "running": _running, "setups": _setups, "tardiness": _tardiness,
-    "windows": _windows,
+    "blocking": _blocking, "breakdown": _breakdown, "calendars": _calendars, "choices": _choices, "families": _families,
+    "nowait": _nowait, "releases": _releases, "resources": _resources, "resumable": _resumable, "running": _running,
+    "setups": _setups, "swap": _swap, "tardiness": _tardiness, "windows": _windows,
 }  # fmt: skip

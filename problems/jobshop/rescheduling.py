@@ -38,7 +38,8 @@ def reschedule(
         now: The present time, not before `instance.rules.now`.
         down: (machine, end) for each machine that has just broken down: it is up again at time `end`, or never if that is None.
             An operation that would run there before `end` is not fixed, nor are the later operations of its job; an operation
-            that is running there starts again from scratch.
+            that is running there starts again from scratch or, if it is resumable and the machine is up again, continues: then
+            no later operation of the machine or of its job is fixed.
         frozen_until: Operations that start before this time are fixed; by default `now`.
         change_costs: The cost of each operation that moves to another machine, and of each unit of time by which an operation
             starts earlier or later than in `schedule`; both are added to the objective. None: changes cost nothing.
@@ -54,7 +55,10 @@ def reschedule(
             accepted = f"accepted: (machine, a time after {now} or None for good)"
             raise UsageError(f"down: {(machine, until)} is not accepted; {accepted}")
         up = FOREVER if until is None else until
-        fixed &= ~((found.machine == machine) & (found.start < up) & (end > now))
+        there = (found.machine == machine) & (end > now)
+        continues = there & (found.start < now) & (False if rules.resumable is None or until is None else rules.resumable)
+        fixed &= continues | ~(there & ((found.start < up) | continues.any()))
+        fixed[1:] &= ~continues[:-1] | (instance.job[1:] != instance.job[:-1])
         spells = _with_spell(spells, machine, now, up)
     for i in range(instance.operations):  # the job successors of free operations are free
         if i not in instance.first[:-1] and not fixed[i - 1]:

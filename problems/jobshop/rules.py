@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FOREVER", "MAX_UNITS", "SideConstraints", "first_rule", "refused"]
 
+_FLAGS = ("no_wait", "blocking", "resumable")  # fields that hold bools
 FOREVER = 2**62
 """The end of a break that never ends: the machine is down for good."""
 _MAX_TIME = 10**9
@@ -39,9 +40,17 @@ class SideConstraints:
     """int64 [O], the earliest start of each operation, in addition to the release dates of jobs."""
     no_wait: NDArray[np.bool_] | None = None
     """bool [O], which operations start exactly when their job predecessor ends; False for the first operation of a job."""
+    blocking: NDArray[np.bool_] | None = None
+    """bool [O], after which operations the job stays on its machine until its next operation starts; False for the last operation
+    of a job. The machine does nothing else until then, but may have a break."""
+    swap: bool = False
+    """Whether jobs that block each other's next machines in a cycle may exchange these machines at the same time."""
     unavailable: _Integers | None = None
-    """int64 [breaks, 3], machine, from, to (FOREVER: for good), sorted by machine and time. No operation and no set-up overlaps a
-    break of its machine or is interrupted by one."""
+    """int64 [breaks, 3], machine, from, to (FOREVER: for good), sorted by machine and time. No set-up overlaps a break of its
+    machine, nor does an operation, unless it is resumable."""
+    resumable: NDArray[np.bool_] | None = None
+    """bool [O], which operations stop at the breaks of their machine and continue after them, with the machine occupied
+    meanwhile. They do not start in a break, and end before a break that never ends."""
     family: _Integers | None = None
     """int64 [O], the set-up family 0..F-1 of each operation; by default the number of the operation's job."""
     setups: _Integers | None = None
@@ -151,6 +160,7 @@ class SideConstraints:
         families = 0 if self.setups is None or self.setups.ndim != 3 else self.setups.shape[1]
         shapes: dict[str, tuple[tuple[int | None, ...], int, int]] = {
             "earliest": ((o,), 0, _MAX_TIME), "no_wait": ((o,), 0, 1), "unavailable": ((None, 3), 0, FOREVER),
+            "blocking": ((o,), 0, 1), "resumable": ((o,), 0, 1),
             "setups": ((m, families, families), 0, _MAX_TIME), "first_setups": ((m, families), 0, _MAX_TIME),
             "family": ((o,), 0, families - 1), "early": ((j,), 0, 2 * _MAX_TIME), "earliness": ((j,), 0, _MAX_WEIGHT),
             "fixed_start": ((o,), -1, _MAX_TIME), "fixed_machine": ((o,), -1, m - 1),
@@ -170,6 +180,7 @@ class SideConstraints:
             raise InputError(
                 f"the first operation of job {instance.job_label(job)} has none before it; accepted: false there", field="no_wait"
             )
+        self._check_blocking(instance)
         self._check_machines(instance)
         self._check_setups(instance)
         self._check_dates(instance)
@@ -177,6 +188,18 @@ class SideConstraints:
         if self.changes is not None:
             self.changes.check(instance)
         self._check_resources()
+
+    def _check_blocking(self, instance: JobShopInstance) -> None:
+        if type(self.swap) is not bool or (self.swap and self.blocking is None):
+            raise InputError(f"{self.swap!r} is not accepted; accepted: true or false, and false without blocking", field="swap")
+        if self.blocking is None:
+            return
+        if (wrong := self.blocking[instance.first[1:] - 1]).any():
+            job = instance.job_label(int(wrong.argmax()))
+            raise InputError(f"the last operation of job {job} has none after it; accepted: false there", field="blocking")
+        # the order in which jobs move at the same time would be ambiguous
+        if (instance.choice_duration == 0).any():
+            raise InputError("accepted: from 1, in an instance with blocking", field="durations")
 
     def _check_machines(self, instance: JobShopInstance) -> None:
         if self.unavailable is None:
@@ -253,6 +276,7 @@ def first_rule(instance: JobShopInstance) -> str:
 
 _WORDS = {
     "earliest": "release times of operations", "no_wait": "operations without waiting", "unavailable": "machine calendars",
+    "blocking": "jobs that block their machines", "resumable": "operations that continue after a break",
     "setups": "set-ups", "early": "due windows", "earliness": "weights of earliness",
     "fixed_start": "operations that are frozen or running",
     "changes": "costs of changes", "capacity": "resources beside machines",
@@ -260,8 +284,8 @@ _WORDS = {
 
 
 def _check_array(name: str, value: Any, shape: tuple[int | None, ...], low: int, high: int) -> None:
-    """Raise InputError unless `value` is an array of `shape` (None: any length) of integers in low..high (no_wait: of bools)."""
-    kinds = "b" if name == "no_wait" else "iu"
+    """Raise InputError unless `value` is an array of `shape` (None: any length) of integers in low..high (_FLAGS: of bools)."""
+    kinds = "b" if name in _FLAGS else "iu"
     is_array = isinstance(value, np.ndarray) and value.ndim == len(shape) and value.dtype.kind in kinds
     if not is_array or any(size not in (None, given) for size, given in zip(shape, value.shape)):
         asked = " x ".join("any" if size is None else f"{size:,}" for size in shape)

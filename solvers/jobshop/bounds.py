@@ -50,6 +50,7 @@ def lower_bound(instance: JobShopInstance, stopped: Callable[[], bool] = _never)
     bound = int(end.max())
     counts = np.diff(instance.choice_first)
     bound = max(bound, _total_work_bound(instance, shortest, head, tail), _resource_bound(instance, head, tail))
+    bound = bound if stopped() else max(bound, _stage_bound(instance, shortest, head, tail))
     one_choice = np.flatnonzero(counts == 1)
     machine = instance.choice_machine[instance.choice_first[one_choice]]
     order = np.argsort(machine, kind="stable")
@@ -82,6 +83,26 @@ def _total_work_bound(instance: JobShopInstance, shortest: np.ndarray, head: np.
     shortest, head, tail: int64 [N], the least duration, the head and the tail of each operation.
     """
     return int(head.min() + tail.min()) - int(-shortest.sum() // instance.machines)
+
+
+def _stage_bound(instance: JobShopInstance, shortest: np.ndarray, head: np.ndarray, tail: np.ndarray) -> int:
+    """Return the largest bound of a stage: of all operations with the same eligible machines, of which there are several.
+
+    If m machines process them, the machines' first operations are different, and so are the last ones. The makespan is then at
+    least the work, the m smallest heads and the m smallest tails, divided by m; the stage may use any m of its machines. The
+    arguments are as in `_total_work_bound`; the bound is 0 without choices of machines.
+    """
+    stages: dict[bytes, list[int]] = {}
+    for i in np.flatnonzero(np.diff(instance.choice_first) > 1).tolist():
+        machines = instance.choice_machine[instance.choice_first[i] : instance.choice_first[i + 1]]
+        stages.setdefault(machines.tobytes(), []).append(i)
+    bound = 0
+    for key, operations in stages.items():
+        most = min(len(operations), len(key) // instance.choice_machine.itemsize)
+        heads, tails = (np.cumsum(np.sort(part[operations])[:most]) for part in (head, tail))
+        bounds = -(-(int(shortest[operations].sum()) + heads + tails) // np.arange(1, most + 1))
+        bound = max(bound, int(bounds.min()))
+    return bound
 
 
 def _resource_bound(instance: JobShopInstance, head: np.ndarray, tail: np.ndarray) -> int:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from ortools.sat.python import cp_model
 
+from corl.problems.jobshop.evaluation import ends
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.solvers.jobshop.cp_changes import change_costs
 from corl.solvers.jobshop.cp_rules import add_rules, earliness
+from corl.solvers.jobshop.cp_stays import add_stay, add_stays, stays
+from corl.solvers.jobshop.cp_task import Task
 
-__all__ = ["Model", "Task"]
+__all__ = ["Model"]
 
 _CHECK_INTERVAL = 1000  # operations between two calls of `stopped`
-
-
-class Task(NamedTuple):
-    """An operation on one of its eligible machines: its number in the instance, and CP-SAT variables."""
-
-    operation: int
-    start: Any
-    end: Any
-    interval: Any
-    literal: Any
-    """True if the operation is processed on this machine; None if it has no other machine."""
 
 
 class Model:
@@ -40,7 +32,7 @@ class Model:
         self.literals: list[list[Any]] = []
         """For each operation, one literal for each of its machines; empty if it has only one machine."""
         self.intervals: list[Any] = []
-        """For each operation, its interval variable, on whatever machine."""
+        """For each operation, its interval variable, on whatever machine; None if `cp_stays.stays` is true of it."""
 
     @classmethod
     def build(cls, instance: JobShopInstance, hint: Schedule | None, stopped: Callable[[], bool]) -> Model | None:
@@ -48,7 +40,7 @@ class Model:
         self = cls(instance)
         horizon = instance.horizon
         if hint is not None:
-            horizon = max(horizon, int((hint.start + instance.longest).max()))
+            horizon = max(horizon, int(ends(instance, hint).max()))
         on_machine: list[list[Task]] = [[] for _ in range(instance.machines)]
         job_ends = []
         for j, row in enumerate(instance.rows()):
@@ -64,7 +56,8 @@ class Model:
             return None
         for machine, tasks in enumerate(on_machine):
             blocked_intervals = blocked[machine] if blocked else []
-            self.model.add_no_overlap([task.interval for task in tasks] + blocked_intervals)
+            self.model.add_no_overlap([task.interval for task in tasks if task.interval is not None] + blocked_intervals)
+        add_stays(self, on_machine, horizon)
         self._objective(job_ends, horizon)
         if hint is not None:
             self._hint(hint)
@@ -83,11 +76,14 @@ class Model:
         start = model.new_int_var(0, horizon, "")
         model.add(start >= ready)
         self.starts.append(start)
+        if stays(self.instance.rules, operation):
+            self.intervals.append(None)
+            return add_stay(self, operation, choices, start, horizon, on_machine)
         if len(choices) == 1:
             ((machine, duration),) = choices
             interval = model.new_fixed_size_interval_var(start, duration, "")
             self.intervals.append(interval)
-            on_machine[machine].append(Task(operation, start, start + duration, interval, None))
+            on_machine[machine].append(Task(operation, start, start + duration, interval, None, start + duration, interval))
             self.literals.append([])
             return start + duration
         durations = [duration for _, duration in choices]
@@ -97,7 +93,7 @@ class Model:
         for machine, duration in choices:
             literal = model.new_bool_var("")
             interval = model.new_optional_interval_var(start, duration, end, literal, "")
-            on_machine[machine].append(Task(operation, start, end, interval, literal))
+            on_machine[machine].append(Task(operation, start, end, interval, literal, end, interval))
             literals.append(literal)
         model.add_exactly_one(literals)
         self.literals.append(literals)

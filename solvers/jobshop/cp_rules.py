@@ -11,7 +11,8 @@ from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from corl.solvers.jobshop.cp_resources import add_resources
 
 if TYPE_CHECKING:
-    from corl.solvers.jobshop.cp_model import Model, Task
+    from corl.solvers.jobshop.cp_model import Model
+    from corl.solvers.jobshop.cp_task import Task
 
 __all__ = ["add_rules", "earliness"]
 
@@ -35,7 +36,7 @@ def add_rules(
     rules = instance.rules
     assert rules is not None
     _bounds(problem, rules)
-    add_resources(problem, rules, on_machine)
+    add_resources(problem, rules, on_machine, horizon)
     blocked: list[list[Any]] = [[] for _ in range(instance.machines)]
     end = horizon + int(instance.longest.max()) + rules.longest_setups(instance) + 1
     for machine, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():
@@ -143,8 +144,10 @@ class _Circuit:
         model, task = self._model, self._tasks[b]
         literal = model.new_bool_var("")
         family = self._family[task.operation]
-        ready: Any = 0 if a < 0 else self._tasks[a].end
+        ready: Any = 0
         if a >= 0:
+            # a job that stays on its machine for its next operation does not hinder the set-up for it
+            ready = self._tasks[a].end if self._tasks[a].operation + 1 == task.operation else self._tasks[a].leaves
             length = int(self._setups[self._family[self._tasks[a].operation], family])
         else:
             length = 0 if self._first_setups is None else int(self._first_setups[family])

@@ -55,8 +55,9 @@ class CpSat(Solver):
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.solvers.cp_sat import solve_model
         from corl.solvers.jobshop.cp_model import Model
+        from corl.solvers.jobshop.dispatch.solver import Dispatch
 
-        if self.hint and run.solution is None:
+        if self.hint and run.solution is None and not Dispatch().accepts(instance):
             _dispatch(instance, run)
         model = None if run.should_stop else Model.build(instance, run.solution, lambda: run.should_stop)
         if model is not None:

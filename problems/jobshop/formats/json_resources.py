@@ -33,7 +33,7 @@ def resources_of(given: Record, jobs: list[Record], rows: list[list[list[tuple[i
             if "needs" in job:
                 raise job["needs"].error("there are no resources; accepted: none without")
         return {} if "resource_names" not in given else {"resource_names": _names(given)}
-    capacity = given["resources"].integers()
+    capacity = given["resources"].integers(None)
     units = [needs for job, row in zip(jobs, rows) for needs in _needs(job, row, len(capacity))]
     return {"capacity": capacity, "demand": np.array(units, np.int64).reshape(-1, len(capacity)), "resource_names": _names(given)}
 

@@ -16,12 +16,10 @@ from corl.problems.jobshop.rules import FOREVER, SideConstraints
 __all__ = ["FACTS", "JOB", "REFUSED", "REFUSED_OF_JOBS", "rules_of", "write_rules"]
 
 REFUSED = {
-    "resumable": "operations that go on after a break", "preemption": "operations that are interrupted",
-    "transport": "transport between machines", "batches": "batches",
+    "preemption": "operations that are interrupted at any time", "transport": "transport between machines", "batches": "batches",
 }  # fmt: skip
 REFUSED_OF_JOBS = {
-    "resumable": REFUSED["resumable"], "preemption": REFUSED["preemption"], "deadline": "deadlines",
-    "predecessors": "jobs that wait for other jobs",
+    "preemption": REFUSED["preemption"], "deadline": "deadlines", "predecessors": "jobs that wait for other jobs",
 }  # fmt: skip
 _MAX_LENGTH = 10**9
 _MAX_WEIGHT = 10**6
@@ -31,6 +29,9 @@ FACTS: dict[str, Kind] = {
     "now": _TIME,
     "unavailable": Array(Array(Row(_SPAN, Either(_SPAN, Null())))),
     "setups": Array(Either(_SETUPS, Null())),
+    "resumable": Flag(),
+    "blocking": Flag(),
+    "swap": Flag(),
     **json_changes.FACTS,
     **RESOURCES,
 }
@@ -38,6 +39,8 @@ FACTS: dict[str, Kind] = {
 JOB: dict[str, Kind] = {
     "earliest": Array(_TIME, 1),
     "no_wait": Either(Flag(), Array(Flag(), 1)),
+    "resumable": Either(Flag(), Array(Flag(), 1)),
+    "blocking": Either(Flag(), Array(Flag(), 1)),
     "family": Either(_TIME, Array(_TIME, 1)),
     "early": Integer(0, 2 * _MAX_LENGTH),
     "earliness": Integer(0, _MAX_WEIGHT),
@@ -81,6 +84,13 @@ def rules_of(
         rules["earliest"] = np.concatenate(starts)
     if has("no_wait"):
         rules["no_wait"] = np.array([flag for job, n in zip(jobs, lengths) for flag in _no_wait(job, n)], bool)
+    for key in ("resumable", "blocking"):
+        if key in given or has(key):
+            default = given.get(key, False).flag()
+            flags = [flag for job, n in zip(jobs, lengths) for flag in _flags(job, key, n, default)]
+            rules[key] = np.array(flags, bool)
+    if "swap" in given:
+        rules["swap"] = given["swap"].flag()
     if has("early"):
         rules["early"] = np.array([job.get("early", job["due"].value).integer() for job in jobs])
     if has("earliness"):
@@ -143,6 +153,18 @@ def _no_wait(job: Record, length: int) -> list[bool]:
     return [False] + [field.flag()] * (length - 1)
 
 
+def _flags(job: Record, key: str, length: int, default: bool) -> list[bool]:
+    """Return a flag for each operation of a job, given as a list, or as one flag for all of them; `default` if it is not given.
+
+    A single flag is not for the last operation if `key` is "blocking", because no operation follows.
+    """
+    field = job.get(key, default)
+    if isinstance(field.value, list):
+        return [each.flag() for each in field.entries(length)]
+    flags = [field.flag()] * length
+    return [*flags[:-1], flags[-1] and key != "blocking"]
+
+
 def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: int, key: str) -> list[tuple[int, int]]:
     """Return (machine, start) for each operation of a job, (-1, -1) if its entry in the list at `key` is null or missing."""
     found = []
@@ -173,7 +195,9 @@ def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict
     if rules.setups is not None:
         head["setups"] = [_setups_json(rules, machine) for machine in range(instance.machines)]
     cuts, base = instance.first[1:-1], instance.first_machine
-    for key in ("earliest", "no_wait", "family"):
+    if rules.swap:
+        head["swap"] = True
+    for key in ("earliest", "no_wait", "resumable", "blocking", "family"):
         if (value := getattr(rules, key)) is not None:
             for job, part in zip(jobs, np.split(value, cuts)):
                 job[key] = part.tolist()

@@ -49,7 +49,11 @@ class Dispatch(Solver):
     iteration: ClassVar[str] = "one schedule"
 
     def accepts(self, instance: JobShopInstance) -> str:
-        return f"the rule {self.rule} needs due dates" if self.rule in ("edd", "atc", "covert") and instance.due is None else ""
+        from corl.solvers.jobshop.placing.shop import unsupported
+
+        if self.rule in ("edd", "atc", "covert") and instance.due is None:
+            return f"the rule {self.rule} needs due dates"
+        return unsupported(instance)
 
     def kind(self, instance: JobShopInstance) -> str:
         if instance.rules is not None:

@@ -1,7 +1,7 @@
-"""Complete schedules, built by a dispatching rule or from a sequence; then jobs that end too early are shifted later.
+"""Complete schedules, built by a dispatching rule or from a sequence; then jobs that end too early are shifted (earliness.py).
 
-A unit is a run of operations of one job that follow each other without waiting, mostly a single operation; it is free if it
-contains no fixed operation. A sequence, int64 [L], is the order in which the L free units are placed: it holds the job of each
+A unit is a run of operations of one job, mostly a single one, linked by blocking or by not waiting; it is free if it contains no
+fixed operation. A sequence, int64 [L], is the order in which the L free units are placed: it holds the job of each
 unit, and the k-th occurrence of a job stands for the job's k-th free unit. Names of variables are as in gaps.py.
 """
 
@@ -10,20 +10,19 @@ unit, and the k-th occurrence of a job stands for the job's k-th free unit. Name
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
-from corl.kernels.heap import heap_pop, heap_push
 from corl.problems.jobshop.rules import FOREVER
 from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
-from corl.solvers.jobshop.placing.gaps import copy_plan, latest_fit, place, remove, setup, setups_fit
+from corl.solvers.jobshop.placing.earliness import shift_later
+from corl.solvers.jobshop.placing.gaps import copy_plan, setups_fit
 from corl.solvers.jobshop.placing.moved import change_cost
-from corl.solvers.jobshop.placing.resources import occupy, previous_end
+from corl.solvers.jobshop.placing.units import place, remove
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -94,7 +93,7 @@ def place_sequence(shop, base, plan, fixed, sequence, requested):
     if len(fixed) and not setups_fit(shop, plan, fixed):
         return MISSING
     if shop.goal[0] == 2:
-        _shift_later(shop, plan)
+        shift_later(shop, plan)
     return _value(shop, plan)
 
 
@@ -174,7 +173,7 @@ def build(shop, base, plan, fixed, requested, rule, noise, active, random, seque
     if len(fixed) and not setups_fit(shop, plan, fixed):
         return MISSING
     if shop.goal[0] == 2:
-        _shift_later(shop, plan)
+        shift_later(shop, plan)
     return _value(shop, plan)
 
 
@@ -254,64 +253,3 @@ def _choose_job(shop, plan, start, end, machine, rule, noise, active, random):
         if value > best:
             best, chosen = value, j
     return chosen
-
-
-# -------------------------------------------------------------------- earliness
-@kernel
-def _shift_later(shop, plan):
-    """Shift units later to reduce the earliness of their jobs, in place, in descending order of their starts.
-
-    The last unit of a job is shifted up to the job's `shop.early`, other units up to the job's next unit. The sequences of the
-    machines do not change; units that contain a fixed operation are not shifted.
-    """
-    units = len(shop.unit) - 1
-    keys, queue, count = np.empty(units, np.int64), np.empty(units, np.int64), 0
-    for u in range(units):
-        count = heap_push(keys, queue, count, -plan.start[shop.unit[u]], u, True)
-    successor = np.full(len(plan.choice), -1)
-    for m in range(len(plan.sequence_length)):
-        for p in range(plan.sequence_offset[m], plan.sequence_offset[m] + plan.sequence_length[m] - 1):
-            successor[plan.sequences[p]] = plan.sequences[p + 1]
-    while count > 0:
-        u = queue[0]
-        count = heap_pop(keys, queue, count, True)
-        for i in range(shop.unit[u], shop.unit[u + 1]):
-            occupy(shop, plan, plan.choice[i], plan.start[i], plan.end[i], -1)
-        shift = _slack(shop, plan, successor, shop.unit[u], shop.unit[u + 1])
-        for i in range(shop.unit[u], shop.unit[u + 1]):
-            plan.start[i], plan.end[i] = plan.start[i] + shift, plan.end[i] + shift
-            occupy(shop, plan, plan.choice[i], plan.start[i], plan.end[i], 1)
-
-
-@kernel(borrow=True)
-def _slack(shop, plan, successor, a, b):
-    """Return the time by which the unit of operations a..b - 1 can be shifted later.
-
-    successor: int64 [O], the next operation on the machine of each operation, or -1. The unit's resources are released.
-    """
-    j, shift = shop.job[a], FOREVER
-    if b < shop.first[j + 1]:
-        shift = plan.start[b] - plan.end[b - 1]
-    else:
-        shift = max(0, shop.early[j] - plan.end[b - 1])
-    for i in range(a, b):
-        if shop.fixed_start[i] >= 0:
-            return 0
-        m, later = shop.machine[plan.choice[i]], successor[i]
-        if later >= 0:
-            length = setup(shop, m, i, later)
-            until = plan.start[later] if length == 0 else latest_fit(shop, m, plan.start[later], length)
-            shift = min(shift, until - plan.end[i])
-    overlaps = True
-    while overlaps:  # reduce the shift until no operation of the unit overlaps a break or overloads a resource
-        overlaps = False
-        for i in range(a, b):
-            m = shop.machine[plan.choice[i]]
-            length = plan.end[i] - plan.start[i]
-            allowed = latest_fit(shop, m, plan.end[i] + shift, length) - plan.start[i]
-            if allowed == shift and len(shop.capacity) > 0:
-                begin = plan.start[i] + shift
-                allowed = previous_end(shop, plan, plan.choice[i], begin, begin + length) - plan.end[i]
-            if allowed < shift:
-                shift, overlaps = allowed, True
-    return max(0, shift) if shift < math.inf else 0

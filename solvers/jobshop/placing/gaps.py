@@ -1,6 +1,6 @@
 """Kernels that place operations in the gaps of machines: between placed operations and breaks, with set-ups before and after.
 
-A unit is a run of operations of one job that follow each other without waiting, mostly a single operation. Throughout, `shop` is
+A unit is a run of operations of one job, mostly a single one, linked by blocking or by not waiting. Throughout, `shop` is
 a Shop and `plan` a PartialSchedule (shop.py); j is a job, u a unit, i an operation, m a machine, and c a choice: an operation
 with one of its eligible machines. The sequence of a machine holds its placed operations by time.
 """
@@ -14,33 +14,12 @@ from corl.jit import kernel
 from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_left_by
 from corl.problems.jobshop.rules import FOREVER
-from corl.solvers.jobshop.placing.resources import clear_profiles, copy_profiles, later_start, occupy
+from corl.solvers.jobshop.placing.breaks import earliest_fit, earliest_start, end_of, latest_start
+from corl.solvers.jobshop.placing.resources import clear_profiles, copy_profiles, later_start, occupy_for
 
-__all__ = ["copy_plan", "earliest_fit", "first_gap", "latest_fit", "place", "place_fixed", "remove", "setup", "setups_fit"]
-
-_MAX_SHIFTS = 10_000  # how often a unit of several operations is shifted later because one of them does not fit
-
-
-@kernel(inline=True, borrow=True)
-def earliest_fit(shop, m, time, length):
-    """Return the earliest start, not before `time`, from which machine m is open for `length` without a break, or FOREVER."""
-    for b in range(shop.break_offset[m], shop.break_offset[m + 1]):
-        if time < shop.opens[b]:
-            if time + length <= shop.closes[b]:
-                return time
-            time = shop.opens[b]
-    return time
-
-
-@kernel(inline=True, borrow=True)
-def latest_fit(shop, m, end, length):
-    """Return the latest start from which machine m is open for `length` without a break, up to `end` at the latest."""
-    for b in range(shop.break_offset[m + 1] - 1, shop.break_offset[m] - 1, -1):
-        if end > shop.closes[b]:
-            if end - length >= shop.opens[b]:
-                return end - length
-            end = shop.closes[b]
-    return end - length
+__all__ = [
+    "copy_plan", "fastest", "first_gap", "insert", "next_on_machine", "place_fixed", "remove_operation", "setup", "setups_fit",
+]  # fmt: skip
 
 
 @kernel(inline=True, borrow=True)
@@ -65,14 +44,15 @@ def _setup_end(shop, m, before, time, i):
 
 
 @kernel(borrow=True)
-def _earliest_start(shop, plan, c, low):
-    """Return the earliest start from `low` on at which the machine of choice c is open and the resources are free, or FOREVER."""
-    start = earliest_fit(shop, shop.machine[c], low, shop.duration[c])
+def _earliest_start(shop, plan, i, c, low):
+    """Return the earliest start of operation i with choice c, from `low` on, for breaks and resources, or FOREVER."""
+    m, length = shop.machine[c], shop.duration[c]
+    start = earliest_start(shop, m, i, low, length)
     while len(shop.capacity) > 0 and start < FOREVER:
-        later = later_start(shop, plan, c, start, start + shop.duration[c])
+        later = later_start(shop, plan, c, start, end_of(shop, m, i, start, length))
         if later == start:
             break
-        start = earliest_fit(shop, shop.machine[c], later, shop.duration[c])
+        start = earliest_start(shop, m, i, later, length)
     return start
 
 
@@ -91,31 +71,31 @@ def first_gap(shop, plan, i, c, low):
         if k > 0:
             before = plan.sequences[at + k - 1]
             time = plan.end[before]
-        start = _earliest_start(shop, plan, c, max(low, _setup_end(shop, m, before, time, i)))
+        start = _earliest_start(shop, plan, i, c, max(low, _setup_end(shop, m, before, time, i)))
         if start >= FOREVER:
             break
         if k == count:
             return start, k
         after = plan.sequences[at + k]
-        if _setup_end(shop, m, i, start + length, after) <= plan.start[after]:
+        if _setup_end(shop, m, i, end_of(shop, m, i, start, length), after) <= plan.start[after]:
             return start, k
     return FOREVER, count
 
 
 @kernel(borrow=True)
-def _insert(shop, plan, i, choice, start, k):
+def insert(shop, plan, i, choice, start, k):
     """Place operation i at `start`, at position k of its machine's sequence, in place."""
     m = shop.machine[choice]
     at = plan.sequence_offset[m]
     plan.sequences[at + plan.sequence_length[m]] = i
     rotate(plan.sequences, at + plan.sequence_length[m], at + k)
     plan.sequence_length[m] += 1
-    plan.start[i], plan.end[i], plan.choice[i] = start, start + shop.duration[choice], choice
-    occupy(shop, plan, choice, start, plan.end[i], 1)
+    plan.start[i], plan.end[i], plan.choice[i] = start, end_of(shop, m, i, start, shop.duration[choice]), choice
+    occupy_for(shop, plan, i, 1)
 
 
 @kernel(borrow=True)
-def _remove_operation(shop, plan, i):
+def remove_operation(shop, plan, i):
     """Remove operation i from the plan, in place."""
     m = shop.machine[plan.choice[i]]
     at, k = plan.sequence_offset[m], 0
@@ -123,91 +103,29 @@ def _remove_operation(shop, plan, i):
         k += 1
     rotate(plan.sequences, at + k, at + plan.sequence_length[m] - 1)
     plan.sequence_length[m] -= 1
-    occupy(shop, plan, plan.choice[i], plan.start[i], plan.end[i], -1)
+    occupy_for(shop, plan, i, -1)
     plan.choice[i] = -1
 
 
 @kernel(borrow=True)
-def _earliest_end(shop, plan, i, low):
-    """Return (choice, start, position) on the machine where operation i ends first if it starts no earlier than `low`."""
-    best_end, best_choice, best_start, position = FOREVER, -1, FOREVER, 0
-    for c in range(shop.choice_offset[i], shop.choice_offset[i + 1]):
-        start, k = first_gap(shop, plan, i, c, low)
-        if start < FOREVER and start + shop.duration[c] < best_end:
-            best_end, best_choice, best_start, position = start + shop.duration[c], c, start, k
-    return best_choice, best_start, position
-
-
-@kernel(borrow=True)
-def place(shop, plan, u, requested):
-    """Place unit u, the next one of its job, as early as it fits; return False if it does not fit.
-
-    Args:
-        shop: The Shop of the instance.
-        plan: The PartialSchedule, updated in place.
-        u: The unit.
-        requested: int64 [O], a choice for each operation. -1 means the machine on which the operation ends first; in a unit of
-            several operations it means the operation's fastest machine.
-    """
-    a, b = shop.unit[u], shop.unit[u + 1]
-    j, time = shop.job[a], shop.lowest[a]
-    if a > shop.first[j]:
-        time = max(time, plan.end[a - 1])
-    if b == a + 1:
-        c = requested[a]
-        if c < 0 and shop.choice_offset[a] + 1 < shop.choice_offset[a + 1]:
-            c, start, k = _earliest_end(shop, plan, a, time)
-        else:
-            c = max(c, shop.choice_offset[a])
-            start, k = first_gap(shop, plan, a, c, time)
-        if start >= FOREVER:
-            return False
-        _insert(shop, plan, a, c, start, k)
-    elif not _place_run(shop, plan, a, b, time, requested):
-        return False
-    if b < shop.first[j + 1] and plan.choice[b] >= 0 and plan.end[b - 1] > plan.start[b]:  # the next operation is fixed
-        remove(shop, plan, u)
-        return False
-    return True
-
-
-@kernel(borrow=True)
-def _place_run(shop, plan, a, b, time, requested):
-    """Place operations a..b - 1 without waiting, as early as all fit, not before `time`; return False if they do not fit."""
-    for _ in range(_MAX_SHIFTS):
-        at, i = time, a
-        while i < b:
-            c = requested[i] if requested[i] >= 0 else _fastest(shop, i)
-            start, k = first_gap(shop, plan, i, c, max(at, shop.lowest[i]))
-            if start > at:
-                break
-            _insert(shop, plan, i, c, start, k)
-            at, i = plan.end[i], i + 1
-        if i == b:
-            return True
-        for placed in range(i - 1, a - 1, -1):
-            _remove_operation(shop, plan, placed)
-        if start >= FOREVER:
-            return False
-        time += start - at
-    return False
+def next_on_machine(shop, plan, i):
+    """Return the operation that follows the placed operation i on its machine; -1 if there is none."""
+    m = shop.machine[plan.choice[i]]
+    at, count = plan.sequence_offset[m], plan.sequence_length[m]
+    k = bisect_left_by(plan.start, plan.sequences, at, at + count, plan.start[i])
+    while plan.sequences[k] != i:  # operations of duration zero start at the same time
+        k += 1
+    return plan.sequences[k + 1] if k + 1 < at + count else -1
 
 
 @kernel(inline=True, borrow=True)
-def _fastest(shop, i):
+def fastest(shop, i):
     """Return the usable choice of operation i with the least duration; of several, the first."""
     best = shop.choice_offset[i]
     for c in range(best + 1, shop.choice_offset[i + 1]):
         if shop.usable[c] and (shop.duration[c] < shop.duration[best] or not shop.usable[best]):
             best = c
     return best
-
-
-@kernel(borrow=True)
-def remove(shop, plan, u):
-    """Remove the operations of unit u from the plan, in place."""
-    for i in range(shop.unit[u], shop.unit[u + 1]):
-        _remove_operation(shop, plan, i)
 
 
 # -------------------------------------------------------------------- fixed operations
@@ -225,7 +143,7 @@ def place_fixed(shop, plan, order, requested):
     clear_profiles(plan)
     for i in order:
         c = shop.fixed_choice[i]
-        _insert(shop, plan, i, c, shop.fixed_start[i], plan.sequence_length[shop.machine[c]])
+        insert(shop, plan, i, c, shop.fixed_start[i], plan.sequence_length[shop.machine[c]])
     for j in range(len(shop.first) - 1):
         plan.next[j] = shop.unit_offset[j]
         for u in range(shop.unit_offset[j], shop.unit_offset[j + 1]):
@@ -245,12 +163,13 @@ def _place_around_fixed(shop, plan, a, b, requested):
         return True
     for i in range(fixed - 1, a - 1, -1):
         if plan.choice[i] < 0:
-            c = requested[i] if requested[i] >= 0 else _fastest(shop, i)
-            if not _place_at(shop, plan, i, c, plan.start[i + 1] - shop.duration[c]):
+            c = requested[i] if requested[i] >= 0 else fastest(shop, i)
+            time = latest_start(shop, shop.machine[c], i, plan.start[i + 1], shop.duration[c])
+            if not _place_at(shop, plan, i, c, time) or plan.end[i] != plan.start[i + 1]:
                 return False
     for i in range(a + 1, b):
         if plan.choice[i] < 0:
-            c = requested[i] if requested[i] >= 0 else _fastest(shop, i)
+            c = requested[i] if requested[i] >= 0 else fastest(shop, i)
             if not _place_at(shop, plan, i, c, plan.end[i - 1]):
                 return False
     return True
@@ -264,7 +183,7 @@ def _place_at(shop, plan, i, c, time):
     start, k = first_gap(shop, plan, i, c, time)
     if start != time:
         return False
-    _insert(shop, plan, i, c, start, k)
+    insert(shop, plan, i, c, start, k)
     return True
 
 

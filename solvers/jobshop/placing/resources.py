@@ -15,8 +15,9 @@ from corl.jit import kernel
 from corl.kernels.rotate import rotate
 from corl.kernels.search import bisect_right
 from corl.problems.jobshop.rules import FOREVER
+from corl.solvers.jobshop.placing.breaks import end_of
 
-__all__ = ["clear_profiles", "copy_profiles", "later_start", "occupy", "previous_end"]
+__all__ = ["clear_profiles", "copy_profiles", "later_start", "occupy", "occupy_for", "previous_end"]
 
 
 @kernel(borrow=True)
@@ -73,6 +74,14 @@ def occupy(shop, plan, c, start, end, sign):
                 plan.profile_units[p] += units
             _merge(plan, r, b)
             _merge(plan, r, a)
+
+
+@kernel(borrow=True)
+def occupy_for(shop, plan, i, sign):
+    """Occupy the resources that the placed operation i needs, while it is processed, in place; a `sign` of -1 releases them."""
+    if len(shop.capacity) > 0:
+        c, start = plan.choice[i], plan.start[i]
+        occupy(shop, plan, c, start, end_of(shop, shop.machine[c], i, start, shop.duration[c]), sign)
 
 
 @kernel(borrow=True)

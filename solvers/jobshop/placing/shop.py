@@ -12,7 +12,7 @@ from corl.problems.jobshop.resources import usable_choices
 from corl.problems.jobshop.rules import SideConstraints
 from corl.solvers.jobshop.placing.moved import change_arrays
 
-__all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of"]
+__all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of", "unsupported"]
 
 _Integers = NDArray[np.int64]
 _GOALS = {"makespan": 0, "weighted_tardiness": 1, "earliness_tardiness": 2}
@@ -21,9 +21,9 @@ _GOALS = {"makespan": 0, "weighted_tardiness": 1, "earliness_tardiness": 2}
 class Shop(NamedTuple):
     """An instance as arrays: J jobs, O operations, C choices, M machines, F set-up families, U units, R resources.
 
-    A choice is an operation with one of its eligible machines. A unit is a run of operations of one job that must follow each
-    other without waiting, mostly a single operation. The operations of job j are first[j]..first[j + 1] - 1; the other arrays of
-    length J + 1, O + 1, M + 1 or U + 1 are used likewise.
+    A choice is an operation with one of its eligible machines. A unit is a run of operations of a job, mostly a single one, each
+    of which starts when the one before it ends, or blocks its machine until the next one starts. The operations of job j are
+    first[j]..first[j + 1] - 1; the other arrays of length J + 1, O + 1, M + 1 or U + 1 are used likewise.
     """
 
     goal: _Integers
@@ -50,6 +50,14 @@ class Shop(NamedTuple):
     """[O] the least time from an operation's start to the end of its job."""
     unit: _Integers
     """[U + 1] the first operation of each unit."""
+    no_wait: NDArray[np.bool_]
+    """[O] which operations start exactly when their job predecessor ends."""
+    blocking: NDArray[np.bool_]
+    """[O] which operations' jobs stay on the machine until their next operation starts."""
+    swap: NDArray[np.bool_]
+    """[1] whether jobs may exchange machines at the same time; True if there is no blocking."""
+    resumable: NDArray[np.bool_]
+    """[O] which operations stop at breaks and continue after them; all False if there are no breaks."""
     unit_offset: _Integers
     """[J + 1] the first unit of each job."""
     lowest: _Integers
@@ -94,7 +102,7 @@ class PartialSchedule(NamedTuple):
     start: _Integers
     """[O] start times of the placed operations."""
     end: _Integers
-    """[O] end times of the placed operations."""
+    """[O] end times of the placed operations; of one that blocks its machine, the start of the next one once it is placed."""
     choice: _Integers
     """[O] the choice of each placed operation; -1 if the operation is not placed."""
     sequence_length: _Integers
@@ -115,11 +123,21 @@ class PartialSchedule(NamedTuple):
     """[steps] the number of occupied units from then on."""
 
 
+def unsupported(instance: JobShopInstance) -> str:
+    """Return the reason why schedules of an instance cannot be built by placing units; "" if they can."""
+    blocks = instance.rules is not None and instance.rules.blocking is not None and instance.rules.blocking.any()
+    if blocks and instance.rules is not None and len(instance.rules.fixed):
+        return "it does not support jobs that block their machines together with operations that are frozen or running"
+    return ""
+
+
 def shop_of(instance: JobShopInstance) -> Shop:
     """Return the arrays of an instance; constraints that it does not have are represented by empty arrays, zeros or -1."""
     rules = SideConstraints() if instance.rules is None else instance.rules
     o, jobs = instance.operations, instance.jobs
-    units = np.arange(o) if rules.no_wait is None else np.flatnonzero(~rules.no_wait)
+    no_wait, blocking = (np.zeros(o, bool) if flags is None else flags.copy() for flags in (rules.no_wait, rules.blocking))
+    units = np.flatnonzero(~(no_wait | np.append(False, blocking[:-1])))
+    resumable = np.zeros(o, bool) if rules.resumable is None or rules.unavailable is None else rules.resumable.copy()
     shortest = instance.shortest.astype(np.int64)
     total = np.cumsum(shortest)
     due = np.zeros(jobs, np.int64) if instance.due is None else instance.due
@@ -143,6 +161,10 @@ def shop_of(instance: JobShopInstance) -> Shop:
         duration=instance.choice_duration.astype(np.int64),
         time_to_job_end=total[instance.first[1:] - 1][instance.job] - total + shortest,
         unit=np.append(units, o),
+        no_wait=no_wait,
+        blocking=blocking,
+        swap=np.array([rules.swap or not blocking.any()]),
+        resumable=resumable,
         unit_offset=np.searchsorted(units, instance.first).astype(np.int64),
         lowest=rules.lowest(instance),
         fixed_start=fixed_start,

@@ -24,15 +24,21 @@ class JobShopAnnealing(Solver):
     """Simulated annealing over the order in which operations are placed, and over the choices of machines.
 
     Each operation is placed in the first gap of its machine in which it fits, between breaks, fixed and placed operations, with
-    set-ups. The search starts from the warm start or the schedule of the best dispatching rule. Each cooling has twice as many
-    steps as the one before, and starts from the best order so far. If changes of an announced schedule cost something, a
-    second search takes turns with the first; it starts no operation earlier than announced.
+    set-ups; operations that block their machines are placed together with the next ones of their jobs. The search starts from the
+    warm start or the schedule of the best dispatching rule. Each cooling has twice as many steps as the one before, and starts
+    from the best order so far. If changes of an announced schedule cost something, a second search takes turns with the first; it
+    starts no operation earlier than announced.
     """
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
     preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
     title: ClassVar[str] = "simulated annealing over the order of placing; any job shop, with set-ups, calendars and other rules"
     iteration: ClassVar[str] = "one schedule built"
+
+    def accepts(self, instance: JobShopInstance) -> str:
+        from corl.solvers.jobshop.placing.shop import unsupported
+
+        return unsupported(instance)
 
     def kind(self, instance: JobShopInstance) -> str:
         from corl.solvers.jobshop.dispatch.solver import Dispatch

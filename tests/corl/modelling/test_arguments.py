@@ -56,7 +56,7 @@ def plan(model):
         problem="jobshop", instance="", status="feasible", limit="finished", sense="min", objective=1.0, bound=None, runtime=0.0,
         setup_seconds=0.0, solution=schedule, trace=(), solver="", options={}, seed=0, versions={}, verified=True, data=instance,
     )  # fmt: skip
-    return Plan(result, tuple(model._operations(schedule)), ("saw", "glue"), ("table", "shelf"))
+    return Plan(result, tuple(model._operations(instance, schedule)), ("saw", "glue"), ("table", "shelf"))
 
 
 EYE = [[1.0, 0.0], [0.0, 1.0]]

@@ -16,7 +16,11 @@ from corl.problems.jobshop.instance import JobShopInstance, from_jobs
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
 from support.families import jobshop_rules as cases
 
-TOGETHER = ("setups,calendars,nowait,running,windows,choices,breakdown,releases", "families,tardiness,calendars,running")
+TOGETHER = (
+    "setups,calendars,nowait,running,windows,choices,breakdown,releases",
+    "families,tardiness,calendars,running",
+    "resumable,calendars,swap,nowait",
+)
 
 
 def same(one, other):
@@ -102,8 +106,11 @@ def test_a_file_by_hand(tmp_path):
         ({"setups": [{"between": [[0, -1], [0, 1]]}, None]}, r"setups\[0\].between", "accepted: an integer from 0"),
         ({"setups": [{"first": [1], "between": [[0, 1], [1, 0]]}, None]}, r"setups\[0\].first", "accepted: a list of 2"),
         ({"setups": None}, "family", "there are no setups"),
-        ({"preemption": True}, "preemption", "operations that are interrupted: not supported"),
-        ({"resumable": True}, "resumable", "operations that go on after a break: not supported"),
+        ({"preemption": True}, "preemption", "operations that are interrupted at any time: not supported"),
+        ({"swap": True}, "swap", "false without blocking"),
+        ({"blocking": True, 0: {"blocking": [True, True]}}, "blocking", "the last operation of job 0 has none after it"),
+        ({0: {"resumable": [True]}}, r"jobs\[0\].resumable", "accepted: a list of 2"),
+        ({"resumable": 1}, "resumable", "accepted: true or false"),
         ({"brakes": []}, None, "there is no key 'brakes'"),
         ({0: {"no_wait": [True, False]}}, r"jobs\[0\].no_wait", "the first operation has none before it"),
         ({0: {"no_wait": [False]}}, r"jobs\[0\].no_wait", "accepted: a list of 2"),
@@ -148,7 +155,8 @@ def test_faults(tmp_path, change, field, message):
         ({"first_setups": np.zeros((1, 1), np.int64)}, "first_setups"), ({"early": np.zeros(1, np.int64)}, "early"),
         ({"fixed_start": np.zeros(2, np.int64)}, "fixed_machine"), ({"now": 1.5}, "now"),
         ({"fixed_start": np.zeros(2, np.int64), "fixed_machine": np.array([0, -1])}, "fixed_machine"),
-        ({"unavailable": np.array([[0, 5, 9], [0, 8, 12]])}, "unavailable"),
+        ({"unavailable": np.array([[0, 5, 9], [0, 8, 12]])}, "unavailable"), ({"swap": True}, "swap"),
+        ({"blocking": np.ones(2, bool)}, "blocking"), ({"resumable": np.ones(2, np.int64)}, "resumable"),
     ],
 )  # fmt: skip
 def test_arrays_are_checked(rules, field):
@@ -156,6 +164,18 @@ def test_arrays_are_checked(rules, field):
     with pytest.raises(InputError) as told:
         from_jobs([[[(0, 3)], [(0, 2)]]], 1, rules=SideConstraints(**rules))
     assert told.value.field == field
+
+
+def test_stays(tmp_path):
+    """Flags of the instance are for every job that has none; the last operation of a job never blocks by a single flag."""
+    data = GOOD | {"resumable": True, "blocking": True, "swap": True, "setups": None}
+    data["jobs"] = [{"operations": [[0, 3], [1, 2]], "resumable": [True, False]}, [[0, 2], [1, 2]],
+                    {"operations": [[0, 2], [1, 2]], "blocking": False}]  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(data))
+    rules = read_instance(tmp_path / "a.json").rules
+    assert rules.resumable.tolist() == [True, False, True, True, True, True]
+    assert rules.blocking.tolist() == [True, False, True, False, False, False] and rules.swap
+    assert "jobs that block their machines" in rules.names and "operations that continue after a break" in rules.names
 
 
 def test_rules_are_read_only():

@@ -49,15 +49,42 @@ def _random_schedule(instance, random):
             start[i] = ready[j]
         if rules.fixed_start is not None and rules.fixed_start[i] >= 0 and random.random() < 0.95:
             start[i], machine[i] = rules.fixed_start[i], rules.fixed_machine[i]
-        free[machine[i]] = max(free[machine[i]], ready[j], start[i] + duration)
-        ready[j], at[j] = start[i] + dict(instance.choices(i))[int(machine[i])], at[j] + 1
+        end = start[i] + dict(instance.choices(i))[int(machine[i])]
+        if rules.resumable is not None and rules.resumable[i] and random.random() < 0.9:
+            later = _end(instance, m, int(start[i]), int(end - start[i]), True)
+            end = later if later < _END else end
+        stays = rules.blocking is not None and rules.blocking[i] and random.random() < 0.95
+        free[machine[i]] = max(free[machine[i]], ready[j], start[i] + duration, end + 2 * stays)
+        ready[j], at[j] = end, at[j] + 1
     return start, machine
+
+
+def _shut(instance, m, minute):
+    spells = [] if instance.rules.unavailable is None else instance.rules.unavailable.tolist()
+    return any(machine == m and closes <= minute < opens for machine, closes, opens in spells)
+
+
+def _end(instance, m, start, length, resumable):
+    """When something of so many minutes ends, which stops or does not stop while the machine is shut."""
+    minute = start
+    while resumable and length > 0 and minute < _END:
+        length -= not _shut(instance, m, minute)
+        minute += 1
+    return minute + length
 
 
 def _simulated(instance, start, machine):
     """What the schedule is worth; inf where a rule is broken."""
     rules = instance.rules
-    length = [dict(instance.choices(i))[machine[i]] for i in range(instance.operations)]
+    work = [dict(instance.choices(i))[machine[i]] for i in range(instance.operations)]
+    resumable = [False] * instance.operations if rules.resumable is None else rules.resumable.tolist()
+    length = [_end(instance, machine[i], start[i], work[i], resumable[i]) - start[i] for i in range(instance.operations)]
+    if any(resumable[i] and work[i] and _shut(instance, machine[i], start[i]) for i in range(instance.operations)):
+        return math.inf
+    if any(resumable[i] and start[i] + length[i] > _END for i in range(instance.operations)):  # down for good
+        return math.inf
+    if rules.blocking is not None and not _jobs_move(instance, start, machine, length):
+        return math.inf
     for j in range(instance.jobs):
         ready, chain = int(instance.release[j]), range(int(instance.first[j]), int(instance.first[j + 1]))
         for i in chain:
@@ -79,6 +106,28 @@ def _simulated(instance, start, machine):
     return _worth(instance, [start[last - 1] + length[last - 1] for last in instance.first[1:].tolist()])
 
 
+def _jobs_move(instance, start, machine, length):
+    """Minute after minute: the jobs on the machines, and those that move on, each to a machine without a job, or all at once."""
+    rules, on = instance.rules, [None] * instance.machines
+    last = set((instance.first[1:] - 1).tolist())
+    for minute in range(_END):
+        for m, i in enumerate(on):
+            if i is not None and start[i] + length[i] <= minute and (i in last or not rules.blocking[i]):
+                on[m] = None
+        moves = [i for i in range(instance.operations) if start[i] == minute]
+        if rules.swap:  # all leave, then all arrive
+            on = [None if i is not None and i + 1 in moves and i not in last else i for i in on]
+        while moves:
+            free = [i for i in moves if on[machine[i]] is None or (on[machine[i]] == i - 1 and i - 1 not in last)]
+            if not free:
+                return False
+            i = free[0]
+            on = [None if k == i - 1 and k is not None and k not in last else k for k in on]
+            on[machine[i]] = i
+            moves.remove(i)
+    return True
+
+
 def _machine_keeps(instance, m, start, machine, length, fixed):
     """Minute after minute: what the machine does, whether it is there, and for how long it has been free to be set up."""
     rules = instance.rules
@@ -95,7 +144,8 @@ def _machine_keeps(instance, m, start, machine, length, fixed):
     since_now = [0]
     for minute in range(_END):
         runs = [i for i in mine if start[i] <= minute < start[i] + length[i]]
-        if len(runs) > 1 or (runs and shut[minute]):
+        stops = rules.resumable is not None and runs and rules.resumable[runs[0]] and start[runs[0]] < minute
+        if len(runs) > 1 or (runs and shut[minute] and not stops):
             return False
         for i in runs:
             if start[i] == minute and rules.setups is not None:
@@ -103,8 +153,11 @@ def _machine_keeps(instance, m, start, machine, length, fixed):
                 needed = first if before is None else rules.setups[m, family[before], family[i]]
                 if needed > max(idle if fixed[i] else since_now):
                     return False
+        stays = rules.blocking is not None and before is not None and rules.blocking[before] and not runs
         if runs:
             before, idle, since_now = runs[0], [0], [0]
+        elif stays and start[before] <= minute < start[before + 1] and machine[before + 1] != m:
+            idle, since_now = [0], [0]
         elif shut[minute]:
             idle.append(0)
             since_now.append(0)
@@ -154,6 +207,18 @@ TWO = [[[(0, 3)], [(1, 2)]], [[(0, 2)], [(1, 2)]]]
         ({"no_wait": [False, False, False, True]}, [0, 3, 3, 6], "operation 1 of job 1 starts at 6; accepted: 5"),
         ({"unavailable": [[1, 4, 8]]}, [0, 3, 3, 8], "runs from 3 to 5; at 4 its machine is not available until 8"),
         ({"unavailable": [[1, 4, FOREVER]]}, [0, 3, 3, 8], "at 4 its machine is not available from then on"),
+        (
+            {"unavailable": [[1, 4, 8]], "resumable": [True] * 4},
+            [0, 3, 3, 8],
+            "starts at 8; the operation|does operation 1 of job 0",
+        ),
+        ({"unavailable": [[1, 4, 8]], "resumable": [True] * 4}, [0, 5, 3, 9], "operation 1 of job 0 runs from 5 to"),
+        ({"unavailable": [[1, 4, FOREVER]], "resumable": [True] * 4}, [0, 3, 3, 8], "does operation 1 of job 0"),
+        (
+            {"blocking": [True, False] * 2},
+            [0, 4, 3, 6],
+            "0 of job 1 starts at 3; the job of operation 0 of job 0 stays .* until 4",
+        ),
         ({"setups": [[[0, 2], [1, 0]]] * 2}, [0, 3, 4, 7], "the set-up after operation 0 of job 0 takes 2 and ends at 5"),
         ({"setups": [[[0, 2], [1, 0]]] * 2, "unavailable": [[0, 4, 6]]}, [0, 3, 6, 9], "2 and ends at 8 at the earliest"),
         ({"setups": [[[0, 0], [0, 0]]] * 2, "first_setups": [[1, 0], [0, 0]]}, [0, 3, 3, 5], "set-up of its machine takes 1"),
@@ -167,7 +232,7 @@ TWO = [[[(0, 3)], [(1, 2)]], [[(0, 2)], [(1, 2)]]]
 )
 def test_faults_are_named(rules, start, message):
     """Each broken rule is named with its operation and what is accepted."""
-    flags = {"no_wait": bool}
+    flags = dict.fromkeys(("no_wait", "resumable", "blocking"), bool)
     made = {name: value if name == "now" else np.array(value, flags.get(name, np.int64)) for name, value in rules.items()}
     instance = from_jobs(TWO, 2, rules=SideConstraints(**made))
     with pytest.raises(Infeasible, match=message):

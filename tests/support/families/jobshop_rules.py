@@ -19,7 +19,14 @@ RULES = (
     "now and setups and calendars", "flexible and setups", "flexible and calendars and tardiness", "flexible and no wait",
     "flexible and frozen and families", "setups and tardiness", "zeros and calendars", "flexible and windows and calendars",
     "resources", "resources and setups", "flexible and resources and calendars", "resources and no wait and tardiness",
-    "resources and windows", "zeros and resources and frozen",
+    "resources and windows", "zeros and resources and frozen", "resources and resumable and calendars",
+    "resources and blocking and swap", "resources and blocking and resumable and calendars and windows",
+    "resumable and calendars", "resumable and calendars and down for good", "resumable and calendars and setups",
+    "resumable and calendars and no wait", "resumable and flexible and calendars and tardiness",
+    "resumable and calendars and frozen", "resumable and calendars and windows", "resumable and frozen and no wait and calendars",
+    "blocking", "blocking and swap", "blocking and flexible", "blocking and swap and flexible and tardiness",
+    "blocking and calendars", "blocking and setups", "blocking and swap and families and calendars", "blocking and windows",
+    "blocking and no wait", "blocking and resumable and calendars", "blocking and frozen", "blocking and swap and frozen",
 )  # fmt: skip
 
 
@@ -58,6 +65,11 @@ def _rules(plain: JobShopInstance, has: set[str], aims: np.ndarray, longest: int
         if "down for good" in has:
             lines.append((0, 5 * longest, FOREVER))
         rules["unavailable"] = np.array(sorted(lines))
+    if "resumable" in has:
+        rules["resumable"] = random.random(o) < 0.8
+    if "blocking" in has:
+        rules["blocking"] = ~np.isin(np.arange(o), plain.first[1:] - 1) & (random.random(o) < 0.9)
+        rules["swap"] = "swap" in has
     if has & {"setups", "families"}:
         f = 2 if "families" in has else jobs
         rules["setups"] = random.integers(0, longest + 1, (m, f, f))

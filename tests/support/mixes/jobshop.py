@@ -21,7 +21,7 @@ __all__ = ["RULES", "least_cost", "make"]
 
 RULES = (
     "flexible", "zeros", "tardiness", "earliness", "windows", "weights", "release", "earliest", "no wait", "calendars",
-    "down for good", "setups", "first setups", "families", "now", "fixed", "resources",
+    "down for good", "setups", "first setups", "families", "now", "fixed", "resumable", "blocking", "swap", "resources",
 )  # fmt: skip
 
 _Pairs = tuple[tuple[int, int], ...]
@@ -33,7 +33,8 @@ def make(seed: int) -> Mix:
     """Up to three jobs and five operations on up to three machines, up to seven rules; some instances have no schedule."""
     random = np.random.default_rng([seed, 37])
     has = set(random.choice(RULES, int(random.integers(0, 8)), replace=False).tolist())
-    has -= {"zeros"} if has & {"setups", "first setups", "families"} else set()
+    has -= {"zeros"} if has & {"setups", "first setups", "families", "blocking"} else set()
+    has -= set() if "blocking" in has else {"swap"}
     machines, counts = int(random.integers(1, 4)), [(1,), (5,), (2, 2), (3, 2), (2, 1, 2), (1, 1, 1), (4, 1)][random.integers(7)]
     low = 0 if "zeros" in has else 1
     rows = [[_choices(machines, low, "flexible" in has, random) for _ in range(count)] for count in counts]
@@ -75,6 +76,11 @@ def _rules(plain: JobShopInstance, has: set[str], aims: np.ndarray, random: np.r
         rules["earliness"] = random.integers(0, 4, jobs)
     if "now" in has:
         rules["now"] = int(random.integers(1, 5))
+    if "resumable" in has:
+        rules["resumable"] = random.random(o) < 0.7
+    if "blocking" in has:
+        rules["blocking"] = ~np.isin(np.arange(o), plain.first[1:] - 1) & (random.random(o) < 0.8)
+        rules["swap"] = "swap" in has
     if "fixed" in has:
         rules["fixed_start"], rules["fixed_machine"] = _fixed(plain, random)
     if "resources" in has:
@@ -128,6 +134,8 @@ class _Shop:
         self._families = self._job if rules.family is None else rules.family.tolist()
         self._fixed = [-1] * o if rules.fixed_start is None else rules.fixed_start.tolist()
         self._on = [-1] * o if rules.fixed_machine is None else rules.fixed_machine.tolist()
+        self._resumable = [False] * o if rules.resumable is None else rules.resumable.tolist()
+        self._blocking = [False] * o if rules.blocking is None else rules.blocking.tolist()
         self._no_wait = [False] * o if rules.no_wait is None else rules.no_wait.tolist()
         self._spells: list[list[tuple[int, int]]] = [[] for _ in range(instance.machines)]
         for machine, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():
@@ -146,7 +154,18 @@ class _Shop:
         """Every order of every machine in which operations of a job keep theirs."""
         lines = [[i for i, m in enumerate(machine) if m == k] for k in range(self._instance.machines)]
         if all(on in (-1, m) for on, m in zip(self._on, machine)):
-            yield from map(list, itertools.product(*(self._orders(line) for line in lines)))
+            yield from filter(self._moves_have_an_order, map(list, itertools.product(*(self._orders(line) for line in lines))))
+
+    def _moves_have_an_order(self, lines: list[list[int]]) -> bool:
+        """Whether no job needs the machine of a job that needs its own, and so on around, where they may not exchange them."""
+        if self._rules.swap:
+            return True
+        pairs = [(a, b) for line in lines for a, b in itertools.pairwise(line)]
+        # operation b waits until the job of a has moved on, which is when a + 1 begins
+        waits = {b: a + 1 for a, b in pairs if self._blocking[a] and b != a + 1}
+        for _ in range(len(waits)):
+            waits = {b: a for b, a in waits.items() if a in waits}
+        return not waits
 
     def _orders(self, line: list[int]) -> list[list[int]]:
         return [list(order) for order in itertools.permutations(line)
@@ -155,7 +174,7 @@ class _Shop:
     def least(self, lines: list[list[int]], machine: list[int], length: list[int], best: float) -> float:
         """The least objective of schedules with these sequences, as far as it is less than `best`."""
         start = self._starts(lines, machine, length, self._lowest, ())
-        if start is None or (value := self._value(ends := self._job_ends(start, length))) >= best + self._early(ends):
+        if start is None or (value := self._value(ends := self._job_ends(machine, start, length))) >= best + self._early(ends):
             return math.inf
         if self._instance.objective != "earliness_tardiness":
             return min(map(self._value, self._ends(lines, machine, length, self._lowest)), default=math.inf)
@@ -163,13 +182,22 @@ class _Shop:
         last = (self._instance.first[1:] - 1).tolist()
         for targets in itertools.product(*(range(end, max(end, early) + 1) for end, early in zip(ends, self._early_dates))):
             low = list(self._lowest)
-            for i, end in zip(last, targets):
-                low[i] = max(low[i], end - length[i])
+            for i, target in zip(last, targets):
+                while self._end(machine[i], low[i], length[i], i) < target:
+                    low[i] += 1
             value = min(value, *map(self._value, self._ends(lines, machine, length, low)), math.inf)
         return value
 
-    def _job_ends(self, start: list[int], length: list[int]) -> list[int]:
-        return [start[i] + length[i] for i in (self._instance.first[1:] - 1).tolist()]
+    def _end(self, machine: int, start: int, length: int, i: int) -> int:
+        """When operation i ends, minute by minute where it may stop at breaks."""
+        end, left = start, length
+        while self._resumable[i] and left and end <= self._horizon:
+            left -= not any(closes <= end < opens for closes, opens in self._spells[machine])
+            end += 1
+        return end + left
+
+    def _job_ends(self, machine: list[int], start: list[int], length: list[int]) -> list[int]:
+        return [self._end(machine[i], start[i], length[i], i) for i in (self._instance.first[1:] - 1).tolist()]
 
     def _ends(
         self, lines: list[list[int]], machine: list[int], length: list[int], low: list[int], pairs: _Pairs = ()
@@ -180,18 +208,19 @@ class _Shop:
             return
         running = self._overload(machine, start, length)
         if not running:
-            yield self._job_ends(start, length)
+            yield self._job_ends(machine, start, length)
         for pair in itertools.permutations(running, 2):
             yield from self._ends(lines, machine, length, low, (*pairs, pair))
 
     def _overload(self, machine: list[int], start: list[int], length: list[int]) -> list[int]:
         """The operations that overload a resource at some time; none if none is overloaded."""
         rules, choices = self._rules, self._instance.choice_first.tolist()
+        end = [self._end(*each, i) for i, each in enumerate(zip(machine, start, length))]
         for r, capacity in enumerate([] if rules.capacity is None else rules.capacity.tolist()):
             units = [int(rules.demand[choices[i] + [m for m, _ in self._instance.choices(i)].index(m), r])
                      for i, m in enumerate(machine)]  # fmt: skip
             for time in set(start):
-                running = [i for i, each in enumerate(units) if each and start[i] <= time < start[i] + length[i]]
+                running = [i for i, each in enumerate(units) if each and start[i] <= time < end[i]]
                 if sum(units[i] for i in running) > capacity:
                     return running
         return []
@@ -202,25 +231,31 @@ class _Shop:
         """The least schedule, without regard to resources, that starts nothing before `low`; None where there is none."""
         start = list(low)
         before = {b: a for line in lines for a, b in itertools.pairwise(line)}
+
+        def end(i: int) -> int:
+            return self._end(machine[i], start[i], length[i], i)
+
         while True:
             old = list(start)
             for i, m in enumerate(machine):
                 time = start[i]
                 if i and self._job[i] == self._job[i - 1]:
-                    time = max(time, start[i - 1] + length[i - 1])
-                time = max([time, *(start[a] + length[a] for a, b in pairs if b == i)])
-                time = max(time, self._set_up(m, before.get(i, -1), i, start, length))
-                start[i] = self._available(m, time, length[i])
-                if start[i] > self._horizon or (self._fixed[i] >= 0 and start[i] > self._fixed[i]):
+                    time = max(time, end(i - 1))
+                time = max([time, *(end(a) for a, b in pairs if b == i)])
+                a = before.get(i, -1)
+                left = 0 if a < 0 else max(end(a), start[a + 1]) if self._blocking[a] and i != a + 1 else end(a)
+                time = max(time, self._set_up(m, a, i, left))
+                start[i] = self._available(m, time, min(length[i], 1) if self._resumable[i] else length[i])
+                if end(i) > self._horizon or (self._fixed[i] >= 0 and start[i] > self._fixed[i]):
                     return None
-                if self._no_wait[i]:
-                    start[i - 1] = max(start[i - 1], start[i] - length[i - 1])
+                while self._no_wait[i] and end(i - 1) < start[i]:
+                    start[i - 1] += 1
             if start == old:
                 return start
 
-    def _set_up(self, machine: int, before: int, i: int, start: list[int], length: list[int]) -> int:
-        """When the machine is ready for operation i behind `before` (-1: as its first) at the earliest."""
-        rules, ends = self._rules, 0 if before < 0 else start[before] + length[before]
+    def _set_up(self, machine: int, before: int, i: int, ends: int) -> int:
+        """When the machine is ready for operation i behind `before` (-1: as its first), which leaves it at `ends`."""
+        rules = self._rules
         if before < 0:
             takes = 0 if rules.first_setups is None else int(rules.first_setups[machine, self._families[i]])
         else:
