@@ -139,5 +139,5 @@ def test_others_refuse_the_costs_by_name():
     with pytest.raises(UsageError, match="costs of changes"):
         corl.solve(instance, solver="tabu", time_limit=1)
     for name in PROBLEM.environments:
-        with pytest.raises(UsageError, match="not support (costs of )?changes"):
+        with pytest.raises(UsageError, match=r"not support (costs of )?changes"):
             PROBLEM.environment([instance], 1, name=name)
