@@ -26,7 +26,7 @@ def comparison(instance: JobShopInstance, solution: Any, other: Schedule) -> Sce
     """
     schedule, found = check(instance, solution), scene(instance, solution)
     assert found is not None
-    before = ChangeCosts(other.start, other.machine)
+    before = ChangeCosts(other.start, other.machine.astype(np.int64))
     elsewhere, later = moved(before, schedule)
     new, changed = before.start < 0, elsewhere | (later != 0)
     first_box = len(found.boxes) - instance.operations

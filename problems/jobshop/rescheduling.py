@@ -69,7 +69,7 @@ def reschedule(
         unavailable=np.array(spells, np.int64).reshape(-1, 3) if spells else None,
         fixed_start=np.where(fixed, found.start, -1),
         fixed_machine=np.where(fixed, found.machine, -1),
-        changes=None if change_costs is None else ChangeCosts(found.start, found.machine, *change_costs),
+        changes=None if change_costs is None else ChangeCosts(found.start, found.machine.astype(np.int64), *change_costs),
     )
     return replace(instance, rules=changed)
 
