@@ -249,9 +249,9 @@ def critical(instance: JobShopInstance, schedule: Schedule, duration: NDArray[np
     """Return which operations are critical, bool [operations].
 
     An operation that ends at the makespan is critical. So is the job or machine predecessor of a critical operation, if the
-    critical operation starts as soon as the predecessor has ended and the set-up between them, if there is one, is done. If the
-    machine predecessor blocks the machine, the operation that starts when its job moves on is critical instead. So are the
-    operations that occupy a resource until then, if it would be overloaded by an earlier start.
+    critical operation starts as soon as the predecessor has ended and the set-up between them, if there is one, is done; and so
+    are the operations that occupy a resource until then, if it would be overloaded by an earlier start. If the machine
+    predecessor blocks the machine, the operation that starts when its job moves on is critical instead.
     """
     end, found = schedule.start + duration, np.zeros(instance.operations, bool)
     order = np.lexsort((np.arange(instance.operations), schedule.start, schedule.machine))

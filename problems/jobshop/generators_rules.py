@@ -28,13 +28,13 @@ def workshop(*, jobs: int = 20, machines: int = 10, ask: str = "", seed: int = 0
     Each job visits half to all of the machines in random order, with durations uniform in 10..99 minutes.
 
     blocking: a job stays on its machine until its next operation starts. breakdown: one machine is down for four hours.
-    calendars: eight hours of work alternate with breaks of eight hours, shifted at random for each machine. choices: about half
-    of the operations have a second machine. families: set-ups between four families of operations. nowait: about a third of the
-    operations start as soon as their predecessor ends. releases: earliest starts of operations. resources: workers, one for two
-    machines and one at least, of whom about two operations in three need one and some two; and a tool that about one operation in
-    five needs. resumable: operations stop at breaks and continue after them. running: some operations have begun before the
-    present time, others are frozen. setups: set-ups between each pair of jobs. swap: blocking, but jobs may exchange machines.
-    tardiness: due dates and weights. windows: due windows, with weights of earliness and tardiness.
+    calendars: eight hours of work alternate with breaks of eight hours, shifted at random for each machine. choices: about
+    half of the operations have a second machine. families: set-ups between four families of operations. nowait: about a third
+    of the operations start as soon as their predecessor ends. releases: earliest starts of operations. resources: workers,
+    seven for ten machines, of whom about two operations in three need one and some two; and a tool that about one operation
+    in ten needs. resumable: operations stop at breaks and continue after them. running: some operations have begun before
+    the present time, others are frozen. setups: set-ups between each pair of jobs. swap: blocking, but jobs may exchange
+    machines. tardiness: due dates and weights. windows: due windows, with weights of earliness and tardiness.
     """
     wanted = [word for word in ask.replace(" ", "").split(",") if word]
     for word in wanted:
@@ -133,9 +133,9 @@ def _releases(base: _Arguments, random: np.random.Generator) -> _Arguments:
 
 def _resources(base: _Arguments, random: np.random.Generator) -> _Arguments:
     """Return workers and a tool, and the units of them that each operation needs, the same on all its machines."""
-    workers, choices = max(1, base["machines"] // 2), [len(choices) for row in base["jobs"] for choices in row]
+    workers, choices = max(1, round(0.7 * base["machines"])), [len(choices) for row in base["jobs"] for choices in row]
     units = random.choice([0, 1, min(2, workers)], len(choices), p=[1 / 3, 1 / 2, 1 / 6])
-    tool = (random.random(len(choices)) < 0.2).astype(np.int64)
+    tool = (random.random(len(choices)) < 0.1).astype(np.int64)
     demand = np.repeat(np.column_stack([units, tool]), choices, axis=0)
     return {"capacity": np.array([workers, 1]), "demand": demand, "resource_names": ("workers", "tool")}
 

@@ -19,12 +19,15 @@ _MODEL_SIZE = 20_000  # choices of machines up to which a CP-SAT model is built 
 
 def choose(instance: JobShopInstance, time_limit: float | None, iterations: int | None) -> str:
     """cp-sat up to 60 operations (100 or 200 of some kinds); annealing for rules; tabu; cp-sat, dispatch beyond that."""
+    from corl.solvers.jobshop.placing.shop import unsupported
     from corl.solvers.jobshop.tabu.solver import Tabu
 
     flexible_tardiness = instance.flexible and instance.objective == "weighted_tardiness"
     max_operations = _FLEXIBLE_TARDINESS_SIZE if flexible_tardiness else _PROOF_SIZE
     small = instance.operations <= max_operations and (time_limit is None or time_limit >= 1.0)
     if instance.rules is not None:
+        if iterations is None and unsupported(instance):
+            return "cp-sat"
         without_setups = instance.rules.setups is None and instance.operations <= _SIDE_CONSTRAINTS_SIZE
         small = small or (without_setups and (time_limit is None or time_limit >= _SIDE_CONSTRAINTS_TIME))
         return "cp-sat" if small and iterations is None else "annealing"

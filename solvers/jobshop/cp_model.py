@@ -32,7 +32,7 @@ class Model:
         self.literals: list[list[Any]] = []
         """For each operation, one literal for each of its machines; empty if it has only one machine."""
         self.intervals: list[Any] = []
-        """For each operation, its interval variable, on whatever machine; None if `cp_stays.stays` is true of it."""
+        """For each operation, its interval variable, on whatever machine."""
 
     @classmethod
     def build(cls, instance: JobShopInstance, hint: Schedule | None, stopped: Callable[[], bool]) -> Model | None:
@@ -57,7 +57,7 @@ class Model:
         for machine, tasks in enumerate(on_machine):
             blocked_intervals = blocked[machine] if blocked else []
             self.model.add_no_overlap([task.interval for task in tasks if task.interval is not None] + blocked_intervals)
-        add_stays(self, on_machine, horizon)
+        add_stays(self, on_machine, horizon, hint)
         self._objective(job_ends, horizon)
         if hint is not None:
             self._hint(hint)
@@ -77,13 +77,13 @@ class Model:
         model.add(start >= ready)
         self.starts.append(start)
         if stays(self.instance.rules, operation):
-            self.intervals.append(None)
             return add_stay(self, operation, choices, start, horizon, on_machine)
         if len(choices) == 1:
             ((machine, duration),) = choices
             interval = model.new_fixed_size_interval_var(start, duration, "")
             self.intervals.append(interval)
-            on_machine[machine].append(Task(operation, start, start + duration, interval, None, start + duration, interval))
+            end = start + duration
+            on_machine[machine].append(Task(operation, start, end, interval, None, end, interval, interval))
             self.literals.append([])
             return start + duration
         durations = [duration for _, duration in choices]
@@ -93,7 +93,7 @@ class Model:
         for machine, duration in choices:
             literal = model.new_bool_var("")
             interval = model.new_optional_interval_var(start, duration, end, literal, "")
-            on_machine[machine].append(Task(operation, start, end, interval, literal, end, interval))
+            on_machine[machine].append(Task(operation, start, end, interval, literal, end, interval, interval))
             literals.append(literal)
         model.add_exactly_one(literals)
         self.literals.append(literals)

@@ -36,7 +36,7 @@ def add_rules(
     rules = instance.rules
     assert rules is not None
     _bounds(problem, rules)
-    add_resources(problem, rules, on_machine, horizon)
+    add_resources(problem, rules, on_machine)
     blocked: list[list[Any]] = [[] for _ in range(instance.machines)]
     end = horizon + int(instance.longest.max()) + rules.longest_setups(instance) + 1
     for machine, closes, opens in [] if rules.unavailable is None else rules.unavailable.tolist():

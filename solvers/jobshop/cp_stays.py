@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from ortools.sat.python import cp_model
 
+from corl.problems.jobshop.evaluation import ends
 from corl.problems.jobshop.evaluation_resumable import is_resumable
+from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.rules import SideConstraints
 from corl.solvers.jobshop.cp_task import Task
 
@@ -38,30 +42,36 @@ def add_stay(
     """
     model, rules = problem.model, problem.instance.rules
     assert rules is not None
-    end = model.new_int_var(0, horizon, "")
+    end: Any = model.new_int_var(0, horizon, "")
     blocks = rules.blocking is not None and bool(rules.blocking[operation])
     leaves = model.new_int_var(0, horizon, "") if blocks else end
     literals = [model.new_bool_var("") for _ in choices] if len(choices) > 1 else []
+
+    def time() -> Any:
+        return model.new_int_var(0, horizon, "")
+
     for k, (machine, duration) in enumerate(choices):
         literal = literals[k] if literals else None
-        stay = model.new_int_var(0, horizon, "")
-        if literal is None:
-            occupied = model.new_interval_var(start, stay, leaves, "")
-        else:
-            occupied = model.new_optional_interval_var(start, stay, leaves, literal, "")
+        work = None
         if is_resumable(rules, operation):
-            work = None
             _add_breaks(model, rules.spells(machine), start, end, duration, horizon, literal)
-        elif literal is None:
-            work = model.new_fixed_size_interval_var(start, duration, "")
-            model.add(end == start + duration)
+            runs = _interval(model, start, time(), end, literal)
         else:
-            work = model.new_optional_interval_var(start, duration, end, literal, "")
-        on_machine[machine].append(Task(operation, start, end, work, literal, leaves, occupied))
+            work = runs = _interval(model, start, duration, end, literal)
+        occupied = _interval(model, start, time(), leaves, literal) if blocks else runs
+        on_machine[machine].append(Task(operation, start, end, work, literal, leaves, runs, occupied))
+    problem.intervals.append(_interval(model, start, time(), end, None) if literals else runs)
     if literals:
         model.add_exactly_one(literals)
     problem.literals.append(literals)
     return end
+
+
+def _interval(model: Any, start: Any, size: Any, end: Any, literal: Any) -> Any:
+    """Return the interval of length `size` from `start` to `end`, which is there if `literal` is true (None: always)."""
+    if literal is None:
+        return model.new_interval_var(start, size, end, "")
+    return model.new_optional_interval_var(start, size, end, literal, "")
 
 
 def _add_breaks(
@@ -106,52 +116,85 @@ def _pauses(spells: Sequence[Sequence[int]], duration: int, horizon: int) -> Ite
                 break
 
 
-def add_stays(problem: Model, on_machine: Sequence[Sequence[Task]], horizon: int) -> None:
-    """Add no-overlap constraints of the stays on each machine, and the ends of the stays of jobs that block."""
+def add_stays(problem: Model, on_machine: Sequence[Sequence[Task]], horizon: int, hint: Schedule | None) -> None:
+    """Add no-overlap constraints of the stays on each machine, and the ends of the stays of jobs that block.
+
+    Args:
+        problem: The model, with all operations.
+        on_machine: The tasks of each machine.
+        horizon: An upper bound of all times.
+        hint: A feasible schedule, or None.
+    """
     instance, model = problem.instance, problem.model
-    rules = instance.rules
+    rules, hinted = instance.rules, None if hint is None else ends(instance, hint)
     for tasks in on_machine:
         if any(task.occupied is not task.interval for task in tasks):
             model.add_no_overlap([task.occupied for task in tasks])
+    for i, end in enumerate(problem.ends):
+        if hinted is not None and stays(rules, i):
+            model.add_hint(end, int(hinted[i]))
     if rules is None or rules.blocking is None or not rules.blocking.any():
         return
-    for tasks in on_machine:
-        for task in tasks:
-            if rules.blocking[task.operation]:
-                model.add(task.leaves == problem.starts[task.operation + 1])
+    leaves = {task.operation: task.leaves for tasks in on_machine for task in tasks if rules.blocking[task.operation]}
+    for i, time in leaves.items():
+        model.add(time == problem.starts[i + 1])
+        if hint is not None:
+            model.add_hint(time, int(hint.start[i + 1]))
     if not rules.swap:
-        _order_moves(problem, on_machine, rules, horizon)
+        _order_moves(problem, on_machine, rules, horizon, hint)
 
 
-def _order_moves(problem: Model, on_machine: Sequence[Sequence[Task]], rules: SideConstraints, horizon: int) -> None:
+def _order_moves(
+    problem: Model, on_machine: Sequence[Sequence[Task]], rules: SideConstraints, horizon: int, hint: Schedule | None
+) -> None:
     """Require that the moves of jobs at one time have an order in which each is to a free machine.
 
     Operation i gets the time scale * start + rank, with ranks 0..scale - 1. On these times, a job that blocks a machine leaves it
-    one unit after it has moved on, except for a next operation of its own on the same machine.
+    one unit after it has moved on, except for a next operation of its own on the same machine. Arguments as in `add_stays`.
     """
     model, instance = problem.model, problem.instance
     assert rules.blocking is not None
-    scale = instance.operations + 1
-    times = [scale * start + model.new_int_var(0, scale - 1, "") for start in problem.starts]
-    machines = [{task.operation: task for task in tasks} for tasks in on_machine]
-    for tasks in machines:
+    scale, latest = instance.operations + 1, (instance.operations + 1) * (horizon + 2)
+    times, ranks = [], None if hint is None else _ranks(instance, rules, hint)
+    for i, start in enumerate(problem.starts):
+        rank, time = model.new_int_var(0, scale - 1, ""), model.new_int_var(0, latest, "")
+        model.add(time == scale * start + rank)
+        if i and instance.job[i] == instance.job[i - 1]:  # valid, because a rank may be larger than needed
+            model.add(time >= times[-1] + scale * int(instance.shortest[i - 1]))
+        if ranks is not None and hint is not None:
+            model.add_hint(rank, ranks[i])
+            model.add_hint(time, scale * int(hint.start[i]) + ranks[i])
+        times.append(time)
+    for tasks in ({task.operation: task for task in tasks} for tasks in on_machine):
         intervals = []
         for i, task in tasks.items():
-            if not rules.blocking[i]:
-                end = scale * task.end
-            else:
+            size, end = model.new_int_var(0, latest, ""), scale * task.end
+            if rules.blocking[i]:
                 end = times[i + 1] + 1
-                if i + 1 in tasks:
-                    end = end - _both(model, task.literal, tasks[i + 1].literal)
-            size = model.new_int_var(0, scale * (horizon + 2), "")
-            begin, finish = model.new_int_var(0, scale * (horizon + 1), ""), model.new_int_var(0, scale * (horizon + 2), "")
-            model.add(begin == times[i])
-            model.add(finish == end)
-            if task.literal is None:
-                intervals.append(model.new_interval_var(begin, size, finish, ""))
-            else:
-                intervals.append(model.new_optional_interval_var(begin, size, finish, task.literal, ""))
+            if rules.blocking[i] and i + 1 in tasks:
+                end = model.new_int_var(0, latest, "")
+                model.add(end == times[i + 1] + 1 - _both(model, task.literal, tasks[i + 1].literal))
+            intervals.append(_interval(model, times[i], size, end, task.literal))
         model.add_no_overlap(intervals)
+
+
+def _ranks(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule) -> list[int]:
+    """Return for each operation the number of moves that precede it at the time of its start in a feasible schedule."""
+    assert rules.blocking is not None
+    start, order = schedule.start.tolist(), np.lexsort((schedule.start, schedule.machine)).tolist()
+    pairs = ((a, b) for a, b in pairwise(order) if schedule.machine[a] == schedule.machine[b])
+    waits = {b: a + 1 for a, b in pairs if rules.blocking[a] and b != a + 1 and start[a + 1] == start[b]}
+    ranks, end = [0] * instance.operations, ends(instance, schedule).tolist()
+    for _ in ranks:
+        old = list(ranks)
+        for b, moved in waits.items():
+            ranks[b] = max(ranks[b], ranks[moved] + 1)
+        for i in range(1, instance.operations):
+            if instance.job[i] == instance.job[i - 1] and start[i] == end[i - 1]:
+                ranks[i] = max(ranks[i], ranks[i - 1])
+        if ranks == old:
+            break
+    return ranks
 
 
 def _both(model: Any, one: Any, other: Any) -> Any:

@@ -19,5 +19,7 @@ class Task(NamedTuple):
     """True if the operation is processed on this machine; None if it has no other machine."""
     leaves: Any
     """When its job leaves the machine: at `end` or, if it blocks, when the job's next operation starts."""
+    runs: Any
+    """The interval from `start` to `end`, with the breaks of a resumable operation; `interval` itself for others."""
     occupied: Any
     """The interval from `start` to `leaves`; `interval` itself if both are the same."""

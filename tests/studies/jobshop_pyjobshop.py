@@ -1,8 +1,9 @@
 """PyJobShop on one instance file: `python tests/studies/jobshop_pyjobshop.py INSTANCE.json SECONDS`, with PyJobShop installed.
 
 It needs nothing of corl, so that PyJobShop can have an environment of its own. The file is a job shop in corl's JSON without
-choices of machines, set-ups or dates; jobs that block may exchange machines, since PyJobShop has no other rule. CP-SAT runs with
-one thread for SECONDS processor seconds. The output is a line of JSON: start, machine, bound and the processor seconds.
+set-ups or dates, with machines numbered from 0; jobs that block may exchange machines, since PyJobShop has no other rule. CP-
+SAT runs with one thread for SECONDS processor seconds. The output is a line of JSON: start, machine, bound and the processor
+seconds.
 """
 
 from __future__ import annotations
@@ -23,14 +24,19 @@ def model_of(given: dict[str, Any]) -> Any:
     model = Model()
     spells = given.get("unavailable", [[] for _ in range(given["machines"])])
     machines = [model.add_machine(breaks=[tuple(each) for each in of_machine]) for of_machine in spells]
+    resources = [model.add_renewable(capacity) for capacity in given.get("resources", [])]  # numbered after the machines
     for job in given["jobs"]:
         entry = job if isinstance(job, dict) else {"operations": job}
         count = len(entry["operations"])
         blocking, resumable = (_flags(entry, given, key, count) for key in ("blocking", "resumable"))
         tasks, added = [], model.add_job()
-        for k, (machine, duration) in enumerate(entry["operations"]):
+        for k, choices in enumerate(_choices(entry)):
             task = model.add_task(added, allow_idle=blocking[k] and k < count - 1, allow_breaks=resumable[k])
-            model.add_mode(task, machines[machine], duration)
+            for machine, duration, units in choices:
+                needed = [(resource, each) for resource, each in zip(resources, units) if each]
+                model.add_mode(
+                    task, [machines[machine], *(each[0] for each in needed)], duration, [0, *(each[1] for each in needed)]
+                )
             if tasks and blocking[k - 1]:
                 model.add_end_at_start(tasks[-1], task)
             elif tasks:
@@ -38,6 +44,16 @@ def model_of(given: dict[str, Any]) -> Any:
             tasks.append(task)
     model.set_objective(weight_makespan=1)
     return model
+
+
+def _choices(job: dict[str, Any]) -> list[list[tuple[int, int, list[int]]]]:
+    """Return (machine, duration, units of each resource) for each machine of each operation of a job."""
+    found = []
+    for operation, needs in zip(job["operations"], job.get("needs") or [None] * len(job["operations"])):
+        pairs = operation if isinstance(operation[0], list) else [operation]
+        units = needs if needs and isinstance(needs[0], list) else [needs or []] * len(pairs)
+        found.append([(machine, duration, each) for (machine, duration), each in zip(pairs, units)])
+    return found
 
 
 def _flags(job: dict[str, Any], given: dict[str, Any], key: str, count: int) -> list[bool]:
@@ -82,7 +98,7 @@ def main() -> None:
     tasks = iter(result.best.tasks)
     rows = [[next(tasks) for _ in range(length)] for length in lengths]
     found = {"start": [[task.start for task in row] for row in rows]}
-    found["machine"] = [[task.resources[0] for task in row] for row in rows]
+    found["machine"] = [[min(task.resources) for task in row] for row in rows]
     print(json.dumps({"solution": found, "bound": result.lower_bound, "seconds": round(used, 1)}))
 
 

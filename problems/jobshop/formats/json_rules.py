@@ -16,7 +16,8 @@ from corl.problems.jobshop.rules import FOREVER, SideConstraints
 __all__ = ["FACTS", "JOB", "REFUSED", "REFUSED_OF_JOBS", "rules_of", "write_rules"]
 
 REFUSED = {
-    "preemption": "operations that are interrupted at any time", "transport": "transport between machines", "batches": "batches",
+    "preemption": "operations that are interrupted at any time",
+    "transport": "transport between machines", "batches": "batches",
 }  # fmt: skip
 REFUSED_OF_JOBS = {
     "preemption": REFUSED["preemption"], "deadline": "deadlines", "predecessors": "jobs that wait for other jobs",

@@ -1,6 +1,7 @@
 """Kernels that shift operations of a complete schedule later, to reduce the earliness of jobs; sequences do not change.
 
-Names of variables are as in gaps.py; `successor`, int64 [O], is the next operation on the machine of each operation, or -1.
+Units whose operations may wait for each other, or are resumable, are shifted operation by operation, others as a whole. Names of
+variables are as in gaps.py; `successor`, int64 [O], is the next operation on the machine of each operation, or -1.
 """
 
 # mypy: allow-untyped-defs

@@ -98,6 +98,8 @@ METHODS = [  # how to make a model, the method, a call that is accepted, its oth
         "objective", "name", "begin", "unit", "columns",
     )),
     (SchedulingModel, "add_machine", {"name": "saw"}, ()),
+    (SchedulingModel, "add_stage", {"name": "cut", "machines": ["saw"]}, ()),
+    (SchedulingModel, "add_resource", {"name": "worker", "capacity": 2}, ()),
     (scheduling, "add_job", JOB, ("release", "weight", "early", "earliness", "no_wait", "family", "earliest")),
     (scheduling, "set_setup", {"machine": "saw", "before": "table", "after": "shelf", "duration": 1}, ()),
     (scheduling, "set_unavailable", {"machine": "saw", "begin": 3}, ("end",)),
@@ -125,7 +127,7 @@ def call(make, method, arguments):
     if method == "rescheduled":
         arguments = {"plan": plan(model), **arguments}
     made = model(**arguments) if method == "__call__" else getattr(model, method)(**arguments) or model
-    if not isinstance(model, type) and method not in ("add_machine", "from_frame"):
+    if not isinstance(model, type) and method not in ("add_machine", "add_stage", "add_resource", "from_frame"):
         made.instance()
 
 

@@ -164,7 +164,7 @@ def test_the_generator_and_the_refusals():
     """What the words ask for; who supports no resources says so."""
     instance = workshop(jobs=12, machines=5, ask="resources,choices,running", seed=3)
     rules = instance.rules
-    assert rules.capacity.tolist() == [2, 1] and rules.resource_names == ("workers", "tool") and rules.demand.max() == 2
+    assert rules.capacity.tolist() == [4, 1] and rules.resource_names == ("workers", "tool") and rules.demand.max() == 2
     assert not rules.demand[np.repeat(rules.fixed_start >= 0, np.diff(instance.choice_first))].any()
     plain = workshop(jobs=12, machines=5, ask="resources", seed=3)
     for solver in ("tabu", "slim", "cp-agent"):

@@ -15,6 +15,7 @@ from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.instance import JobShopInstance, Schedule, from_jobs
 from corl.problems.jobshop.rescheduling import reschedule
 from corl.problems.jobshop.rules import SideConstraints
+from corl.solvers.jobshop.auto import choose
 
 CROSSING = [[[(0, 3)], [(1, 2)]], [[(1, 3)], [(0, 2)]]]
 AROUND = [[[(m, 2)], [((m + 1) % 3, 2)]] for m in range(3)]
@@ -53,6 +54,7 @@ def test_fixed_operations_that_block():
     assert "is fixed at 5; the job of operation 0 of job 0 stays on its machine until 9" in impossible(instance)
     possible = blocking(CROSSING, False, fixed_start=np.array([0, -1, -1, -1]), fixed_machine=np.array([0, -1, -1, -1]))
     assert corl.solve(possible, solver="cp-sat", time_limit=20).objective == 10
+    assert choose(possible, 0.1, None) == "cp-sat"
     for solver in ("annealing", "dispatch"):
         with pytest.raises(UsageError, match="jobs that block their machines together with operations that are frozen"):
             corl.solve(possible, solver=solver, iterations=5)

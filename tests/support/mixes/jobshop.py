@@ -21,7 +21,7 @@ __all__ = ["RULES", "least_cost", "make"]
 
 RULES = (
     "flexible", "zeros", "tardiness", "earliness", "windows", "weights", "release", "earliest", "no wait", "calendars",
-    "down for good", "setups", "first setups", "families", "now", "fixed", "resumable", "blocking", "swap", "resources",
+    "down for good", "setups", "first setups", "families", "now", "fixed", "resources", "resumable", "blocking", "swap",
 )  # fmt: skip
 
 _Pairs = tuple[tuple[int, int], ...]
@@ -174,7 +174,10 @@ class _Shop:
     def least(self, lines: list[list[int]], machine: list[int], length: list[int], best: float) -> float:
         """The least objective of schedules with these sequences, as far as it is less than `best`."""
         start = self._starts(lines, machine, length, self._lowest, ())
-        if start is None or (value := self._value(ends := self._job_ends(machine, start, length))) >= best + self._early(ends):
+        if start is None:
+            return math.inf
+        ends = self._job_ends(machine, start, length)
+        if self._value(ends) >= best + self._early(ends):
             return math.inf
         if self._instance.objective != "earliness_tardiness":
             return min(map(self._value, self._ends(lines, machine, length, self._lowest)), default=math.inf)
@@ -215,7 +218,7 @@ class _Shop:
     def _overload(self, machine: list[int], start: list[int], length: list[int]) -> list[int]:
         """The operations that overload a resource at some time; none if none is overloaded."""
         rules, choices = self._rules, self._instance.choice_first.tolist()
-        end = [self._end(*each, i) for i, each in enumerate(zip(machine, start, length))]
+        end = [self._end(m, start[i], length[i], i) for i, m in enumerate(machine)]
         for r, capacity in enumerate([] if rules.capacity is None else rules.capacity.tolist()):
             units = [int(rules.demand[choices[i] + [m for m, _ in self._instance.choices(i)].index(m), r])
                      for i, m in enumerate(machine)]  # fmt: skip
