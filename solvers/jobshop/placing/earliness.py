@@ -23,7 +23,7 @@ from corl.solvers.jobshop.placing.resources import occupy_for, previous_end
 __all__ = ["shift_later"]
 
 
-@kernel
+@kernel(shared=True)
 def shift_later(shop, plan):
     """Shift units later to reduce the earliness of their jobs, in place, in descending order of their starts.
 
@@ -111,8 +111,11 @@ def _shift_each(shop, plan, successor, a, b):
             limit = min(_latest_end_of_unit(shop, plan, b), _latest_end(shop, plan, successor, i))
         else:
             limit = plan.start[i + 1]
+            between = setup(shop, m, i, i + 1) if successor[i] == i + 1 else 0
+            if between > 0:
+                limit = latest_fit(shop, m, limit, between)
         start = latest_start(shop, m, i, limit, length) if shop.resumable[i] else latest_fit(shop, m, limit, length)
-        if i > a:  # the job leaves the machine before when this operation starts
+        if i > a and successor[i - 1] != i:  # the job leaves the machine before when this operation starts
             leaves = _latest_end(shop, plan, successor, i - 1)
             if leaves < start:
                 start = latest_opening(shop, m, leaves) if shop.resumable[i] else latest_fit(shop, m, leaves + length, length)

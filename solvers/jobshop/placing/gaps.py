@@ -56,7 +56,7 @@ def _earliest_start(shop, plan, i, c, low):
     return start
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def first_gap(shop, plan, i, c, low):
     """Return (start, k) for the first gap of its machine in which operation i with choice c fits, not before `low`.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.jit import by_reference
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.resources import usable_choices
 from corl.problems.jobshop.rules import SideConstraints
@@ -132,7 +133,10 @@ def unsupported(instance: JobShopInstance) -> str:
 
 
 def shop_of(instance: JobShopInstance) -> Shop:
-    """Return the arrays of an instance; constraints that it does not have are represented by empty arrays, zeros or -1."""
+    """Return the arrays of an instance, which kernels receive as a pointer.
+
+    Constraints that the instance does not have are represented by empty arrays, zeros or -1.
+    """
     rules = SideConstraints() if instance.rules is None else instance.rules
     o, jobs = instance.operations, instance.jobs
     no_wait, blocking = (np.zeros(o, bool) if flags is None else flags.copy() for flags in (rules.no_wait, rules.blocking))
@@ -150,7 +154,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         machines = [machine for machine, _ in instance.choices(i)]
         fixed_start[i] = rules.fixed_start[i]
         fixed_choice[i] = instance.choice_first[i] + machines.index(int(rules.fixed_machine[i]))
-    return Shop(
+    shop = Shop(
         goal=np.array([_GOALS[instance.objective]]),
         **change_arrays(instance, rules),
         now=np.array([rules.now]),
@@ -184,14 +188,15 @@ def shop_of(instance: JobShopInstance) -> Shop:
         demand=np.zeros((len(instance.choice_machine), 0), np.int64) if rules.demand is None else rules.demand.copy(),
         usable=usable_choices(instance),
     )
+    return by_reference(shop)
 
 
 def new_plan(instance: JobShopInstance) -> PartialSchedule:
-    """Return an empty partial schedule."""
+    """Return an empty partial schedule, which kernels receive as a pointer."""
     o = instance.operations
     counts = np.bincount(instance.choice_machine, minlength=instance.machines)
     steps = _most_steps(instance)
-    return PartialSchedule(
+    plan = PartialSchedule(
         start=np.zeros(o, np.int64),
         end=np.zeros(o, np.int64),
         choice=np.full(o, -1, np.int64),
@@ -204,6 +209,7 @@ def new_plan(instance: JobShopInstance) -> PartialSchedule:
         profile_time=np.zeros(steps.sum(), np.int64),
         profile_units=np.zeros(steps.sum(), np.int64),
     )
+    return by_reference(plan)
 
 
 def _most_steps(instance: JobShopInstance) -> _Integers:

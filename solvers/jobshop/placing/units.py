@@ -33,7 +33,7 @@ def _earliest_end(shop, plan, i, low):
     return best_choice, best_start, position
 
 
-@kernel(borrow=True)
+@kernel(borrow=True, shared=True)
 def place(shop, plan, u, requested):
     """Place unit u, the next one of its job, as early as it fits; return False if it does not fit.
 
