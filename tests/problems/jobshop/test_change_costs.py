@@ -24,7 +24,7 @@ def shop(seed: int, objective: str = "makespan"):
     """An instance with an announced schedule of some operations, and a machine that is down for a while."""
     random = np.random.default_rng([seed, 46])
     known = random.random(4) < 0.8
-    start = np.where(known, random.integers(0, 7, 4), -1)
+    start = np.where(known, random.integers(0, 5, 4), -1)
     able = [[machine for machine, _ in operation] for job in ROWS for operation in job]
     machine = np.where(known, [int(random.choice([*each, 1])) for each in able], -1)
     changes = ChangeCosts(start, machine, int(random.integers(0, 5)), int(random.integers(0, 3)))
@@ -44,7 +44,8 @@ def least(instance, horizon: int = 11) -> float:
         for first, second in itertools.product(*chains):
             schedule = Schedule(np.array([*first, *second]), np.array(machines, np.int32))
             changed = cost_of_changes(instance, schedule)
-            if changed >= best:
+            last = max(first[1] + durations[1], second[1] + durations[3]) if instance.objective == "makespan" else 0
+            if changed + last >= best:
                 continue
             try:
                 best = min(best, PROBLEM.evaluate(plain, schedule) + changed)
