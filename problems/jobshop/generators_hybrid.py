@@ -7,7 +7,7 @@ import numpy as np
 from corl.errors import UsageError
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
 
-__all__ = ["hybrid", "stage_names"]
+__all__ = ["hybrid"]
 
 _MAX_CHOICES = 1_000_000
 
@@ -25,8 +25,7 @@ def hybrid(*, jobs: int = 30, stages: int = 5, machines: int = 3, spread: float 
     if not 0.0 <= spread <= 1.0:
         raise UsageError(f"spread: {spread} is not accepted; accepted: 0 to 1")
     random = np.random.default_rng(seed)
-    counts = [machines] * stages
-    stage_of = np.repeat(np.arange(stages), counts)
+    stage_of = np.repeat(np.arange(stages), machines)
     durations = random.integers(1, 100, (jobs, stages))[:, stage_of]
     if spread > 0:
         durations = np.maximum(1, np.rint(durations * random.uniform(1.0 - spread, 1.0 + spread, durations.shape))).astype(int)
@@ -36,14 +35,8 @@ def hybrid(*, jobs: int = 30, stages: int = 5, machines: int = 3, spread: float 
     ]
     return from_jobs(
         rows,
-        sum(counts),
+        stages * machines,
         name=f"hybrid-{jobs}x{stages}",
         comment=f"corl generate jobshop hybrid --option jobs={jobs} --option stages={stages} --option machines={machines} "
         f"--option spread={spread} --seed {seed}",
-        machine_names=stage_names(counts),
     )
-
-
-def stage_names(machines: list[int]) -> list[str]:
-    """Return the names "1.1", "1.2", ... of the machines, given their number in each stage."""
-    return [f"{stage}.{k}" for stage, count in enumerate(machines, 1) for k in range(1, count + 1)]

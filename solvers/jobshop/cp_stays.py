@@ -155,7 +155,8 @@ def _order_moves(
     model, instance = problem.model, problem.instance
     assert rules.blocking is not None
     scale, latest = instance.operations + 1, (instance.operations + 1) * (horizon + 2)
-    times, ranks = [], None if hint is None else _ranks(instance, rules, hint)
+    times: list[Any] = []
+    ranks = None if hint is None else _ranks(instance, rules, hint)
     for i, start in enumerate(problem.starts):
         rank, time = model.new_int_var(0, scale - 1, ""), model.new_int_var(0, latest, "")
         model.add(time == scale * start + rank)

