@@ -209,6 +209,13 @@ class Pictures:
         """Return the rows of `Result.table` for a problem without a picture (`view`): name -> number or text."""
         return []
 
+    def view_against(self, instance: Any, solution: Any, other: Any) -> Scene:
+        """Return the picture of a solution with marks where it differs from another one, which need not be feasible.
+
+        Raises UsageError if the family has no such picture.
+        """
+        raise UsageError(f"pages of {self.name} do not compare two solutions")
+
     def view(self, instance: Any, solution: Any) -> Scene | None:
         """Return the picture of a solution (if None: of the instance) for `corl view`; None if the family has no picture."""
         return None

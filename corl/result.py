@@ -176,16 +176,17 @@ class Result:
         drawing.save(self._problem(), self.data, self.solution, Path(path))
         return None
 
-    def page(self, *, tiles: str = "") -> str:
+    def page(self, *, tiles: str = "", against: Any = None) -> str:
         """Return one self-contained HTML page: an interactive picture, tables, objective and bound over time.
 
-        With `tiles`, an address of map tiles with {z}, {x} and {y}, the page loads a map behind routes. Raises UsageError.
+        With `tiles`, an address of map tiles with {z}, {x} and {y}, the page loads a map behind routes. With `against`, another
+        solution of a job shop, it marks the operations that have moved. Raises UsageError.
         """
         from corl.view.page import page
 
         if self.data is None:
             self._need("show")
-        return page(self._problem(), self.data, self.solution, self.facts(), self.trace, tiles)
+        return page(self._problem(), self.data, self.solution, self.facts(), self.trace, tiles, against)
 
     def facts(self) -> list[tuple[str, str]]:
         """Return names and values of the run for display, such as ("status", "optimal"); unknown values are omitted."""

@@ -25,6 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--output", metavar="PAGE", type=Path, help="the page; default: FILE's name with .html, in the current folder"
     )
     parser.add_argument(
+        "--against", metavar="OTHER", help="another solution file, of a job shop; the page marks the operations that have moved"
+    )
+    parser.add_argument(
         "--tiles",
         metavar="URL",
         default="",
@@ -35,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     from corl.cli.main import one_line
+    from corl.errors import UsageError
     from corl.files.opening import plain_name, replacing
     from corl.files.solutions import judge, read_solution
     from corl.loading import load
@@ -46,9 +50,12 @@ def execute(args: argparse.Namespace) -> int:
     if args.solution is not None:
         solution, _ = read_solution(problem, instance, Path(args.solution))
         judge(problem, instance, solution, Path(args.solution))
+    if args.against is not None and solution is None:
+        raise UsageError("--against: there is no SOLUTION to compare; accepted: FILE SOLUTION --against OTHER")
+    against = None if args.against is None else read_solution(problem, instance, Path(args.against))[0]
     result = _result(args.solution, instance)
     facts, trace = (result.facts(), result.trace) if result else ((), ())
-    html = page(problem, instance, solution, facts, trace, args.tiles)
+    html = page(problem, instance, solution, facts, trace, args.tiles, against)
     with replacing(output) as partial:
         partial.write_text(html, encoding="utf-8")
     print(one_line(output))

@@ -163,21 +163,36 @@ def loads(of: str, given: Any, dimensions: Names, new: bool, infinite: bool = Fa
 
 
 def records(of: str, frame: Any) -> list[dict[str, Any]]:
-    """Return the rows of a pandas or polars DataFrame, or of a list of dicts, without empty cells (None, NaN, NA).
+    """Return the rows of a pandas or polars DataFrame, of a dict of columns, or of a list of dicts, without empty cells.
 
-    Raises UsageError.
+    Empty cells are None, NaN and NA. Raises UsageError.
     """
-    accepted = "a pandas or polars DataFrame, or a list of dicts"
+    accepted = "a pandas or polars DataFrame, a dict of columns, or a list of dicts"
     if hasattr(frame, "to_dicts"):
         rows = frame.to_dicts()
     elif hasattr(frame, "to_dict") and hasattr(frame, "columns"):
         rows = frame.to_dict("records")
+    elif isinstance(frame, Mapping):
+        rows = _rows_of_columns(of, frame)
     else:
         rows = entries(of, frame, accepted)
     for row in rows:
         if not isinstance(row, Mapping):
             raise refusal(f"{of}: a row", row, accepted)
     return [{str(key): value for key, value in row.items() if not _missing(value)} for row in rows]
+
+
+def _rows_of_columns(of: str, frame: Mapping[Any, Any]) -> list[dict[Any, Any]]:
+    """Return the rows of a dict of columns. Raises UsageError if the columns have different lengths."""
+    columns = {}
+    for key, column in frame.items():
+        if isinstance(column, (str, bytes, Mapping)) or not hasattr(column, "__iter__"):
+            raise refusal(f"{of}: column {shown(key)}", column, "a list or an array")
+        columns[key] = list(column)
+    if len(set(map(len, columns.values()))) > 1:
+        lengths = ", ".join(f"{key} {len(column)}" for key, column in columns.items())
+        raise UsageError(f"{of}: columns of different lengths: {lengths}; accepted: equally long ones")
+    return [dict(zip(columns, cells)) for cells in zip(*columns.values())]
 
 
 def _missing(value: Any) -> bool:

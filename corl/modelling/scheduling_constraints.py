@@ -5,13 +5,16 @@ They become the field `rules` (a SideConstraints) of the instance.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corl.errors import UsageError, hint, shown
 from corl.modelling.scheduling_resources import ResourceCollector
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from corl.problems.jobshop.rules import SideConstraints
 
 __all__ = ["ConstraintCollector"]
@@ -32,6 +35,10 @@ class ConstraintCollector:
         self.fixed: dict[int, tuple[int, int]] = {}
         """Operation (numbered over all jobs) -> its fixed machine and start."""
         self.resources = ResourceCollector()
+        self.announced: dict[int, tuple[int, int]] = {}
+        """Operation -> its machine and start in the plan whose changes cost something."""
+        self.change_costs: tuple[int, int] | None = None
+        """The cost of each operation on another machine, and of each unit of time of a shifted start; None: no costs."""
         self._early: list[int | None] = []  # per job, as the next two
         self._earliness: list[int] = []
         self._families: list[Hashable] = []
@@ -83,6 +90,7 @@ class ConstraintCollector:
         """
         import numpy as np
 
+        from corl.problems.jobshop.change_costs import ChangeCosts
         from corl.problems.jobshop.rules import FOREVER, SideConstraints
 
         found: dict[str, Any] = {"now": self.now} if self.now else {}
@@ -103,11 +111,19 @@ class ConstraintCollector:
         if None not in due and any(each != 1 for each in self._earliness):
             found["earliness"] = np.array(self._earliness)
         if self.fixed:
-            found["fixed_machine"], found["fixed_start"] = (
-                np.array([self.fixed.get(i, (-1, -1))[part] for i in range(len(self._earliest))]) for part in (0, 1)
-            )
+            found["fixed_machine"], found["fixed_start"] = self._pairs(self.fixed)
+        if self.change_costs is not None:
+            machine, start = self._pairs(self.announced)
+            found["changes"] = ChangeCosts(start, machine, *self.change_costs)
         found |= self.resources.rules(rows)
         return SideConstraints(**found) if found else None
+
+    def _pairs(self, given: Mapping[int, tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return two arrays, int64 [operations]: the parts of a pair for each operation, -1 if it has none."""
+        import numpy as np
+
+        pairs = np.array([given.get(i, (-1, -1)) for i in range(len(self._earliest))], np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1]
 
     def _setups(self, lengths: Sequence[int], machines: int) -> dict[str, Any]:
         """Return the fields of the rules for set-ups; `lengths`: the number of operations of each job. Raises UsageError."""

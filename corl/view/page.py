@@ -24,7 +24,15 @@ Trace: TypeAlias = Sequence[tuple[float, float | None, float | None]]
 """(seconds, objective, bound) at each improvement."""
 
 
-def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (), trace: Trace = (), tiles: str = "") -> str:
+def page(
+    problem: Problem,
+    instance: Any,
+    solution: Any = None,
+    run: Facts = (),
+    trace: Trace = (),
+    tiles: str = "",
+    against: Any = None,
+) -> str:
     """Return the HTML page of an instance and, if given, of a solution.
 
     Args:
@@ -34,11 +42,12 @@ def page(problem: Problem, instance: Any, solution: Any = None, run: Facts = (),
         run: Facts about the run that found the solution (`Result.facts`).
         trace: The trace of that run (`Result.trace`).
         tiles: The address of map tiles with {z}, {x} and {y}, from which the page loads a map; "": it loads nothing.
+        against: Another solution; the page marks where `solution` differs from it.
 
     Raises:
-        UsageError: `tiles` is no such address, or the problem has no longitudes and latitudes.
+        UsageError: `tiles` is no such address, or the problem has no longitudes and latitudes; or its pages compare nothing.
     """
-    scene = problem.view(instance, solution)
+    scene = problem.view(instance, solution) if against is None else problem.view_against(instance, solution, against)
     if tiles:
         _check_tiles(tiles, scene)
     name = getattr(instance, "name", "") or problem.name

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Group", "Play", "Scene", "short"]
+__all__ = ["FORMER", "SETUP", "Group", "Play", "Scene", "short"]
+
+SETUP, FORMER = -2, -3
+"""Groups of boxes with a look of their own: a set-up, and the former place of something that has moved."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ class Scene:
     lines: list[tuple[Sequence[float], Sequence[float], str, int]] = field(default_factory=list)
     """(x coordinates, y coordinates, text, group or -1)"""
     boxes: list[tuple[float, float, float, float, str, int, bool]] = field(default_factory=list)
-    """(x, y, width, height, text, group or -1, whether it is marked); with `rows`, y is the row and height 1."""
+    """(x, y, width, height, text, group, whether it is marked); with `rows`, y is the row and height 1. The group is -1 for grey
+    boxes, SETUP or FORMER."""
     labels: Sequence[str] = ()
     """Short names of the points, written beside them if there are few in view; empty: none."""
     globe: bool = False

@@ -5,6 +5,8 @@ Taillard's  A title ("number of jobs, number of machines, initial seed, upper bo
             and so are all but the first two numbers.
 by jobs     The number of jobs and the number of machines, on two lines; then one line per job with one number per machine. If
             there are set-ups (SDST instances): for each machine one line per job a, with its set-up times to each job b.
+pairs       The numbers of jobs and machines on one line; then one line per job with a pair "machine duration" for each machine,
+            from machine 0 on. Without the name of the problem, such a file is a job shop.
 JSON        {"problem": "flowshop", "name": "small", "objective": "total_completion_time", "durations": [[3, 2], [1, 4]],
             "setups": [[[0, 1], [2, 0]], [[0, 3], [1, 0]]]}
             `durations` has one row per job. `setups` has one table per machine: row a holds the set-up times from job a to each
@@ -128,7 +130,18 @@ def _taillard(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], None]:
         raise text.error(message, line=number, field="header")
     jobs = text.integer(header[0], "jobs", number, 1, LARGEST_OPERATIONS)
     machines = text.integer(header[1], "machines", number, 1, LARGEST_OPERATIONS)
+    if len(lines) - 1 == jobs and all(len(tokens) == 2 * machines for _, tokens in lines[1:]):
+        return _pairs(text, lines[1:], jobs, machines), None
     return _table(text, lines[1:], machines, jobs, "processing times", "machine").T, None
+
+
+def _pairs(text: Text, lines: list[_Line], jobs: int, machines: int) -> NDArray[np.int64]:
+    """Return the durations in lines of pairs "machine duration", int64 [jobs, machines]. Raises InputError."""
+    table = _table(text, lines, jobs, 2 * machines, "durations", "job")
+    if (wrong := (table[:, ::2] != np.arange(machines)).any(axis=1)).any():
+        accepted = f"accepted: the machines 0 to {machines - 1} in this order, each with a duration"
+        raise text.error(accepted, line=lines[int(wrong.argmax())][0], field="machine")
+    return table[:, 1::2].copy()
 
 
 def _by_jobs(text: Text, lines: list[_Line]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

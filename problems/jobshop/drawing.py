@@ -18,7 +18,7 @@ from corl.problems.jobshop.evaluation_rules import setup_begin, setups_before
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.resources import row_labels
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
-from corl.view.scene import Group, Play, Scene
+from corl.view.scene import SETUP, Group, Play, Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,15 +29,15 @@ _MAX_LABELLED_BARS = 400
 _MAX_LABELLED_ROWS = 60
 _MAX_CHARACTERS = 10  # of a label on a bar
 _DARK = "#24292f"
-_GREY = "#d0d7de"
+_GREY, _AMBER = "#d0d7de", "#d9962b"
 
 
 def draw(instance: JobShopInstance, solution: Any, axes: Axes) -> None:
     """Draw a schedule: one row per machine, one bar per operation, one colour per job; the title states the objective value.
 
-    Breaks of machines are grey, also within the bar of an operation that stops there; set-ups are hatched, fixed operations are
-    framed, and a dotted line marks the present time. A thin white bar shows that a job blocks its machine. Below the machines
-    there is a row per resource with the units in use.
+    Breaks of machines are grey, also within the bar of an operation that stops there; set-ups are amber and hatched, fixed
+    operations are framed, and a dotted line marks the present time. A thin white bar shows that a job blocks its machine. Below
+    the machines there is a row per resource with the units in use.
 
     If `solution` is None, there is one row per job: its operations from the release date on, without waiting, each on its fastest
     machine and coloured by that machine. A mark shows the due date.
@@ -75,9 +75,9 @@ def _draw_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Sch
     setups = [(i, length) for i, _, length in setups_before(instance, schedule.start, schedule.machine) if length]
     for i, length in setups:
         begin = setup_begin(instance, schedule, i, length)
-        style: dict[str, Any] = {"color": "white", "edgecolor": _DARK, "hatch": "////", "linewidth": 0.5}
+        style: dict[str, Any] = {"color": _AMBER, "edgecolor": _DARK, "hatch": "////", "linewidth": 0.5}
         axes.barh(schedule.machine[i], length, left=begin, height=0.5, **style)
-    legend += ["hatched: a set-up"] if setups else []
+    legend += ["amber, hatched: a set-up"] if setups else []
     fixed = rules.fixed
     if len(fixed):
         lengths, where = (ends(instance, schedule) - schedule.start)[fixed], schedule.machine[fixed]
@@ -226,7 +226,7 @@ def _machine(instance: JobShopInstance, machine: int) -> str | int:
 def _add_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Schedule, last: int, scene: Scene) -> None:
     """Add to a scene boxes for breaks, set-ups and resources, and a note with the side constraints and the present time.
 
-    The boxes belong to no job (group -1). Breaks are cut at `last`, the end of the schedule.
+    The boxes belong to no job. Breaks are cut at `last`, the end of the schedule.
     """
     for machine, begin, end in [] if rules.unavailable is None else rules.unavailable.tolist():
         if begin < last:
@@ -235,9 +235,13 @@ def _add_rules(instance: JobShopInstance, rules: SideConstraints, schedule: Sche
     for i, _, length in setups_before(instance, schedule.start, schedule.machine):
         if length:
             begin = setup_begin(instance, schedule, i, length)
-            scene.boxes.append((begin, int(schedule.machine[i]), length, 1, f"S\nset-up: {begin} to {begin + length}", -1, False))
+            scene.boxes.append(
+                (begin, int(schedule.machine[i]), length, 1, f"S\nset-up: {begin} to {begin + length}", SETUP, False)
+            )
     scene.boxes += add_rows(instance, rules, schedule)
     legend = [rules.names] if rules.names else []
+    colours = {-1: "grey: not available", SETUP: "amber: a set-up"}
+    legend += [[words] for group, words in colours.items() if any(box[5] == group for box in scene.boxes)]
     scene.note = "; ".join(", ".join(names) for names in legend) + (f"; now is {rules.now}" if rules.now else "")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from corl.errors import Infeasible
+from corl.problems.jobshop.change_costs import cost_of_changes
 from corl.problems.jobshop.evaluation_resumable import resumed_ends
 from corl.problems.jobshop.evaluation_rules import check_rules, early_by
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
@@ -19,16 +20,18 @@ _LATEST_START = 2**53  # up to here float64 represents every integer
 
 
 def objective(instance: JobShopInstance, solution: Any) -> float:
-    """Return the objective value: the makespan, the weighted tardiness, or the sum of weighted earliness and tardiness.
+    """Return the objective value: the makespan, the weighted tardiness, or the sum of weighted earliness and tardiness; and with
+    costs of changes (change_costs.py) these as well.
 
     Raises Infeasible, naming the first violated constraint.
     """
-    end = completion(instance, check(instance, solution))
+    schedule = check(instance, solution)
+    end, changes = completion(instance, schedule), cost_of_changes(instance, schedule)
     if instance.objective == "makespan":
-        return float(end.max())
+        return float(end.max() + changes)
     assert instance.due is not None
     dates = zip(instance.weight.tolist(), end.tolist(), instance.due.tolist())
-    tardiness = sum(weight * max(0, end_of_job - due) for weight, end_of_job, due in dates)
+    tardiness = changes + sum(weight * max(0, end_of_job - due) for weight, end_of_job, due in dates)
     return float(tardiness + early_by(instance, end) if instance.objective == "earliness_tardiness" else tardiness)
 
 

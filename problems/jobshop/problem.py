@@ -215,6 +215,12 @@ class JobShop(Problem):
 
         return scene(instance, solution)
 
+    def view_against(self, instance: JobShopInstance, solution: Any, other: Any) -> Scene:
+        """See `corl.adapter.Problem.view_against`; `other` is a Schedule, in which a start of -1 means a new operation."""
+        from corl.problems.jobshop.comparing import comparison
+
+        return comparison(instance, solution, other)
+
     def environment(
         self, instances: Sequence[JobShopInstance], rows: int, width: int | None = None, name: str = ""
     ) -> Environment:

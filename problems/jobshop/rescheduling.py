@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from corl.errors import UsageError
+from corl.problems.jobshop.change_costs import ChangeCosts
 from corl.problems.jobshop.evaluation import check, ends
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
@@ -23,6 +24,7 @@ def reschedule(
     *,
     down: Sequence[tuple[int, int | None]] = (),
     frozen_until: int | None = None,
+    change_costs: tuple[int, int] | None = None,
 ) -> JobShopInstance:
     """Return the instance at the time `now`.
 
@@ -39,6 +41,8 @@ def reschedule(
             that is running there starts again from scratch or, if it is resumable and the machine is up again, continues: then
             no later operation of the machine or of its job is fixed.
         frozen_until: Operations that start before this time are fixed; by default `now`.
+        change_costs: The cost of each operation that moves to another machine, and of each unit of time by which an operation
+            starts earlier or later than in `schedule`; both are added to the objective. None: changes cost nothing.
     """
     found, rules = check(instance, schedule), SideConstraints() if instance.rules is None else instance.rules
     if not rules.now <= now or (frozen_until is not None and frozen_until < now):
@@ -65,6 +69,7 @@ def reschedule(
         unavailable=np.array(spells, np.int64).reshape(-1, 3) if spells else None,
         fixed_start=np.where(fixed, found.start, -1),
         fixed_machine=np.where(fixed, found.machine, -1),
+        changes=None if change_costs is None else ChangeCosts(found.start, found.machine.astype(np.int64), *change_costs),
     )
     return replace(instance, rules=changed)
 

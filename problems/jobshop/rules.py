@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corl.deprecation import renamed
 from corl.errors import InputError
+from corl.problems.jobshop.change_costs import ChangeCosts
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -68,6 +69,8 @@ class SideConstraints:
     """int64 [O], the start of each fixed operation, which has already started or is frozen; -1 for other operations."""
     fixed_machine: _Integers | None = None
     """int64 [O], the machine of each fixed operation; -1 for other operations."""
+    changes: ChangeCosts | None = None
+    """An announced schedule, and what it costs to deviate from it, as a part of the objective."""
     capacity: _Integers | None = None
     """int64 [R], the number of units of each of R renewable resources (tools, workers) that exist beside the machines."""
     demand: _Integers | None = None
@@ -135,6 +138,8 @@ class SideConstraints:
             events += self.unavailable[:, 1:][self.unavailable[:, 1:] < FOREVER].tolist()
         if self.fixed_start is not None:
             events.append(int((self.fixed_start + instance.longest).max()))
+        if self.changes is not None:
+            events.append(int(self.changes.start.max()))
         if self.early is None and instance.objective == "earliness_tardiness" and instance.due is not None:
             events.append(int(instance.due.max()))
         return max(events)
@@ -180,6 +185,8 @@ class SideConstraints:
         self._check_setups(instance)
         self._check_dates(instance)
         self._check_fixed(instance)
+        if self.changes is not None:
+            self.changes.check(instance)
         self._check_resources()
 
     def _check_blocking(self, instance: JobShopInstance) -> None:
@@ -271,7 +278,8 @@ _WORDS = {
     "earliest": "release times of operations", "no_wait": "operations without waiting", "unavailable": "machine calendars",
     "blocking": "jobs that block their machines", "resumable": "operations that continue after a break",
     "setups": "set-ups", "early": "due windows", "earliness": "weights of earliness",
-    "fixed_start": "operations that are frozen or running", "capacity": "resources beside machines",
+    "fixed_start": "operations that are frozen or running",
+    "changes": "costs of changes", "capacity": "resources beside machines",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from ortools.sat.python import cp_model
 
 from corl.problems.jobshop.evaluation import ends
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
+from corl.solvers.jobshop.cp_changes import change_costs
 from corl.solvers.jobshop.cp_rules import add_rules, earliness
 from corl.solvers.jobshop.cp_stays import add_stay, add_stays, stays
 from corl.solvers.jobshop.cp_task import Task
@@ -105,14 +106,16 @@ class Model:
             makespan = model.new_int_var(0, horizon, "")
             for end in ends:
                 model.add(makespan >= end)
-            model.minimize(makespan)
+            model.minimize(makespan + change_costs(self, horizon))
             return
         assert instance.due is not None
         tardiness = []
         for end, due in zip(ends, instance.due.tolist()):
             tardiness.append(model.new_int_var(0, horizon, ""))
             model.add(tardiness[-1] >= end - due)
-        cost = sum(weight * variable for weight, variable in zip(instance.weight.tolist(), tardiness))
+        cost = change_costs(self, horizon) + sum(
+            weight * variable for weight, variable in zip(instance.weight.tolist(), tardiness)
+        )
         model.minimize(cost + earliness(model, instance, ends) if instance.objective == "earliness_tardiness" else cost)
 
     def _hint(self, hint: Schedule) -> None:

@@ -36,6 +36,7 @@ OUTSIDE = {
     "tests/corl/test_families.py": "this table",
     "tests/support/figures/front.py": "figures of choosing.md",
     "tests/corl/test_recognition.py": "texts that two families read",
+    "tests/problems/jobshop/test_stages.py": "texts that two families may read",
 }
 """Where flow shops, which came last, are named outside their folders, and for what."""
 

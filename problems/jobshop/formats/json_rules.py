@@ -8,6 +8,7 @@ import numpy as np
 
 from corl.fields import Array, Either, Flag, Integer, Kind, Null, Object, Row
 from corl.files.json_instances import Field, Record
+from corl.problems.jobshop.formats import json_changes
 from corl.problems.jobshop.formats.json_resources import RESOURCES, RESOURCES_OF_JOBS, resources_of, write_resources
 from corl.problems.jobshop.instance import HORIZON, JobShopInstance
 from corl.problems.jobshop.rules import FOREVER, SideConstraints
@@ -32,6 +33,7 @@ FACTS: dict[str, Kind] = {
     "resumable": Flag(),
     "blocking": Flag(),
     "swap": Flag(),
+    **json_changes.FACTS,
     **RESOURCES,
 }
 """The optional fields of an instance that hold side constraints."""
@@ -44,6 +46,7 @@ JOB: dict[str, Kind] = {
     "early": Integer(0, 2 * _MAX_LENGTH),
     "earliness": Integer(0, _MAX_WEIGHT),
     "fixed": Array(Either(Array(Integer(0), 2, 2), Null()), 1),
+    **json_changes.JOB,
     **RESOURCES_OF_JOBS,
 }
 """The optional fields of a job that hold side constraints."""
@@ -94,8 +97,10 @@ def rules_of(
     if has("earliness"):
         rules["earliness"] = np.array([job.get("earliness", 1).integer() for job in jobs])
     if has("fixed"):
-        pairs = [pair for job, row in zip(jobs, rows) for pair in _fixed(job, row, machines, base)]
+        pairs = [pair for job, row in zip(jobs, rows) for pair in _fixed(job, row, machines, base, "fixed")]
         rules["fixed_machine"], rules["fixed_start"] = np.array(pairs, np.int64).T
+    announced = [pair for job, row in zip(jobs, rows) for pair in _fixed(job, row, machines, base, "announced")]
+    rules |= json_changes.change_values(given, announced)
     rules |= resources_of(given, jobs, rows)
     return SideConstraints(**rules) if rules else None
 
@@ -161,10 +166,10 @@ def _flags(job: Record, key: str, length: int, default: bool) -> list[bool]:
     return [*flags[:-1], flags[-1] and key != "blocking"]
 
 
-def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: int) -> list[tuple[int, int]]:
-    """Return (machine, start) for each operation of a job, (-1, -1) if the operation is not fixed."""
+def _fixed(job: Record, row: list[list[tuple[int, int]]], machines: int, base: int, key: str) -> list[tuple[int, int]]:
+    """Return (machine, start) for each operation of a job, (-1, -1) if its entry in the list at `key` is null or missing."""
     found = []
-    for field, choices in zip(job.get("fixed", [None] * len(row)).entries(len(row)), row):
+    for field, choices in zip(job.get(key, [None] * len(row)).entries(len(row)), row):
         if field.value is None:
             found.append((-1, -1))
             continue
@@ -205,6 +210,7 @@ def write_rules(instance: JobShopInstance, head: dict[str, Any], jobs: list[dict
         for job, starts, where in zip(jobs, np.split(rules.fixed_start, cuts), np.split(rules.fixed_machine, cuts)):
             pairs = zip(where.tolist(), starts.tolist())
             job["fixed"] = [[machine + base, start] if start >= 0 else None for machine, start in pairs]
+    json_changes.write_changes(instance, head, jobs)
     write_resources(instance, head, jobs)
 
 

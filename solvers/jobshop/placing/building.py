@@ -21,6 +21,7 @@ from corl.rng import uniform
 from corl.solvers.jobshop.dispatch.rules import LOOK_AHEAD, priority
 from corl.solvers.jobshop.placing.earliness import shift_later
 from corl.solvers.jobshop.placing.gaps import copy_plan, setups_fit
+from corl.solvers.jobshop.placing.moved import change_cost
 from corl.solvers.jobshop.placing.units import place, remove
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _value(shop, plan):
             total += float(shop.weight[j] * max(0, end - shop.due[j]))
             if shop.goal[0] == 2:
                 total += float(shop.earliness[j] * max(0, shop.early[j] - end))
-    return total
+    return total + change_cost(shop, plan)
 
 
 # -------------------------------------------------------------------- dispatching

@@ -24,10 +24,10 @@ __all__ = ["clear_profiles", "copy_profiles", "later_start", "occupy", "occupy_f
 def later_start(shop, plan, c, start, end):
     """Return `start` if the resources that choice c needs are free from `start` to `end`, otherwise a later time.
 
-    No start between the two is possible, as long as an operation that starts later ends no earlier. FOREVER: the choice needs
-    more units than there are.
+    No start between the two is possible, as long as an operation that starts later ends no earlier, and takes the duration of the
+    choice at least. FOREVER: the choice needs more units than there are.
     """
-    found = start
+    found, until = start, end
     for r in range(len(shop.capacity)):
         left = shop.capacity[r] - shop.demand[c, r]
         if shop.demand[c, r] == 0 or start >= end:
@@ -35,10 +35,11 @@ def later_start(shop, plan, c, start, end):
         if left < 0:
             return FOREVER
         at = plan.profile_offset[r]
-        p, after = bisect_right(plan.profile_time, at, at + plan.profile_length[r], start) - 1, at + plan.profile_length[r]
-        while p < after and plan.profile_time[p] < end:
+        p, after = bisect_right(plan.profile_time, at, at + plan.profile_length[r], found) - 1, at + plan.profile_length[r]
+        while p < after and plan.profile_time[p] < until:
             if plan.profile_units[p] > left:
-                found = max(found, plan.profile_time[p + 1])
+                found = plan.profile_time[p + 1]
+                until = found + shop.duration[c]
             p += 1
     return found
 

@@ -11,6 +11,7 @@ from corl.jit import by_reference
 from corl.problems.jobshop.instance import JobShopInstance, Schedule
 from corl.problems.jobshop.resources import usable_choices
 from corl.problems.jobshop.rules import SideConstraints
+from corl.solvers.jobshop.placing.moved import change_arrays
 
 __all__ = ["PartialSchedule", "Shop", "new_plan", "schedule_of", "shop_of", "unsupported"]
 
@@ -28,6 +29,12 @@ class Shop(NamedTuple):
 
     goal: _Integers
     """[1] the objective: 0 makespan, 1 weighted tardiness, 2 weighted tardiness plus weighted earliness."""
+    announced_start: _Integers
+    """[O] the start of each operation in the announced schedule, -1 if it has none; [0] if changes cost nothing."""
+    announced_machine: _Integers
+    """[O] the machine of each operation in the announced schedule; [0] likewise."""
+    change_costs: _Integers
+    """[2] the cost of a change of machine, and of each time unit by which a start is shifted."""
     now: _Integers
     """[1] the present time: the set-up before an operation that is not fixed begins no earlier."""
     first: _Integers
@@ -149,6 +156,7 @@ def shop_of(instance: JobShopInstance) -> Shop:
         fixed_choice[i] = instance.choice_first[i] + machines.index(int(rules.fixed_machine[i]))
     shop = Shop(
         goal=np.array([_GOALS[instance.objective]]),
+        **change_arrays(instance, rules),
         now=np.array([rules.now]),
         first=instance.first.astype(np.int64),
         job=instance.job.astype(np.int64),

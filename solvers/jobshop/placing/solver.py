@@ -26,7 +26,8 @@ class JobShopAnnealing(Solver):
     Each operation is placed in the first gap of its machine in which it fits, between breaks, fixed and placed operations, with
     set-ups; operations that block their machines are placed together with the next ones of their jobs. The search starts from the
     warm start or the schedule of the best dispatching rule. Each cooling has twice as many steps as the one before, and starts
-    from the best order so far.
+    from the best order so far. If changes of an announced schedule cost something, a second search takes turns with the first; it
+    starts no operation earlier than announced.
     """
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
@@ -57,6 +58,7 @@ class JobShopAnnealing(Solver):
 
     def solve(self, instance: JobShopInstance, run: Run) -> None:
         from corl.solvers.jobshop.bounds import lower_bound
+        from corl.solvers.jobshop.placing.announced import near_announced
         from corl.solvers.jobshop.placing.building import MISSING
         from corl.solvers.jobshop.placing.placer import Annealing, Placer
 
@@ -64,7 +66,7 @@ class JobShopAnnealing(Solver):
         if not placer.possible:
             return
         requested = _first_order(placer, run)
-        search = Annealing(placer, requested, run.seed)
+        search = near_announced(instance, Annealing(placer, requested, run.seed), run.seed)
         if not run.should_stop:
             run.report_bound(lower_bound(instance, lambda: run.should_stop))
         while units := run.budget():

@@ -57,10 +57,11 @@ def test_faults_of_solutions_are_named(sequence, words):
 
 
 def test_formats():
-    """The three texts and JSON say the same; the title's five numbers may be two."""
+    """The texts and JSON say the same; the title's five numbers may be two."""
     plain, by_jobs, given = (read_text(Text(content)) for content in (TEXT, BY_JOBS, JSON))
     assert plain.duration.tolist() == by_jobs.duration.tolist() == given.duration.tolist() == [[1, 3, 5], [2, 4, 6]]
     assert read_text(Text("# note\n2 3\n1 2\n3 4\n5 6\n")).duration.tolist() == plain.duration.tolist()
+    assert read_text(Text("2 3\n0 1 1 3 2 5\n0 2 1 4 2 6\n")).duration.tolist() == plain.duration.tolist()
     assert by_jobs.setup is not None and given.setup is not None and by_jobs.setup.tolist() == given.setup.tolist()
     assert by_jobs.setup[:, 2].tolist() == [[0, 0]] * 3 and by_jobs.setup[1].tolist()[:2] == [[0, 3], [4, 0]]
     assert all(map(FLOWSHOP.recognises, (TEXT, BY_JOBS, JSON, "3 2 7 9 9\n1 2 3\n4 5 6\n")))
@@ -78,6 +79,7 @@ def test_formats():
         (BY_JOBS.replace("\n3\n", "\n3 1\n"), r":2: machines: accepted"),
         (JSON.replace("[[0, 1], [2, 0]], ", ""), r"setups: a list of 2 is not accepted; accepted: a list of 3"),
         (JSON.replace('"durations"', '"objective": "lateness", "durations"'), r"objective: 'lateness' is not accepted"),
+        ("2 3\n0 1 1 3 2 5\n0 2 2 4 1 6\n", r":3: machine: accepted: the machines 0 to 2 in this order"),
         ("# nothing\n", "nothing but comments"),
     ],
 )  # fmt: skip

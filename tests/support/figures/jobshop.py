@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
-from .cells import bold, figure, interval, mean, number, recorded, row, rows, table
+from .cells import ROOT, bold, figure, interval, mean, number, recorded, row, rows, table
 
 __all__ = [
     "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes", "floor_resolving",
-    "floor_resolving_ratios", "hard", "hard_whole", "rules", "slim", "slim_authors", "standard", "stays", "summary",
-    "tardiness_ratio",
+    "floor_resolving_ratios", "hard", "hard_whole", "records", "resources", "rules", "slim", "slim_authors", "standard", "stays",
+    "summary", "tardiness_ratio",
 ]  # fmt: skip
 
 _SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
@@ -95,6 +96,19 @@ def stays() -> str:
         lines.append(["" if rule == last else rule, f"{jobs} x 10", *cells, f"{bound:,}"])
         last = rule
     return table(["rule", "jobs, machines", *methods.values(), "best bound"], lines)
+
+
+def resources() -> str:
+    """Makespans with resources and of hybrid flow shops, beside CP-SAT and PyJobShop; the least in bold."""
+    methods = {("annealing", "tabu"): "`annealing` or `tabu`", ("cp-sat",): "`cp-sat`", ("pyjobshop",): "PyJobShop"}
+    lines = []
+    for instance in dict.fromkeys(each["instance"] for each in rows("jobshop/resources")):
+        found = rows("jobshop/resources", instance=instance)
+        values = [next((int(each["makespan"]) for each in found if each["method"] in names), None) for names in methods]
+        least = min(value for value in values if value is not None)
+        cells = ["" if value is None else bold(f"{value:,}", value == least) for value in values]
+        lines.append([instance, *cells, f"{max(int(each['bound']) for each in found):,}"])
+    return table(["instance", *methods.values(), "best bound"], lines)
 
 
 def flexible_public() -> str:
@@ -267,3 +281,14 @@ def summary() -> str:
         ["weighted tardiness, 30 x 10, mean", "10 s", *(tardiness["30 x 10", label] for label in labels)],
     ]
     return table(["", "limit", "`tabu`", "CP-SAT", "with 8 threads"], lines)
+
+
+def records() -> str:
+    """Makespans of the certificates, beside the best published ones."""
+    lines = []
+    for path in sorted((ROOT / "instances" / "jobshop" / "records").glob("*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        seconds = record.get("processor_seconds", "")
+        makespans = number(record["objective"], 0), number(record["published"], 0)
+        lines.append([record["instance"], *makespans, record["source"], record["date"], number(seconds, 0)])
+    return table(["instance", "makespan", "published", "source", "date", "processor seconds"], lines)

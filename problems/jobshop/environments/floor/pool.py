@@ -127,7 +127,7 @@ def check_supported(instances: Sequence[JobShopInstance]) -> None:
             raise UsageError(f"{who}: the environment floor does not support earliness")
         if rules is None:
             continue
-        for name in ("earliest", "no_wait", "blocking", "resumable", "early", "fixed_start", "capacity"):
+        for name in ("earliest", "no_wait", "blocking", "resumable", "early", "fixed_start", "capacity", "changes"):
             if getattr(rules, name) is not None:
                 raise UsageError(f"{who}: the environment floor does not support {name}; accepted: {', '.join(_SUPPORTED)}")
         if rules.now:
