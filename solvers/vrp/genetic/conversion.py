@@ -36,7 +36,7 @@ def genetic_data(instance: VrpInstance, neighbours: int, used: int) -> GeneticDa
     angle = np.floor(np.arctan2(offset[:, 1], offset[:, 0]) / (2.0 * math.pi) * TURN).astype(np.int64) & (TURN - 1)
     legs, demand, capacity = _legs(instance), np.append(instance.demand[1:], 0.0).astype(float), float(vehicles.capacity[0])
     limit, service = _length_limit(instance)
-    longest, largest = max(float(legs.max()), 1e-300), float(demand.max())
+    longest, largest = float(legs.max()) or 1.0, float(demand.max())
     least = max(1, math.ceil(demand.sum() / capacity)) if capacity > 0.0 else 1
     data = GeneticData(
         clients=n,

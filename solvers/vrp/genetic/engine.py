@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine"]
 
+_FIRST_ROUTE_COST = 1e6  # the first cost that limits the number of routes in a split, in tolerances
+
 
 class Engine:
     """A population, and the run that it belongs to."""
@@ -40,7 +42,7 @@ class Engine:
         self.routes.penalty[:] = self.data.first_penalty
         self.population = by_reference(new_population(n, 2 * (options.population + options.surplus) + 3))
         self.offspring = by_reference(new_offspring(n, slots, random_state(run.seed)))
-        self.offspring.route_cost[0] = self.data.tolerance + 1e-3 * float(self.data.distance.max())
+        self.offspring.route_cost[0] = _FIRST_ROUTE_COST * self.data.tolerance
         self._reported = math.inf
         self._adopt(first)
 
