@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from corl.options import option
@@ -63,6 +63,8 @@ class Genetic(Solver):
         from corl.solvers.vrp.ruin.warm_up import warm_up_instance
 
         tiny = warm_up_instance(instance)
+        if tiny.matrix is not None:  # local search may not end with other matrices than symmetric ones
+            tiny = replace(tiny, matrix=tiny.matrix + tiny.matrix.T)
         self.solve(tiny, Run(Vrp(), tiny, iterations=3))
 
     def solve(self, instance: VrpInstance, run: Run) -> None:

@@ -85,6 +85,15 @@ def test_tiny_instances_are_solved(make, least, feature):
         assert solve(instance, 400, seed=1).objective == pytest.approx(least(instance), rel=1e-9)
 
 
+def test_a_symmetric_matrix_is_prepared_and_solved(make, least):
+    """Without coordinates, `prepare` ends, and the least cost is found; a matrix that is not symmetric is refused."""
+    instance = make("matrix", 5, 1)
+    assert "symmetric" in Genetic().accepts(instance)
+    symmetric = replace(instance, matrix=instance.matrix + instance.matrix.T)
+    Genetic().prepare(symmetric)
+    assert solve(symmetric, 200).objective == pytest.approx(least(symmetric), rel=1e-9)
+
+
 @pytest.mark.parametrize("feature", REFUSED)
 def test_what_it_lacks_is_refused(make, feature):
     """Windows, prizes, depots and fleets are refused with a reason."""
