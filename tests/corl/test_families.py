@@ -37,6 +37,8 @@ OUTSIDE = {
     "tests/support/figures/front.py": "figures of choosing.md",
     "tests/corl/test_recognition.py": "texts that two families read",
     "tests/problems/jobshop/test_stages.py": "texts that two families may read",
+    "tests/studies/records.py": "what the archive of records holds",
+    "tests/studies/test_records.py": "its bounds of flow shops",
 }
 """Where flow shops, which came last, are named outside their folders, and for what."""
 
