@@ -36,7 +36,7 @@ def change_vehicle(data, plan, work):
     """Give a random route that the ruin changed a vehicle of another type at the same depot, in place; return the change in cost.
 
     The vehicle is a free one of a random type or, if there is none, that of another route that the ruin changed; these two routes
-    exchange their vehicles. Nothing is changed if a vehicle is too small or starts at another depot (see `change_depots`), or if
+    exchange their vehicles. (If the ruin emptied the other route, its vehicle is a free one, too.) Nothing is changed if a vehicle is too small or starts at another depot (see `change_depots`), or if
     a node must stay in its route.
 
     Args:
@@ -53,10 +53,12 @@ def change_vehicle(data, plan, work):
     slot, kind = work.touched[below(work.random, touched)], below(work.random, len(plan.free_size))
     if plan.size[slot] == 0:
         return 0.0
-    if plan.free_size[kind] > 0:
-        other_slot = plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
-    else:
+    other_slot = -1
+    if plan.free_size[kind] == 0:
         other_slot = work.touched[below(work.random, touched)]
+        kind = plan.type[other_slot]
+    if other_slot < 0 or plan.size[other_slot] == 0:  # only the slot at the top of a stack of free slots can be filled
+        other_slot = plan.free[plan.stack_start[kind] + plan.free_size[kind] - 1]
     depot, other_depot = data.metric_node[data.clients + slot], data.metric_node[data.clients + other_slot]
     if plan.type[other_slot] == plan.type[slot] or depot != other_depot:
         return 0.0

@@ -14,7 +14,7 @@ from corl.solvers.vrp.ruin.pool import new_pool, store_all, store_touched
 from corl.solvers.vrp.ruin.recreate import recreate
 from corl.solvers.vrp.ruin.route_checks import count_infeasible
 from corl.solvers.vrp.ruin.route_selection import select_routes
-from corl.solvers.vrp.ruin.routes import undo
+from corl.solvers.vrp.ruin.routes import remove, undo
 from corl.solvers.vrp.ruin.state import DONE, LOGGED, TOUCHED, UNSERVED
 from corl.solvers.vrp.ruin.strings import ruin
 from support.families.vrp_rules import make_rules
@@ -79,6 +79,32 @@ def test_a_small_vehicle_takes_over():
         found.add(change_vehicle(data, plan, work))
         cost = min(cost, cost_of(data, plan))
     assert found == {0.0, -45.0, 45.0} and cost == 18.0
+
+
+def test_a_vehicle_whose_route_was_emptied_is_a_free_one():
+    """A route that changes to it gets the slot at the top of the stack of free slots; another one would be in use and free."""
+    vehicles = [{"capacity": 10, "count": 1, "unit_cost": 2}, {"capacity": 6, "count": 3}]
+    clients = [{"id": k, "demand": 1} for k in (1, 2, 3)]
+    points = [[0, 0], [1, 5], [6, 2], [4, 4]]
+    depots = [{"id": 0, "x": 0, "y": 0}]
+    clients = [client | {"x": x, "y": y} for client, (x, y) in zip(clients, points[1:])]
+    instance = Vrp().adapt({"problem": "vrp", "depots": depots, "clients": clients, "vehicles": vehicles})
+    changes = 0
+    for seed in range(20):
+        data = routing_data(instance, 3)
+        plan = new_plan(instance, data)
+        work = new_work(data, plan, seed)
+        for client, kind in enumerate((0, 1, 1)):
+            place_route(data, plan, work, np.array([client], np.int32), kind)
+        emptied = plan.route[1:3].tolist()
+        work.counts[LOGGED] = 0
+        for client in (1, 2):
+            remove(data, plan, work, client)
+        work.counts[TOUCHED], work.touched[:3] = 3, [plan.route[0], *emptied]
+        changes += change_vehicle(data, plan, work) != 0.0
+        free = [plan.free[first + k] for first, size in zip(plan.stack_start, plan.free_size) for k in range(size)]
+        assert sorted(free) == np.flatnonzero(plan.size == 0).tolist()
+    assert changes
 
 
 @pytest.mark.parametrize("name", ["groups", "depots and groups", "some groups"])
