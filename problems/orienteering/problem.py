@@ -40,6 +40,13 @@ def _insertion(observation: Mapping[str, Any]) -> Tokens:
     return insertion(observation)
 
 
+def _plane(observation: Mapping[str, Any]) -> Tokens:
+    """See corl.problems.orienteering.environments.plane.features.plane."""
+    from corl.problems.orienteering.environments.plane.features import plane
+
+    return plane(observation)
+
+
 class Orienteering(Problem):
     """The orienteering problem: the path or closed tour of the greatest score whose length is within a limit.
 
@@ -54,8 +61,8 @@ class Orienteering(Problem):
     generators = GENERATORS
     suffixes = (".sol",)
     instance_suffixes = (".oplib",)
-    environments = ("nodes", "insertion")
-    features = {"nodes": _nodes, "insertion": _insertion}  # noqa: RUF012
+    environments = ("nodes", "insertion", "plane")
+    features = {"nodes": _nodes, "insertion": _insertion, "plane": _plane}  # noqa: RUF012
 
     def infeasible(self, instance: OrienteeringInstance) -> str:
         """Return why the instance is infeasible (every path is longer than the limit), or "" if it is feasible."""
@@ -175,8 +182,10 @@ class Orienteering(Problem):
         """
         from corl.problems.orienteering.environment import OrienteeringEnvironment
         from corl.problems.orienteering.environments.insertion.environment import InsertionEnvironment
+        from corl.problems.orienteering.environments.plane.environment import PlaneEnvironment
 
-        environment_class = InsertionEnvironment if self.environment_name(name) == "insertion" else OrienteeringEnvironment
+        classes = {"insertion": InsertionEnvironment, "plane": PlaneEnvironment}
+        environment_class = classes.get(self.environment_name(name), OrienteeringEnvironment)
         return environment_class(instances, rows) if width is None else environment_class(instances, rows, width)
 
     def decisions(self, instance: OrienteeringInstance, solution: Any, key: int = 0, name: str = "") -> NDArray[np.int64]:
