@@ -1,10 +1,10 @@
 """Features of a partial path in the plane, which a network sees as a path from the last node to the end within what is left.
 
 The state is equivalent to a smaller instance (Drakulic et al., NeurIPS 2023). It is moved, rotated, mirrored and scaled into one
-frame. The nodes that can be visited lie in an ellipse whose foci are the last node and the end and whose longer axis is the length
-left; the frame's unit is half this length, and its origin the centre. Its first axis points to the end or, if the last node is at
-the end, to the centroid of the scores. The sum of score * y ** 3 is not negative (that of score * y may be 0). So the features do
-not change when the plane is moved, rotated, mirrored or scaled, or when the scores are scaled.
+frame. The nodes that can be visited lie in an ellipse whose foci are the last node and the end, and whose longer axis is the
+length left; the frame's unit is half this length, and its origin the centre. Its first axis points to the end or, if the last
+node is at the end, to the centroid of the scores. The sum of score * y ** 3 is not negative (that of score * y may be 0). So the
+features do not change when the plane is moved, rotated, mirrored or scaled, or when the scores are scaled.
 """
 
 from __future__ import annotations
