@@ -200,6 +200,12 @@ class Orienteering(Problem):
         self.environment_name(name)
         return decisions(instance, solution)
 
+    def default_policy(self, instance: OrienteeringInstance) -> str:
+        """Return "orienteering-bq" if distances are those between points in the plane, otherwise ""."""
+        from corl.problems.orienteering.environments.plane.environment import in_the_plane
+
+        return "orienteering-bq" if in_the_plane(instance) else ""
+
     def symmetries(self, instance: OrienteeringInstance) -> list[OrienteeringInstance]:
         """Return the eight reflections and rotations of the plane that keep the axes.
 

@@ -120,12 +120,12 @@ def bq_nco() -> str:
         "TSP100": [figure("tsp/policies", "mean_gap", 2, 100, policy=name, **fresh) for name in ("tsp-bq", "least-bound")],
         "ATSP100": [figure("tsp/policies-atsp", "gap", 2, instances="asymmetric 100", method=method) for method in methods],
     }
-    for name, family, digits, network in (
-        ("CVRP100", "vrp", 2, "imitation-greedy"), ("OP100", "orienteering", 2, "imitation-greedy"),
-        ("KP100", "knapsack", 3, "knapsack-bq-greedy"),
+    for name, family, digits, network, split in (
+        ("CVRP100", "vrp", 2, "imitation-greedy", "judge"), ("OP100", "orienteering", 2, "orienteering-bq-greedy", "long"),
+        ("KP100", "knapsack", 3, "knapsack-bq-greedy", "judge"),
     ):  # fmt: skip
         labels = (network, "rule-greedy")
-        found[name] = [figure(f"{family}/policies", "mean_gap", digits, 100, row=each, split="judge") for each in labels]
+        found[name] = [figure(f"{family}/policies", "mean_gap", digits, 100, row=each, split=split) for each in labels]
     theirs = recorded("tsp", "published by BQ-NCO")
     heads = ["theirs", "ours", "the best rule with the same features"]
     return table(["", *heads], ([name, theirs[name, "gap in %"], *cells] for name, cells in found.items()))

@@ -77,6 +77,18 @@ def policies_later() -> str:
     return table(["gap in %", "greedy", "beam 16", "instances a second"], lines)
 
 
+def policies_plane() -> str:
+    """Gaps of the shipped network and of the rule with and without a beam, judged in the split of long training."""
+
+    def cells(policy: str, beam: str) -> list[str]:
+        names = (f"{policy}-greedy", f"{policy}-{beam}")
+        rates = ", ".join(rate("orienteering", name, "long") for name in names)
+        return [*(gap("orienteering", name, "long") for name in names), rates]
+
+    lines = [["`orienteering-bq`", *cells("orienteering-bq", "beam16")], ["rule", *cells("rule", "beam16:0.03")]]
+    return table(["gap in %", "greedy", "beam 16", "instances a second"], lines)
+
+
 def equal_time() -> str:
     """Scores with seeds of ruins by a network and by hand, below those with uniform seeds."""
     labels = {"op-400": "`generation-2`, 400 nodes, 1 s", "op-1000": "`generation-3`, 1,000 nodes, 2 s"}

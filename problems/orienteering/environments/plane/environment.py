@@ -10,20 +10,28 @@ from numpy.typing import NDArray
 
 from corl.errors import UsageError
 from corl.problems.orienteering.environment import OrienteeringEnvironment
+from corl.problems.orienteering.environments.plane.features import observe
 from corl.problems.orienteering.instance import OrienteeringInstance
 
-__all__ = ["PlaneEnvironment"]
+__all__ = ["PlaneEnvironment", "in_the_plane"]
+
+_PLANE = ("EUC_2D", "CEIL_2D", "EXACT_2D")  # types of distances, which may be rounded
+
+
+def in_the_plane(instance: OrienteeringInstance) -> bool:
+    """Return whether distances are the lengths of lines between points in the plane, in the unit of the coordinates."""
+    return instance.graph.edge_weight_type in _PLANE
 
 
 class PlaneEnvironment(OrienteeringEnvironment):
     """An OrienteeringEnvironment that lists up to 128 nodes and observes where they are, for networks that see all of them.
 
-    Raises UsageError for an instance whose nodes have no coordinates in the plane.
+    Raises UsageError for an instance whose distances are not those of points in the plane (`in_the_plane`).
     """
 
     def __init__(self, instances: Sequence[OrienteeringInstance], rows: int, width: int = 128) -> None:
         for instance in instances:
-            if instance.graph.points is None or instance.graph.points.shape[1] != 2 or instance.graph.edge_weight_type == "GEO":
+            if not in_the_plane(instance):
                 raise UsageError("the environment 'plane' is for points in the plane; accepted for others: 'nodes', 'insertion'")
         super().__init__(instances, rows, width)
 
@@ -34,13 +42,8 @@ class PlaneEnvironment(OrienteeringEnvironment):
         scores: float64 [R, K]; points: float64 [R, K + 2, 2]; 0 in empty slots.
         left: float64 [R], the limit minus the length of the path.
         """
-        state = self.state
-        instance = state.instance[rows]
+        scores, points = np.zeros(actions.shape), np.zeros((len(rows), self.width + 2, 2))
+        observe(self.state, rows, actions, scores, points)
         mask = np.concatenate([actions >= 0, np.ones((len(rows), 2), bool)], axis=1)
-        last_node = state.order[rows, state.visited[rows] - 1]
-        nodes = np.concatenate([actions, last_node[:, None], state.end[instance][:, None]], axis=1)
-        points = state.graphs.points[state.graphs.points_start[instance][:, None] + np.maximum(nodes, 0), :2]
-        scores = state.scores[state.graphs.nodes_start[instance][:, None] + np.maximum(actions, 0)]
-        observation: dict[str, NDArray[Any]] = {"action": actions, "mask": mask, "scores": np.where(actions >= 0, scores, 0.0)}
-        length_left = state.limit[instance] - state.length[rows]
-        return observation | {"points": np.where(mask[..., None], points, 0.0), "left": length_left}
+        length_left = self.state.limit[self.state.instance[rows]] - self.state.length[rows]
+        return {"action": actions, "mask": mask, "scores": scores, "points": points, "left": length_left}

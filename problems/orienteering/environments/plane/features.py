@@ -20,7 +20,7 @@ from corl.errors import UsageError
 from corl.jit import kernel
 from corl.tokens import Tokens
 
-__all__ = ["TOKENS", "plane", "write_features"]
+__all__ = ["TOKENS", "observe", "plane", "write_features"]
 
 TOKENS = 20
 """The number of features of a token."""
@@ -44,6 +44,37 @@ def plane(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     write_features(mask, observation["points"], observation["scores"], observation["left"], x)
     total = observation["scores"].sum(axis=1)
     return Tokens(x, mask, None, np.where(total > 0, total, 1.0))
+
+
+@kernel
+def observe(state: Any, rows: Any, actions: Any, scores: Any, points: Any) -> None:
+    """Write the scores of the listed nodes and the coordinates of the listed nodes, the last node and the end, in place.
+
+    Args:
+        state: State, the pool.
+        rows: int [R], rows of the pool.
+        actions: int32 [R, K], the listed nodes, -1 in empty slots.
+        scores: float64 [R, K], receives the scores; empty slots are not changed.
+        points: float64 [R, K + 2, 2], receives the coordinates; empty slots are not changed.
+    """
+    slots = actions.shape[1]
+    for i in range(len(rows)):
+        row = rows[i]
+        instance = state.instance[row]
+        first, first_point = state.graphs.nodes_start[instance], state.graphs.points_start[instance]
+        for slot in range(slots + 2):
+            node = state.end[instance]
+            if slot < slots:
+                node = actions[i, slot]
+                if node < 0:
+                    continue
+                scores[i, slot] = state.scores[first + node]
+            elif slot == slots:
+                node = state.order[row, state.visited[row] - 1]
+            points[i, slot, 0], points[i, slot, 1] = (
+                state.graphs.points[first_point + node, 0],
+                state.graphs.points[first_point + node, 1],
+            )
 
 
 @kernel
