@@ -280,6 +280,7 @@ def test_auto_knows_the_trained_families():
     larger = {
         "auctions": {"items": 200, "bids": 1000}, "set-cover": {"columns": 2000}, "independent-set": {"nodes": 1000},
         "facility-location": {"customers": 50, "facilities": 50}, "multiple-knapsack": {"items": 200},
+        "generalised-assignment": {"jobs": 120}, "lot-sizing": {"periods": 30}, "network-design": {"arcs": 200},
     }  # fmt: skip
     trained = {config["family"] for config in shipped_policies().values()}
     assert {"auctions", "set-cover", "independent-set"} <= trained and set(larger) == set(GENERATORS)
