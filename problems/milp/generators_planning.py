@@ -14,17 +14,15 @@ from corl.problems.milp.instance import MilpInstance, from_triplets
 __all__ = ["generalised_assignment", "lot_sizing", "network_design"]
 
 
-def generalised_assignment(
-    *, jobs: int = 60, agents: int = 8, kind: Literal["c", "d", "e"] = "e", seed: int = 0
-) -> MilpInstance:
+def generalised_assignment(*, jobs: int = 60, agents: int = 8, kind: Literal["c", "d", "e"] = "e", seed: int = 0) -> MilpInstance:
     """Return a generalised assignment problem: give each job to one agent at least cost, within the agents' capacities.
 
     The kinds are those of the literature (Chu and Beasley, Computers & Operations Research 24, 1997; e: Laguna, Kelly,
     González-Velarde and Glover, European Journal of Operational Research 82, 1995). c: a job needs 5 to 25 units of an agent's
-    capacity and costs 10 to 50, independently; d: it needs 1 to 100 units, and costs 111 minus these, plus -10 to 10; e: it needs
-    1 - 10 ln(u) units with u uniform in (0, 1], and costs 1000 / units - 10 v with v uniform in (0, 1). The capacity of an agent is
-    0.8 times what all jobs would need, divided by the number of agents. Capacities are rounded up, other numbers of kind e to
-    integers. Programs with few jobs may have no solution.
+    capacity and costs 10 to 50, independently; d: it needs 1 to 100 units, and costs 111 minus these, plus -10 to 10; e: it
+    needs 1 - 10 ln(u) units with u uniform in (0, 1], and costs 1000 / units - 10 v with v uniform in (0, 1). The capacity of an
+    agent is 0.8 times what all jobs would need, divided by the number of agents. Capacities are rounded up, other numbers of
+    kind e to integers. Programs with few jobs may have no solution.
     """
     need("jobs, agents", jobs >= 1 and agents >= 1 and jobs * agents <= MAX_ENTRIES // 2, "from 1")
     need("kind", kind in ("c", "d", "e"), "c, d, e")
@@ -57,11 +55,11 @@ def lot_sizing(
     One machine makes all items. In each period, the demand of each item must be met from production and stock; an item that is
     produced in a period needs a set-up, which takes time and costs money; minimise the costs of set-ups and of the stock at the
     end of each period. A unit takes one unit of time. As in the paper, demands are normal with mean 100 and standard deviation
-    10, rounded, a set-up takes 21 to 65, and holding a unit for a period costs 0.5 to 1.5 (here in steps of 0.1). A set-up costs what
-    makes lots of `orders_apart` periods' demand best by the formula of the economic order quantity, rounded.
+    10, rounded, a set-up takes 21 to 65, and holding a unit for a period costs 0.5 to 1.5 (here in steps of 0.1). A set-up costs
+    what makes lots of `orders_apart` periods' demand best by the formula of the economic order quantity, rounded.
 
-    The capacity of a period is the mean demand of a period with a set-up of every item, divided by `utilisation`. It is larger if the
-    first periods need that: there is always a solution, with all set-ups in every period.
+    The capacity of a period is the mean demand of a period with a set-up of every item, divided by `utilisation`. It is larger
+    if the first periods need that: there is always a solution, with all set-ups in every period.
 
     Variables, for each item and period: the production, the stock at the end, and whether there is a set-up (binary).
     """
@@ -104,14 +102,14 @@ def network_design(
 ) -> MilpInstance:  # fmt: skip
     """Return multicommodity capacitated fixed-charge network design (Crainic, Frangioni and Gendron 2001): which arcs to open.
 
-    Each commodity is a demand to send from its origin to its destination; flows may be divided. Minimise the costs of opened arcs and
-    of flows. As in the paper (Discrete Applied Mathematics 112), the fixed costs f and the capacities u are scaled by two ratios, of
-    the variable costs c and the demands d: `fixed_ratio` is commodities * sum f / (sum d * sum c), `capacity_ratio` is
-    arcs * sum d / sum u. Both are higher for harder programs.
+    Each commodity is a demand to send from its origin to its destination; flows may be divided. Minimise the costs of opened
+    arcs and of flows. As in the paper (Discrete Applied Mathematics 112), the fixed costs f and the capacities u are scaled by
+    two ratios, of the variable costs c and the demands d: `fixed_ratio` is commodities * sum f / (sum d * sum c),
+    `capacity_ratio` is arcs * sum d / sum u. Both are higher for harder programs.
 
-    The arcs are a random cycle through all nodes, and random further ones. Demands, capacities before the scaling, and costs are 10 to
-    100. If a simple routing, which sends commodities one after the other along shortest paths, finds no solution, all capacities
-    are raised by 10 % until it does.
+    The arcs are a random cycle through all nodes, and random further ones. Demands, capacities before the scaling, and costs are
+    10 to 100. If a simple routing, which sends commodities one after the other along shortest paths, finds no solution, all
+    capacities are raised by 10 % until it does.
 
     Variables: for each commodity and arc the flow, then for each arc whether it is open (binary). The formulation is the strong
     one: a commodity's flow on an arc is at most its demand, if the arc is open.
