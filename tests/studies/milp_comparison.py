@@ -85,8 +85,9 @@ def solve_timed(
 
 
 def compare(
-    output: Path, family: str, solvers: Mapping[str, Any], instances: Sequence[Any], seeds: Sequence[int], time_limit: float |
-    None, make: Callable[[Any], MilpInstance] | None = None, measure: Callable[..., dict[str, Any]] = solve_timed,
+    output: Path, family: str, solvers: Mapping[str, Any], instances: Sequence[Any], seeds: Sequence[int],
+    time_limit: float | None, make: Callable[[Any], MilpInstance] | None = None,
+    measure: Callable[..., dict[str, Any]] = solve_timed,
 ) -> None:  # fmt: skip
     """Solve every instance with each seed and solver, and append a line for each to `output`.
 

@@ -4,13 +4,11 @@ Families, sizes, parts and seeds are in milp_defaults.toml. Every solve is a pro
 does; its seconds are all processor seconds of that process: Python, imports, reading the file, loading weights, the whole solve,
 and the judge. Kernels are compiled before: each solver first solves a training program for 5 s. Run it on an idle core.
 
-run: solve the programs of a part with each solver and SCIP seed, and append a line for each to a CSV file. What the file has is
-not
-    done again, so that a killed run can be continued by the same command. Solvers take turns.
+run: solve the programs of a part with each solver and SCIP seed, and append a line for each to a CSV file. Solvers take turns.
+    What the file has is not done again, so that a killed run is continued by the same command.
 table: for each family and solver, ratios of shifted geometric means (shifts 1 s, 10 nodes, 1,000 iterations) to `scip` with the
-same
-    seeds, with 95 % intervals over programs, and whether `auto` should take the solver. Runs that reached the limit count with
-    the seconds that they took. All optima of a program must be equal.
+    same seeds, with 95 % intervals over programs, and whether `auto` should take the solver. Runs that reached the limit count
+    with the seconds that they took. All optima of a program must be equal.
 """
 
 from __future__ import annotations
