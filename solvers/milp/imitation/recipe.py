@@ -139,7 +139,7 @@ class ImitationRecipe(Recipe):
         if lessons.at_root:
             count, every = lessons.at_root, len(lessons.signatures)
             training.notes.append(
-                f"{count} of {every} training programs ended before SCIP branched; branching cannot shorten these"
+                f"{count} of {every} training trees ended at the root; branching cannot shorten such solves"
             )
         if self._judged(training, network.eval(), judgement):
             training.save(network)
