@@ -138,9 +138,7 @@ class ImitationRecipe(Recipe):
         training.log(**self._validated(network, lessons))
         if lessons.at_root:
             count, every = lessons.at_root, len(lessons.signatures)
-            training.notes.append(
-                f"{count} of {every} training trees ended at the root; branching cannot shorten such solves"
-            )
+            training.notes.append(f"{count} of {every} training trees ended at the root; branching cannot shorten such solves")
         if self._judged(training, network.eval(), judgement):
             training.save(network)
 
