@@ -37,7 +37,7 @@ def seconds_of(solver: str, file: Path, policy: str, limit: float) -> float | No
         limit: Seconds of wall-clock time, after which the solve ends.
     """
     name, *pairs = solver.split(":")
-    options = dict(pair.split("=", 1) for pair in pairs) | ({"policy": policy} if solver in CANDIDATES else {})
+    options: dict[str, Any] = dict(pair.split("=", 1) for pair in pairs) | ({"policy": policy} if solver in CANDIDATES else {})
     before = time.process_time()
     result = corl.solve(str(file), problem="milp", solver=name, time_limit=limit, **options)
     return None if result.limit == "interrupted" else time.process_time() - before

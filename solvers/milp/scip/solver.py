@@ -75,7 +75,7 @@ class Scip(Solver):
 
         If `program` is given, which has the same rows and no objective, it is solved instead of the question's program.
         """
-        from pyscipopt import SCIP_PARAMSETTING
+        from pyscipopt.scip import PY_SCIP_PARAMSETTING
 
         from corl.solvers.milp.scip.model import Engine
 
@@ -88,7 +88,7 @@ class Scip(Solver):
         engine = Engine(program or question.program, question.run, self.parameters(), question.start)
         try:
             if not self.heuristics:
-                engine.model.setHeuristics(SCIP_PARAMSETTING.OFF)
+                engine.model.setHeuristics(PY_SCIP_PARAMSETTING.OFF)
             self.plug(engine)
             return engine.solve(report)
         finally:
