@@ -162,9 +162,11 @@ class ImitationRecipe(Recipe):
             policy = Path(folder) / "policy.safetensors"
             save(policy, network)
             for solver, file, limit in judgement.remaining():
+                training.budget()  # writes snapshots; limits of time and steps do not end the comparison
                 seconds = None if training.interrupted else seconds_of(solver, file, str(policy), limit)
                 if seconds is None:
-                    training.limit = "interrupted"
+                    training.interrupt()
+                    training.budget()
                     training.notes.append("the policy was not judged, and not written")
                     return False
                 judgement.add(solver, file, seconds)

@@ -113,6 +113,26 @@ def test_a_policy_without_gain_is_not_written(folder, tmp_path, capsys, monkeypa
     assert read and set(read) <= set(kept.train) and {file for _, file in asked} == set(kept.choose) | set(kept.judge)
 
 
+def test_an_interrupted_comparison_is_resumed(folder, tmp_path, monkeypatch):
+    """Ctrl-C during a solve writes a snapshot and no policy; the resumed run does the other solves and says the verdict."""
+    asked = []
+
+    def seconds(solver, file, policy, limit):
+        if len(asked) == 4 and None not in asked:
+            return asked.append(None)
+        asked.append((solver, file))
+        return 2.0
+
+    monkeypatch.setattr(judging, "seconds_of", seconds)
+    given = {"instances": str(folder), "steps": 1000, "workers": 0, "device": "cpu", "output": tmp_path / "own.safetensors"}
+    first = train("milp", "branching", **given, **OPTIONS)
+    assert first.limit == "interrupted" and first.network is None and len(list(tmp_path.glob("*.snapshot.*"))) == 1
+    second = train("milp", "branching", resume=True, **given, **OPTIONS)
+    assert second.limit == "finished" and second.notes[-1].startswith("no gain: use SCIP") and second.network is None
+    done = [each for each in asked if each is not None]
+    assert len(set(done)) == len(done) == 2 * 7 + 5 * 2
+
+
 def test_programs_that_end_at_the_root_are_counted(folder):
     """A note says how many trees there were without a choice."""
     train_part = parts(str(folder)).train
