@@ -121,7 +121,9 @@ def execute(args: argparse.Namespace) -> int:
             **recipe_options,
         )
     print(f"{args.problem}  {recipe}  {_state(training)} ({training.limit})")
-    if output.exists():
+    for note in training.notes:
+        print(f"  result     {note}")
+    if training.network is not None and output.exists():
         print(f"  written    {one_line(output)}")
     for warning in training.warnings:
         print(f"  warning    {warning}")

@@ -78,6 +78,8 @@ class Training:
         """A copy of the network that was saved last, on the CPU and in evaluation mode."""
         self.metrics: dict[str, float] = {}
         """The latest value of each logged metric."""
+        self.notes: list[str] = []
+        """The results of the run in words, in one line each, for `corl train` to print."""
         self._defaults = defaults or {}  # defaults of the recipe's options, for options that an older snapshot does not have
         self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
         self._curves, self._store, self._name = Curves(store, name), store, name
@@ -194,8 +196,10 @@ class Training:
             self._store.add_training(self._name, self.facts)
 
     def finish(self) -> None:
-        """Write the curves and facts; if no limit ended the run, `limit` becomes "finished"."""
+        """Write the curves and facts; if no limit ended the run, `limit` becomes "finished" and the snapshot is removed."""
         self.limit = self.limit or "finished"
+        if self.limit == "finished" and self._snapshot is not None:
+            self._snapshot.unlink(missing_ok=True)  # there is nothing to continue
         self._curves.flush()
         self.announce()
 

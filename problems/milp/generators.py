@@ -13,12 +13,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from corl.errors import UsageError
+from corl.problems.milp.generator_options import MAX_ENTRIES, command, need
+from corl.problems.milp.generators_planning import generalised_assignment, lot_sizing, network_design
 from corl.problems.milp.instance import MilpInstance, from_triplets
 
 __all__ = ["GENERATORS", "auctions", "facility_location", "independent_set", "multiple_knapsack", "set_cover"]
 
-_MAX_ENTRIES = 50_000_000  # of the constraint matrix
 _MAX_ITEM_VALUE = 100.0  # the largest common value of an item in an auction
 
 
@@ -31,9 +31,9 @@ def set_cover(
     at least two columns, and every column covers at least one row.
     """
     entries = round(density * rows * columns)
-    _need("rows, columns", rows >= 2 and columns >= 2 and rows * columns <= 10 * _MAX_ENTRIES, "from 2")
-    _need("density", max(2 * rows, columns) <= entries <= rows * columns, "two entries a row and one a column, 1 at the most")
-    _need("largest_cost", largest_cost >= 1, "from 1")
+    need("rows, columns", rows >= 2 and columns >= 2 and rows * columns <= 10 * MAX_ENTRIES, "from 2")
+    need("density", max(2 * rows, columns) <= entries <= rows * columns, "two entries a row and one a column, 1 at the most")
+    need("largest_cost", largest_cost >= 1, "from 1")
     random = np.random.default_rng(seed)
     covers = np.zeros((rows, columns), np.bool_)
     owners = np.concatenate([random.permutation(rows) for _ in range(-(-columns // rows))])[:columns]
@@ -48,7 +48,7 @@ def set_cover(
     return from_triplets(
         f"set-cover-{rows}x{columns}-{seed}", "min", cost, row, column, np.ones(len(row)), np.ones(rows),
         np.full(rows, np.inf), upper=1.0, integer=True,
-        comment=_call("set-cover", seed, rows=rows, columns=columns, density=density, largest_cost=largest_cost),
+        comment=command("set-cover", seed, rows=rows, columns=columns, density=density, largest_cost=largest_cost),
     )  # fmt: skip
 
 
@@ -64,11 +64,11 @@ def auctions(
     the bundle. The price of a bundle is the sum of the values of its items plus its size to the power 1 + `additivity`. The
     bidder also bids on up to `most_substitutes` bundles of similar value, each of which begins with an item of the first bundle.
     """
-    _need("items", 2 <= items <= 10_000, "2 to 10,000")
-    _need("bids", 1 <= bids <= 1_000_000, "1 to 1,000,000")
-    _need("add_item", 0.0 <= add_item < 1.0, "0 to 1, less than 1")
-    _need("additivity", -1.0 <= additivity <= 2.0, "-1 to 2")
-    _need("most_substitutes", most_substitutes >= 0, "from 0")
+    need("items", 2 <= items <= 10_000, "2 to 10,000")
+    need("bids", 1 <= bids <= 1_000_000, "1 to 1,000,000")
+    need("add_item", 0.0 <= add_item < 1.0, "0 to 1, less than 1")
+    need("additivity", -1.0 <= additivity <= 2.0, "-1 to 2")
+    need("most_substitutes", most_substitutes >= 0, "from 0")
     random = np.random.default_rng(seed)
     values = random.uniform(1.0, _MAX_ITEM_VALUE, items)
     affinity = np.triu(random.random((items, items)), 1)
@@ -88,7 +88,7 @@ def auctions(
             holders[item].append(bid)
     groups = [group for group in holders if group] + bidders
     options = {"add_item": add_item, "additivity": additivity, "most_substitutes": most_substitutes}
-    call = _call("auctions", seed, items=items, bids=bids, **options)
+    call = command("auctions", seed, items=items, bids=bids, **options)
     return _packing(f"auctions-{items}x{bids}-{seed}", [price for _, price in bids_found], groups, call)
 
 
@@ -159,8 +159,8 @@ def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float
     customer costs 10 * distance * demand. The variables are the share of each customer's demand that each facility serves, then
     for each facility whether it is open (binary).
     """
-    _need("customers", customers >= 1 and facilities >= 1 and customers * facilities <= _MAX_ENTRIES // 3, "from 1")
-    _need("ratio", 1.0 <= ratio <= 1e6, "1 to 1,000,000")
+    need("customers", customers >= 1 and facilities >= 1 and customers * facilities <= MAX_ENTRIES // 3, "from 1")
+    need("ratio", 1.0 <= ratio <= 1e6, "1 to 1,000,000")
     random = np.random.default_rng(seed)
     places, sites = random.random((customers, 2)), random.random((facilities, 2))
     demand = random.integers(5, 35, customers, endpoint=True).astype(np.float64)
@@ -185,7 +185,7 @@ def facility_location(*, customers: int = 35, facilities: int = 35, ratio: float
         np.repeat(np.arange(len(rows)), [len(part) for part in columns]), np.concatenate(columns), np.concatenate(values),
         low, high, upper=1.0, integer=np.arange(share.size + facilities) >= share.size,
         names=[*names, *(f"y_{j}" for j in range(1, facilities + 1))],
-        comment=_call("facility-location", seed, customers=customers, facilities=facilities, ratio=ratio),
+        comment=command("facility-location", seed, customers=customers, facilities=facilities, ratio=ratio),
     )  # fmt: skip
 
 
@@ -195,8 +195,8 @@ def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> Mi
     The cliques cover all edges; they are found greedily. The graph begins with a star of affinity + 1 nodes. Each further node is
     joined to `affinity` others, drawn with probabilities proportional to their degrees.
     """
-    _need("nodes", 2 <= nodes <= 1_000_000, "2 to 1,000,000")
-    _need("affinity", 1 <= affinity < nodes, "1 to nodes - 1")
+    need("nodes", 2 <= nodes <= 1_000_000, "2 to 1,000,000")
+    need("affinity", 1 <= affinity < nodes, "1 to nodes - 1")
     random = np.random.default_rng(seed)
     neighbours: list[set[int]] = [set() for _ in range(nodes)]
     ends: list[int] = []  # contains each node as often as it has edges, so that a uniform draw is proportional to the degree
@@ -208,7 +208,7 @@ def independent_set(*, nodes: int = 500, affinity: int = 4, seed: int = 0) -> Mi
             neighbours[node].add(other)
             neighbours[other].add(node)
             ends += [node, other]
-    call = _call("independent-set", seed, nodes=nodes, affinity=affinity)
+    call = command("independent-set", seed, nodes=nodes, affinity=affinity)
     return _packing(f"independent-set-{nodes}-{seed}", [1.0] * nodes, _cliques(neighbours), call)
 
 
@@ -244,13 +244,13 @@ def multiple_knapsack(
     strong: the weight plus 10; subset-sum: the weight. The capacities sum to half of the total weight. Each but the last is 0.4
     to 0.6 times the total weight divided by the number of knapsacks.
     """
-    _need("items", items >= 1 and knapsacks >= 1 and items * knapsacks <= _MAX_ENTRIES, "from 1")
+    need("items", items >= 1 and knapsacks >= 1 and items * knapsacks <= MAX_ENTRIES, "from 1")
     random = np.random.default_rng(seed)
     weight = random.integers(10, 1000, items, endpoint=True)
     weak = np.maximum(1, weight + random.integers(-99, 99, items, endpoint=True))
     uncorrelated = random.integers(1, 1000, items, endpoint=True)
     profits = {"uncorrelated": uncorrelated, "weak": weak, "strong": weight + 10, "subset-sum": weight}
-    _need("correlation", correlation in profits, ", ".join(profits))
+    need("correlation", correlation in profits, ", ".join(profits))
     share = weight.sum() / knapsacks
     capacity = np.floor(random.uniform(0.4 * share, 0.6 * share, knapsacks))
     capacity[-1] = max(0.0, float(weight.sum() // 2 - capacity[:-1].sum()))
@@ -261,7 +261,7 @@ def multiple_knapsack(
         np.concatenate([column.T.ravel(), column.ravel()]), np.concatenate([np.tile(weight, knapsacks), np.ones(column.size)]),
         np.full(knapsacks + items, -np.inf), np.append(capacity, np.ones(items)), upper=1.0, integer=True,
         names=[f"x_{i}_{k}" for i in range(1, items + 1) for k in range(1, knapsacks + 1)],
-        comment=_call("multiple-knapsack", seed, items=items, knapsacks=knapsacks, correlation=correlation),
+        comment=command("multiple-knapsack", seed, items=items, knapsacks=knapsacks, correlation=correlation),
     )  # fmt: skip
 
 
@@ -275,22 +275,13 @@ def _packing(name: str, profit: list[float], groups: list[list[int]], comment: s
     )  # fmt: skip
 
 
-def _need(field: str, fits: bool, accepted: str) -> None:
-    """Raise UsageError unless the option `field` fits."""
-    if not fits:
-        raise UsageError(f"{field}: not accepted; accepted: {accepted}")
-
-
-def _call(kind: str, seed: int, **options: Any) -> str:
-    """Return the command that generates the instance, for its comment."""
-    given = " ".join(f"--option {key}={value}" for key, value in options.items())
-    return f"corl generate milp {kind} {given} --seed {seed}"
-
-
 GENERATORS: dict[str, Callable[..., Any]] = {
     "set-cover": set_cover,
     "auctions": auctions,
     "facility-location": facility_location,
     "independent-set": independent_set,
     "multiple-knapsack": multiple_knapsack,
+    "generalised-assignment": generalised_assignment,
+    "lot-sizing": lot_sizing,
+    "network-design": network_design,
 }

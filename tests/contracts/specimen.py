@@ -36,6 +36,7 @@ _SMALL: dict[str, Any] = {
     "size": 6, "arms": 4, "pulls": 2, "episodes": 2, "horizon": 3, "count": 3, "worn": 2, "jobs": 3, "machines": 2,
     "operations": 2, "choices": 2, "rows": 4, "columns": 6, "items": 4, "bids": 6, "customers": 3, "facilities": 2, "nodes": 6,
     "affinity": 2, "knapsacks": 2, "constraints": 2, "layers": 2, "width": 4, "batch": 4, "ops": 5, "branches": 2, "density": 0.5,
+    "arcs": 9, "commodities": 2, "periods": 3, "agents": 2,
 }  # fmt: skip
 _LARGEST = 20_000  # bytes of a specimen
 _SHIPPED = 3  # files of a format

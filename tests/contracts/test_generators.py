@@ -20,8 +20,8 @@ GENERATORS = [
     if all(p.default is not inspect.Parameter.empty for p in inspect.signature(generate).parameters.values())
 ]
 SIZES = {
-    "arms", "bids", "columns", "customers", "episodes", "facilities", "horizon", "items", "jobs", "knapsacks", "layers",
-    "machines", "nodes", "ops", "rows", "size",
+    "agents", "arcs", "arms", "bids", "columns", "commodities", "customers", "episodes", "facilities", "horizon", "items", "jobs",
+    "knapsacks", "layers", "machines", "nodes", "ops", "periods", "rows", "size",
 }  # fmt: skip
 """Options that an instance grows with."""
 EACH = pytest.mark.parametrize(("name", "kind"), GENERATORS)

@@ -26,7 +26,7 @@ from corl.solvers.milp.scip.model import Engine
 from corl.solvers.milp.scip.rule import Observation, Rule
 from corl.solvers.milp.scip.solver import Scip
 
-__all__ = ["FAMILIES", "FIELDS", "by_instance", "compare", "solve_timed", "table"]
+__all__ = ["FAMILIES", "FIELDS", "by_instance", "check_optima", "compare", "solve_timed", "table"]
 
 FAMILIES: dict[str, Callable[[int], MilpInstance]] = {
     "auctions": lambda seed: auctions(seed=seed),
@@ -85,13 +85,15 @@ def solve_timed(
 
 
 def compare(
-    output: Path, family: str, solvers: dict[str, Scip], instances: Sequence[Any], seeds: Sequence[int], time_limit: float | None,
-    make: Callable[[Any], MilpInstance] | None = None,
+    output: Path, family: str, solvers: Mapping[str, Any], instances: Sequence[Any], seeds: Sequence[int],
+    time_limit: float | None, make: Callable[[Any], MilpInstance] | None = None,
+    measure: Callable[..., dict[str, Any]] = solve_timed,
 ) -> None:  # fmt: skip
     """Solve every instance with each seed and solver, and append a line for each to `output`.
 
-    `make` makes an instance of each entry of `instances`; by default the family's generator, of its seed.
-    Lines that are there already are not made again. Solvers take turns, so that a machine that slows down slows all.
+    `make` makes an instance of each entry of `instances`; by default the family's generator, of its seed. `measure` solves it,
+    and takes the first arguments of `solve_timed`. Lines that are there already are not made again. Solvers take turns, so that
+    a machine that slows down slows all.
     """
     done = {tuple(row[name] for name in FIELDS[:4]) for row in _rows([output])} if output.exists() else set()
     with output.open("a", newline="") as file:
@@ -104,7 +106,7 @@ def compare(
                 for name, solver in solvers.items():
                     key = dict(zip(FIELDS, (family, instance.name, str(seed), name)))
                     if tuple(key.values()) not in done:
-                        writer.writerow(key | solve_timed(solver, instance, seed, time_limit))
+                        writer.writerow(key | measure(solver, instance, seed, time_limit))
                         file.flush()
 
 
@@ -138,7 +140,7 @@ def table(paths: Iterable[Path], base: str = "scip-relpscost") -> list[dict[str,
         for row in mine:
             runs.setdefault((row["instance"], row["seed"]), {})[row["solver"]] = row
         whole = [run for run in runs.values() if len(run) == len(solvers) and all(r["status"] == "optimal" for r in run.values())]
-        _check_optima(whole)
+        check_optima(whole)
         if not whole:
             continue
         means = {solver: _means([run[solver] for run in whole]) for solver in solvers}
@@ -191,7 +193,7 @@ def by_instance(paths: Iterable[Path], base: str) -> list[dict[str, Any]]:
     for instance, mine in [*grouped.items(), ("all", rows)]:
         solved = [row for row in mine if row["status"] == "optimal"]
         if instance != "all":
-            _check_optima([{str(k): row for k, row in enumerate(solved)}])
+            check_optima([{str(k): row for k, row in enumerate(solved)}])
         seconds = {name: _mean([float(row["seconds"]) for row in mine if row["solver"] == name], 1.0) for name in solvers}
         line: dict[str, Any] = {"instance": instance, "runs": len(mine), "unsolved": len(mine) - len(solved)}
         line |= {name: round(value, 2) for name, value in seconds.items()}
@@ -207,7 +209,8 @@ def _means(rows: list[dict[str, str]]) -> dict[str, float]:
     return {name: _mean(values, _SHIFTS[name]) for name, values in columns.items()}
 
 
-def _check_optima(runs: list[dict[str, dict[str, str]]]) -> None:
+def check_optima(runs: list[dict[str, dict[str, str]]]) -> None:
+    """Raise SolverError if the objectives of one run's rows differ; each run has the rows of one program by solver."""
     for run in runs:
         values = [float(row["objective"]) for row in run.values()]
         if values and max(values) - min(values) > _SAME * max(1.0, abs(values[0])):

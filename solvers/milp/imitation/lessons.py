@@ -28,13 +28,15 @@ _TIE = 1e-5  # probabilities of a target with at most this relative difference c
 class Lessons:
     """Labelled nodes in two replays, `train` for training and `others` for validation, and the signatures of their programs.
 
+    `at_root` counts the programs without a labelled node: SCIP solved them, or a limit ended the solve, before it branched.
+
     Of each `held_out` programs, one is for validation: its nodes are held out from training.
     """
 
     def __init__(self, capacity: int, held_out: int) -> None:
         self.train, self.others, self.held_out = Replay(capacity), Replay(capacity), held_out
         self.signatures: list[NDArray[np.float64]] = []
-        self.updates = 0
+        self.updates, self.at_root = 0, 0
 
     @property
     def nodes(self) -> int:
@@ -44,6 +46,7 @@ class Lessons:
     def add(self, instance: MilpInstance, episodes: Episodes) -> None:
         """Add the labelled nodes of a program."""
         (self.others if len(self.signatures) % self.held_out == 1 else self.train).add(episodes)
+        self.at_root += not episodes.lengths.any()
         self.signatures.append(signature(instance))
 
     def check(self) -> None:
@@ -73,12 +76,13 @@ class Lessons:
 
     def state_dict(self) -> dict[str, Any]:
         parts = {"train": self.train.state_dict(), "others": self.others.state_dict()}
-        return {**parts, "signatures": self.signatures, "updates": self.updates}
+        return {**parts, "signatures": self.signatures, "updates": self.updates, "at_root": self.at_root}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.train.load_state_dict(state["train"])
         self.others.load_state_dict(state["others"])
-        self.signatures, self.updates = list(state["signatures"]), int(state["updates"])
+        self.signatures = list(state["signatures"])
+        self.updates, self.at_root = int(state["updates"]), int(state["at_root"])
 
 
 def choices(network: Any, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -11,12 +11,13 @@ import abc
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corl.errors import UsageError
 from corl.learning.recipe import Recipe
 from corl.options import option
-from corl.solvers.milp.folder import instances_option, program_files
+from corl.solvers.milp.folder import instances_option, parts, program_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from corl.problems.milp.instance import MilpInstance
     from corl.run import Run
     from corl.solvers.milp.branching.policy import BranchingPolicy
+    from corl.solvers.milp.imitation.judgement import Judgement
     from corl.solvers.milp.imitation.lessons import Lessons
     from corl.solvers.milp.imitation.teacher import Label
     from corl.solvers.milp.scip.rule import Observation
@@ -56,6 +58,11 @@ class ImitationRecipe(Recipe):
     rate: float = option(3e-3, "The initial learning rate of AdamW, which falls to 0.", above=0, scale="log")
     batch: int = option(32, "Nodes per optimiser step.", low=1, scale="log")
     instances: str = instances_option()
+    judge: bool = option(
+        True,
+        "Whether programs of `instances` are kept apart, on which the policy is compared with SCIP; without a gain, no file is "
+        "written. The comparison begins after the training and is not shortened by the time limit.",
+    )
 
     step: ClassVar[str] = "a program whose tree is labelled; after these, an optimiser step"
     decay: ClassVar[float] = 0.05
@@ -109,9 +116,9 @@ class ImitationRecipe(Recipe):
         if not scip.load():
             raise UsageError("the SCIP functions that features are made of were not found in PySCIPOpt's library")
         network, lessons = self.network().to(training.device), Lessons(self.samples + self.each, self.held_out)
-        random = training.generator(1)
+        random, judgement = training.generator(1), self._judgement()
         optimiser = new_optimiser(network, self.rate, decay=self.decay)
-        training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random)
+        training.manage(network=network, optimiser=optimiser, lessons=lessons, random=random, judgement=judgement)
         while training.budget():
             if lessons.nodes < self.samples and training.fraction < self.collecting and lessons.updates == 0:
                 self._collect(training, network, lessons)
@@ -129,7 +136,44 @@ class ImitationRecipe(Recipe):
             raise UsageError("the run ended before the first optimiser step; accepted: more time or steps")
         lessons.describe(network)
         training.log(**self._validated(network, lessons))
-        training.save(network.eval())
+        if lessons.at_root:
+            count, every = lessons.at_root, len(lessons.signatures)
+            training.notes.append(f"{count} of {every} training trees ended at the root; branching cannot shorten such solves")
+        if self._judged(training, network.eval(), judgement):
+            training.save(network)
+
+    def _judgement(self) -> Judgement:
+        """Return the comparison, with no programs if nothing is judged. Raises UsageError if the folder has too few programs."""
+        from corl.solvers.milp.imitation.judgement import Judgement
+
+        divided = parts(self.instances) if self.instances and self.judge else None
+        return Judgement(divided.choose if divided else (), divided.judge if divided else ())
+
+    def _judged(self, training: Training, network: Any, judgement: Judgement) -> bool:
+        """Compare the policy with SCIP, as far as Ctrl-C permits, and note the verdict; return whether the network is written."""
+        from tempfile import TemporaryDirectory
+
+        from corl.networks.checkpoints import save
+        from corl.solvers.milp.imitation.judgement import seconds_of
+
+        if not judgement.judge:
+            return True
+        with TemporaryDirectory() as folder:
+            policy = Path(folder) / "policy.safetensors"
+            save(policy, network)
+            for solver, file, limit in judgement.remaining():
+                training.budget()  # writes snapshots; limits of time and steps do not end the comparison
+                seconds = None if training.interrupted else seconds_of(solver, file, str(policy), limit)
+                if seconds is None:
+                    training.interrupt()
+                    training.budget()
+                    training.notes.append("the policy was not judged, and not written")
+                    return False
+                judgement.add(solver, file, seconds)
+                training.log(compared=len(judgement.seconds))
+        training.notes.append(judgement.sentence(str(training.output or "FILE")))
+        training.limit = "finished"
+        return judgement.gains
 
     def _validated(self, network: Any, lessons: Lessons) -> dict[str, float]:
         """Return the result of `validate`; empty without held-out nodes."""
@@ -148,9 +192,9 @@ class ImitationRecipe(Recipe):
         from corl.run import Run
 
         number = len(lessons.signatures)
-        if self.instances and number >= (count := len(program_files(self.instances))) and not lessons.nodes:
+        if self.instances and number >= (count := len(self._files())) and not lessons.nodes:
             raise UsageError(
-                f"{self.instances}: SCIP solved each of the {count} programs there, or ran out of time, before it had to branch: "
+                f"{self.instances}: SCIP solved each of {count} programs there, or ran out of time, before it had to branch: "
                 "nothing to learn; accepted: programs that need branching"
             )
         instance = self.program(number, training.seed)
@@ -158,7 +202,7 @@ class ImitationRecipe(Recipe):
         run = Run(training.problem.with_sense_of(instance), instance, seed=training.seed + number, time_limit=seconds)
         run.start()
         lessons.add(instance, self.labelled(instance, run, network))
-        training.log(nodes=lessons.nodes, programs=len(lessons.signatures))
+        training.log(nodes=lessons.nodes, programs=len(lessons.signatures), at_root=lessons.at_root)
 
     def labelled(self, instance: MilpInstance, run: Run, network: Any) -> Episodes:
         """Solve a program and return the labelled nodes of its tree, with the network's observations."""
@@ -170,8 +214,12 @@ class ImitationRecipe(Recipe):
         return record(instance, run, teacher, recorder)
 
     def read(self, number: int) -> MilpInstance:
-        """Return the program with this number, cyclically, in the folder `instances`. Raises UsageError if that has no files."""
+        """Return the training program with this number, cyclically, in the folder `instances`. Raises UsageError for no files."""
         from corl.problems.milp.problem import Milp
 
-        files = program_files(self.instances)
+        files = self._files()
         return Milp().read(files[number % len(files)])
+
+    def _files(self) -> list[Path]:
+        """Return the training programs of the folder. Raises UsageError if there are too few files."""
+        return parts(self.instances).train if self.judge else program_files(self.instances)

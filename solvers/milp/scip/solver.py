@@ -33,6 +33,8 @@ class Scip(Solver):
         "Whether cuts are added only at the root and restarts are off, as in Gasse et al. (2019) and later papers.",
     )
 
+    heuristics: bool = option(True, "Whether SCIP's primal heuristics run.")
+
     rule: ClassVar[str] = ""  # the branching rule of SCIP that gets priority; "": none
     iteration: ClassVar[str] = "a node of SCIP's tree"
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
@@ -73,6 +75,8 @@ class Scip(Solver):
 
         If `program` is given, which has the same rows and no objective, it is solved instead of the question's program.
         """
+        from pyscipopt.scip import PY_SCIP_PARAMSETTING
+
         from corl.solvers.milp.scip.model import Engine
 
         def report(kind: str, value: Any) -> None:
@@ -83,6 +87,8 @@ class Scip(Solver):
 
         engine = Engine(program or question.program, question.run, self.parameters(), question.start)
         try:
+            if not self.heuristics:
+                engine.model.setHeuristics(PY_SCIP_PARAMSETTING.OFF)
             self.plug(engine)
             return engine.solve(report)
         finally:

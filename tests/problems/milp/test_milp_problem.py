@@ -119,6 +119,9 @@ def test_generators_are_functions_of_their_seed(kind):
         "facility-location": {"customers": 4, "facilities": 3},
         "independent-set": {"nodes": 20},
         "multiple-knapsack": {"items": 8, "knapsacks": 2},
+        "generalised-assignment": {"jobs": 8, "agents": 2},
+        "lot-sizing": {"items": 2, "periods": 4},
+        "network-design": {"nodes": 5, "arcs": 9, "commodities": 3},
     }[kind]
     one, two, other = (GENERATORS[kind](**sizes, seed=seed) for seed in (1, 1, 2))
     assert all(np.array_equal(getattr(one, f), getattr(two, f)) for f in ("c", "first", "column", "value", "row_upper"))

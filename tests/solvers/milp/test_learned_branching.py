@@ -75,7 +75,7 @@ def policy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     Milp().write(multiple_knapsack(items=30, knapsacks=4, seed=1), folder / "k.mps.gz")
     output = folder / "own.safetensors"
-    options = {"instances": str(folder), "samples": 8, "share": 1.0, "each": 4, "updates": 20}
+    options = {"instances": str(folder), "samples": 8, "share": 1.0, "each": 4, "updates": 20, "judge": False}
     training = train("milp", "branching", steps=100, seed=1, device="cpu", workers=0, output=output, **options)
     assert training.limit == "finished" and training.metrics["nodes"] >= 8 and np.isfinite(training.metrics["loss"])
     return output
@@ -280,6 +280,7 @@ def test_auto_knows_the_trained_families():
     larger = {
         "auctions": {"items": 200, "bids": 1000}, "set-cover": {"columns": 2000}, "independent-set": {"nodes": 1000},
         "facility-location": {"customers": 50, "facilities": 50}, "multiple-knapsack": {"items": 200},
+        "generalised-assignment": {"jobs": 120}, "lot-sizing": {"periods": 30}, "network-design": {"arcs": 200},
     }  # fmt: skip
     trained = {config["family"] for config in shipped_policies().values()}
     assert {"auctions", "set-cover", "independent-set"} <= trained and set(larger) == set(GENERATORS)
@@ -313,7 +314,8 @@ def test_training_on_a_folder_at_the_command_line(tmp_path, capsys, monkeypatch)
     from corl.cli.main import main
 
     def run(*words):
-        code = main(["train", "milp", "--instances", str(tmp_path), "--workers", "0", "--steps", "60", *words])
+        options = ["--workers", "0", "--steps", "60", "--option", "judge=false"]
+        code = main(["train", "milp", "--instances", str(tmp_path), *options, *words])
         return code, capsys.readouterr()
 
     monkeypatch.chdir(tmp_path)
