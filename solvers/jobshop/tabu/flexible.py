@@ -38,6 +38,7 @@ class FlexibleTabu:
     """A `TabuSearch` (path_relinking.py) that moves operations within the sequences of their machines and to other machines.
 
     For the makespan, half of the searches also exchange two operations, which is slower, and helps if machines are always busy.
+    Half of them have half the tenure: shorter tenures are better on mk10, la29 of edata and vdata, longer ones on Dauzère's 10a.
     """
 
     noise = (0.5, 0.5)
@@ -48,7 +49,7 @@ class FlexibleTabu:
         self._search, self._choices = new_search(shop_of(instance), self.random), choices_of(instance)
         self._copy = shop_of(instance), new_selection(shop_of(instance)), choices_of(instance)
         self._dates = None if instance.due is None or instance.objective == "makespan" else (instance.due, instance.weight)
-        self._weight, self._exchanges = 0, False
+        self._weight, self._exchanges, self._divisor = 0, False, 1
 
     @property
     def value(self) -> int:
@@ -96,13 +97,14 @@ class FlexibleTabu:
         if self._dates is None:
             begin_flexible(search, choices)
             self._weight = _WEIGHTS[below(self.random, len(_WEIGHTS))]
-            self._exchanges = below(self.random, 2) == 0
+            self._exchanges, self._divisor = below(self.random, 2) == 0, 1 + below(self.random, 2)
         else:
             begin_tardiness(search, choices, *self._dates)
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
         if self._dates is None:
-            return int(advance_flexible(self._search, self._choices, self._weight, self._exchanges, *parameters, units))
+            cut, tenures = parameters.cut, (max(1, tenure // self._divisor) for tenure in parameters[1:])
+            return int(advance_flexible(self._search, self._choices, self._weight, self._exchanges, cut, *tenures, units))
         return int(advance_tardiness(self._search, self._choices, *self._dates, *parameters, units))
 
     def ended(self, parameters: TabuParameters) -> bool:

@@ -23,7 +23,6 @@ __all__ = ["Tabu"]
 _POPULATION = 8
 _CUT, _TARDINESS_CUT = 12_500, 2500
 _WINDOW = 2000
-_FLEXIBLE_TENURE = 5  # for the makespan; 3 is worse on la29 of edata, 10 to 60 on mk10 and la24 of vdata
 _MAX_TARDINESS = 2**62
 _MAX_PAIRS = 100_000_000  # entries of the tabu table, 4 bytes each
 
@@ -56,9 +55,9 @@ class Tabu(Solver):
     )
     tenure: int = option(
         0,
-        """Minimum number of moves for which a reversed pair, or a changed machine, is not changed back; 0: 10 + jobs / machines,
-        or 5 for the makespan with choices of machines. The maximum is 1.4 times that, or 1.5 times if there are over twice as
-        many jobs as machines (Zhang, Li, Rao and Guan, 2008).""",
+        """Minimum number of moves for which a reversed pair, or a changed machine, is not changed back; 0: 10 + jobs / machines.
+        The maximum is 1.4 times that, or 1.5 times if there are over twice as many jobs as machines (Zhang, Li, Rao and Guan,
+        2008). For the makespan with choices of machines, half of the tabu searches halve both.""",
         low=1,
         special=0,
         scale="log",
@@ -144,8 +143,7 @@ class Tabu(Solver):
         from corl.solvers.jobshop.tabu.path_relinking import PathRelinking, TabuParameters
 
         has_due_dates = instance.objective == "weighted_tardiness"
-        default = _FLEXIBLE_TENURE if instance.flexible and not has_due_dates else 10 + instance.jobs // instance.machines
-        shortest = self.tenure or default
+        shortest = self.tenure or 10 + instance.jobs // instance.machines
         longest = int((1.4 if instance.jobs <= 2 * instance.machines else 1.5) * shortest)
         parameters = TabuParameters(self.cut or (_TARDINESS_CUT if has_due_dates else _CUT), shortest, longest)
         window = self.window or _WINDOW
