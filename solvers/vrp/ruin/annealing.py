@@ -14,6 +14,7 @@ import math
 from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below, uniform
+from corl.solvers.vrp.ruin import LONG_ROUTE
 from corl.solvers.vrp.ruin.depots import change_depots
 from corl.solvers.vrp.ruin.fleet_moves import change_vehicle, types_share_depots
 from corl.solvers.vrp.ruin.group_exchanges import exchange_members
@@ -32,7 +33,6 @@ _MIN_GAIN = 1e-10  # smallest relative improvement of the best cost that counts;
 _STORED_UP_TO = 1.005  # the routes of solutions that cost up to this multiple of the best cost are stored
 _TAIL_MOVES = 2  # exchanges of tails per iteration
 _OPENING_PERIOD = 4  # with optional clients: one in so many iterations opens routes at a loss; then it removes unprofitable ones
-_LONG_ROUTE = 25  # mean number of clients per route from which routes are long
 _NEW_ROUTE_PERIOD = 8  # with time windows and long routes: in one of so many iterations, a removed client gets its own route
 _TEMPERATURE_PERIOD = 16  # iterations between two updates of the temperature
 
@@ -84,7 +84,7 @@ def anneal(data, plan, work, pool, cooling, units):
             else:
                 undo(data, plan, work)
         allowed = -temperature * math.log(1.0 - uniform(work.random))
-        long_routes = plan.counts[SERVED] >= _LONG_ROUTE * plan.counts[USED]
+        long_routes = plan.counts[SERVED] >= LONG_ROUTE * plan.counts[USED]
         opens = opens_routes and long_routes and below(work.random, _NEW_ROUTE_PERIOD) == 0
         change = ruin(data, plan, work)
         if changes_vehicles:

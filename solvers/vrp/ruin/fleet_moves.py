@@ -36,8 +36,8 @@ def change_vehicle(data, plan, work):
     """Give a random route that the ruin changed a vehicle of another type at the same depot, in place; return the change in cost.
 
     The vehicle is a free one of a random type or, if there is none, that of another route that the ruin changed; these two routes
-    exchange their vehicles. (If the ruin emptied the other route, its vehicle is a free one, too.) Nothing is changed if a vehicle is too small or starts at another depot (see `change_depots`), or if
-    a node must stay in its route.
+    exchange their vehicles. If the ruin emptied the other route, its vehicle is one of the free ones of its type. Nothing is
+    changed if a vehicle is too small or starts at another depot (see `change_depots`), or if a node must stay in its route.
 
     Args:
         data: RoutingData.

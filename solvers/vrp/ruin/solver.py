@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from corl.options import option
 from corl.solver import Solver
+from corl.solvers.vrp.ruin import LONG_ROUTE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,6 @@ __all__ = ["RuinRecreate"]
 _COOLING_ITERATIONS = 1_000.0  # iterations per client for one cooling; a run makes k coolings if it has k * k times as many
 _COOLING_ITERATIONS_LONG = 667.0  # the same with time windows and long routes: slow coolings end with too few routes
 _LEAST_COOLINGS = 3.4  # a run with time for fewer coolings makes one
-_LONG_ROUTE = 25.0  # mean number of clients per route from which routes are long
 _FULL_HEAT_ITERATIONS = 2_000.0  # iterations per client from which a run begins at the full temperature
 _MAX_COOLINGS = 16
 _REHEATS = 5  # temperatures that later coolings without a better solution begin at, in turn, each twice the previous one
@@ -139,7 +139,7 @@ class RuinRecreate(Solver):
         start = run.fraction if run.iterations is None else search.done / run.iterations
         selects = self.choices and search.keep_routes()
         seconds = float("inf") if run.iterations is not None or run.time_limit is None else _selection_time(run.time_limit)
-        long_routes = instance.windows and instance.clients >= _LONG_ROUTE * search.routes
+        long_routes = instance.windows and instance.clients >= LONG_ROUTE * search.routes
         planned = float(run.iterations) if run.iterations is not None else self._expected_iterations(search, run)
         count = self._cooling_count(instance.clients, planned, long_routes)
         steps = self._steps(selects, count, self._first_temperature(instance.clients, planned))

@@ -1,10 +1,10 @@
 """Features of a partial path in the plane, which a network sees as a path from the last node to the end within what is left.
 
 The state is equivalent to a smaller instance (Drakulic et al., NeurIPS 2023). It is moved, rotated, mirrored and scaled into one
-frame: the nodes that can be visited lie in an ellipse whose foci are the last node and the end and whose longer axis is the length
-left. The frame's unit is half this length, its origin the ellipse's centre; its first axis points to the end, or, if the last node
-is at the end, to the centroid of the scores. The sum of score * y ** 3 is not negative (that of score * y can be 0 at the start).
-So the features do not change when the plane is moved, rotated, mirrored or scaled, or when the scores are scaled.
+frame. The nodes that can be visited lie in an ellipse whose foci are the last node and the end, and whose longer axis is the
+length left; the frame's unit is half this length, and its origin the centre. Its first axis points to the end or, if the last
+node is at the end, to the centroid of the scores. The sum of score * y ** 3 is not negative (that of score * y may be 0). So the
+features do not change when the plane is moved, rotated, mirrored or scaled, or when the scores are scaled.
 """
 
 from __future__ import annotations
@@ -71,18 +71,18 @@ def write_features(mask: Any, points: Any, scores: Any, left: Any, x: Any) -> No
 
 @kernel
 def _into_frame(points: Any, scores: Any, listed: Any, left: Any, frame: Any) -> None:
-    """Write the points of the listed slots and of the two last slots, moved, rotated, mirrored and scaled, to `frame`, in place."""
+    """Write the coordinates of the listed slots and of the two last slots in the state's frame to `frame`, in place."""
     last, end = len(points) - 2, len(points) - 1
     unit = 2.0 / max(left, 1e-300)
     middle_x, middle_y = 0.5 * (points[last, 0] + points[end, 0]), 0.5 * (points[last, 1] + points[end, 1])
-    across, along = points[end, 0] - points[last, 0], points[end, 1] - points[last, 1]
-    if math.hypot(across, along) <= 1e-6 * left:
-        across, along = 0.0, 0.0
+    axis_x, axis_y = points[end, 0] - points[last, 0], points[end, 1] - points[last, 1]
+    if math.hypot(axis_x, axis_y) <= 1e-6 * left:
+        axis_x, axis_y = 0.0, 0.0
         for slot in listed:
-            across += scores[slot] * (points[slot, 0] - middle_x)
-            along += scores[slot] * (points[slot, 1] - middle_y)
-    length = math.hypot(across, along)
-    cosine, sine = (across / length, along / length) if length > 0.0 else (1.0, 0.0)
+            axis_x += scores[slot] * (points[slot, 0] - middle_x)
+            axis_y += scores[slot] * (points[slot, 1] - middle_y)
+    length = math.hypot(axis_x, axis_y)
+    cosine, sine = (axis_x / length, axis_y / length) if length > 0.0 else (1.0, 0.0)
     above = 0.0
     for slot in range(len(points)):
         frame[slot] = 0.0
