@@ -11,6 +11,7 @@ __all__ = ["choose"]
 
 # Up to how many operations CP-SAT is chosen:
 _PROOF_SIZE = 60  # it mostly proves optimality within a second
+_FLEXIBLE_PROOF_SIZE = 40  # the same; from 44 operations on (Fattahi, Kacem) tabu finds the optimum sooner
 _FLEXIBLE_TARDINESS_SIZE = 100  # after 10 s tabu is no better at 61 and 68 operations, but far better at 114 and 144
 _SIDE_CONSTRAINTS_SIZE = 200  # without set-ups; it proves or wins at 150 operations, annealing wins at 375 (suite jobshop/rules)
 _SIDE_CONSTRAINTS_TIME = 10.0  # seconds that CP-SAT needs to win with side constraints
@@ -18,12 +19,14 @@ _MODEL_SIZE = 20_000  # choices of machines up to which a CP-SAT model is built 
 
 
 def choose(instance: JobShopInstance, time_limit: float | None, iterations: int | None) -> str:
-    """cp-sat up to 60 operations (100 or 200 of some kinds); annealing for rules; tabu; cp-sat, dispatch beyond that."""
+    """cp-sat up to 60 operations (40, 100 or 200 of some kinds); annealing for rules; tabu; cp-sat, dispatch beyond that."""
     from corl.solvers.jobshop.placing.shop import unsupported
     from corl.solvers.jobshop.tabu.solver import Tabu
 
-    flexible_tardiness = instance.flexible and instance.objective == "weighted_tardiness"
-    max_operations = _FLEXIBLE_TARDINESS_SIZE if flexible_tardiness else _PROOF_SIZE
+    max_operations = _PROOF_SIZE
+    if instance.flexible and instance.rules is None:
+        tardiness = instance.objective == "weighted_tardiness"
+        max_operations = _FLEXIBLE_TARDINESS_SIZE if tardiness else _FLEXIBLE_PROOF_SIZE
     small = instance.operations <= max_operations and (time_limit is None or time_limit >= 1.0)
     if instance.rules is not None:
         if iterations is None and unsupported(instance):

@@ -1,7 +1,7 @@
-"""One tabu search of a flexible job shop for the makespan: moves on a machine (N7) and to other machines (reassignment.py).
+"""One tabu search of a flexible job shop for the makespan: moves on a machine (N7), to another one (reassignment.py), exchanges.
 
-Moves of both kinds are generated on one critical path, and estimated by the longest path through the operations that they move.
-Each step makes the move with the smallest estimate.
+Moves of all kinds are generated on one critical path, and estimated by the longest path through the operations that they move.
+Each step makes the move with the smallest estimate. Some searches also exchange operations of two machines (exchange.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.kernels.copy import copy
 from corl.rng import below
-from corl.solvers.jobshop.tabu import neighbourhood, reassignment
+from corl.solvers.jobshop.tabu import exchange, neighbourhood, reassignment
+from corl.solvers.jobshop.tabu.exchange import choose_exchange
 from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, TabuState, begin, forbid
 from corl.solvers.jobshop.tabu.neighbourhood import choose_move
 from corl.solvers.jobshop.tabu.reassignment import Choices, choose_reassignment, reassign
@@ -22,6 +23,7 @@ __all__ = ["advance_flexible", "begin_flexible"]
 
 _ON_MACHINE, _TO_OTHER, _TO_OTHER_TABU = 0, reassignment.OPERATION, reassignment.TABU_OPERATION
 """Results of `_choose_kind`: the move on a machine, the best move to another machine, or a tabu one to another machine."""
+_INFINITY = 2**40
 
 
 @kernel
@@ -32,13 +34,16 @@ def begin_flexible(search: TabuState, choices: Choices) -> None:
 
 
 @kernel(nogil=True)
-def advance_flexible(search: TabuState, choices: Choices, weight: int, cut: int, shortest: int, longest: int, units: int) -> int:
+def advance_flexible(
+    search: TabuState, choices: Choices, weight: int, exchanges: bool, cut: int, shortest: int, longest: int, units: int
+) -> int:
     """Make up to `units` moves on and between machines; end earlier after `cut` moves without an improvement.
 
     Args:
         search: The state, updated in place.
         choices: The assignment of operations to machines, updated in place.
         weight: The weight of a move's added work, in halves (`choose_reassignment`).
+        exchanges: Whether exchanges are considered; without them, moves are faster.
         cut: The number of moves without an improvement after which the search ends.
         shortest: The minimum tenure: the number of moves for which a reversed pair, or a changed machine, is not changed back. A
             tenure is drawn uniformly from shortest..longest.
@@ -60,16 +65,11 @@ def advance_flexible(search: TabuState, choices: Choices, weight: int, cut: int,
         a, b = choose_move(shop, selection, window, scan, tabu, now, best, counts[NOW], random)
         length = scan.found[neighbourhood.LENGTH]
         choose_reassignment(shop, selection, choices, scan.path, length, weight, now, best, random)
-        until, kind = now + shortest + below(random, longest - shortest + 1), _choose_kind(scan.found, choices.found, random)
-        if kind != _ON_MACHINE:
-            v, c, to = np.uint32(choices.found[kind]), np.int32(choices.found[kind + 1]), choices.found[kind + 2]
-            choices.tabu[v] = until
-            lowest, highest = reassign(shop, selection, choices, v, c, to)
-            counts[NOW] = update(shop, selection, window, lowest, highest)
-        elif a >= 0:
-            forbid(shop, selection.sequence, tabu, a, b, until)
-            counts[NOW] = shift(shop, selection, window, a, b)
-        else:  # no move on the critical path is provably feasible
+        until = now + shortest + below(random, longest - shortest + 1)
+        if exchanges and _prefers_exchange(search, choices, length, weight, now, best):
+            choices.tabu[choices.exchange[exchange.FIRST]] = choices.tabu[choices.exchange[exchange.SECOND]] = until
+            counts[NOW] = exchange.exchange(shop, selection, choices)
+        elif not _move(search, choices, a, b, until):
             counts[IDLE] = cut
             break
         counts[IDLE] += 1
@@ -78,6 +78,44 @@ def advance_flexible(search: TabuState, choices: Choices, weight: int, cut: int,
             copy(selection.sequence, search.best, len(selection.sequence))
             copy(choices.taken, choices.best, len(choices.taken))
     return units
+
+
+@kernel(borrow=True)
+def _prefers_exchange(search: TabuState, choices: Choices, length: int, weight: int, now: int, best: int) -> bool:
+    """Generate the exchanges; return whether the best one has a smaller estimate than all other moves that are not tabu.
+
+    Ties are broken at random, each tied move with the same probability. The best move of each of the other two kinds must be in
+    `search.scan.found` and `choices.found`; the remaining arguments are those of `choose_exchange`.
+    """
+    on, other, found, limit, ties = search.scan.found, choices.found, choices.exchange, np.int64(_INFINITY), np.int64(0)
+    if on[neighbourhood.FROM] >= 0:
+        limit, ties = on[neighbourhood.ESTIMATE], on[neighbourhood.TIES]
+    if other[reassignment.OPERATION] >= 0 and other[reassignment.ESTIMATE] <= limit:
+        ties = other[reassignment.TIES] + (ties if other[reassignment.ESTIMATE] == limit else 0)
+        limit = other[reassignment.ESTIMATE]
+    choose_exchange(search.shop, search.selection, choices, search.scan.path, length, weight, limit, now, best, search.random)
+    if found[exchange.FIRST] < 0 or found[exchange.ESTIMATE] < limit:
+        return bool(found[exchange.FIRST] >= 0)
+    return bool(below(search.random, ties + found[exchange.TIES]) >= ties)
+
+
+@kernel(borrow=True)
+def _move(search: TabuState, choices: Choices, a: int, b: int, until: int) -> bool:
+    """Make the best move on a machine, from place a to place b of the sequence, or to another machine, and make it tabu.
+
+    Returns False, without a move, if a is negative and there is no move to another machine.
+    """
+    counts, shop, selection, window = search.counts, search.shop, search.selection, search.window
+    kind = _choose_kind(search.scan.found, choices.found, search.random)
+    if kind != _ON_MACHINE:
+        v, c, to = np.uint32(choices.found[kind]), np.int32(choices.found[kind + 1]), choices.found[kind + 2]
+        choices.tabu[v] = until
+        lowest, highest = reassign(shop, selection, choices, v, c, to)
+        counts[NOW] = update(shop, selection, window, lowest, highest)
+    elif a >= 0:
+        forbid(shop, selection.sequence, search.tabu, a, b, until)
+        counts[NOW] = shift(shop, selection, window, a, b)
+    return kind != _ON_MACHINE or a >= 0
 
 
 @kernel(borrow=True)

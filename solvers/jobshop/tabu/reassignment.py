@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
 
 __all__ = ["ESTIMATE", "OPERATION", "TABU_COUNT", "TABU_OPERATION", "TIES"]
-__all__ += ["Choices", "choices_of", "choose_reassignment", "earliest_place", "reassign", "take"]
+__all__ += ["Choices", "choices_of", "choose_reassignment", "earliest_place", "reassign", "set_choice", "take"]
 
 ESTIMATE, OPERATION, CHOICE, PLACE, TIES, TABU_COUNT, TABU_OPERATION, TABU_CHOICE, TABU_PLACE = range(9)
 """Indices into `Choices.found`."""
@@ -61,6 +61,8 @@ class Choices(NamedTuple):
     """[9] ESTIMATE, OPERATION, CHOICE, PLACE: the best move that is not tabu. TIES: the number of moves that are not tabu
     and have the smallest estimate. TABU_COUNT: the number of tabu moves. TABU_OPERATION, TABU_CHOICE, TABU_PLACE: a random tabu
     move."""
+    exchange: NDArray[np.int64]
+    """[6] the best exchange of two operations that is not tabu; the indices are in exchange.py."""
 
 
 def choices_of(instance: JobShopInstance) -> Choices:
@@ -69,7 +71,9 @@ def choices_of(instance: JobShopInstance) -> Choices:
     taken, best = first[:-1].copy(), first[:-1].copy()
     member, _ = members(instance)
     tabu, moves, found = np.zeros(n, np.int32), np.zeros(2 * n, np.uint32), np.zeros(9, np.int64)
-    return Choices(first, instance.choice_machine, instance.choice_duration, member, taken, best, tabu, moves, found)
+    return Choices(
+        first, instance.choice_machine, instance.choice_duration, member, taken, best, tabu, moves, found, np.zeros(6, np.int64)
+    )
 
 
 @kernel
@@ -77,14 +81,15 @@ def take(shop: Shop, choices: Choices, taken: NDArray[np.int32]) -> None:
     """Make `taken` [N] the current choices, in place. The caller must set a sequence and rebuild the selection afterwards."""
     shop.first[:] = 0
     for i in range(len(taken)):
-        _set_choice(shop, choices, i, taken[i])
+        set_choice(shop, choices, i, taken[i])
         shop.first[shop.machine[i] + 1] += 1
     for m in range(len(shop.first) - 1):
         shop.first[m + 1] += shop.first[m]
 
 
 @kernel(borrow=True)
-def _set_choice(shop, choices, i, c):
+def set_choice(shop, choices, i, c):
+    """Make c the choice of operation i, in place, without a change of the machine orders."""
     choices.taken[i], shop.machine[i], shop.duration[i] = c, choices.machine[c], choices.duration[c]
     shop.member[i] = choices.member[c]
 
@@ -187,7 +192,7 @@ def reassign(shop, selection, choices, v, c, to):
     machine_pred, machine_succ, rank, n = selection.machine_pred, selection.machine_succ, selection.rank, len(selection.order)
     old_pred, old_succ = machine_pred[v], machine_succ[v]
     _move_place(shop, selection, v, choices.machine[c], to)
-    _set_choice(shop, choices, v, c)
+    set_choice(shop, choices, v, c)
     at, m = np.int64(selection.place[v]), shop.machine[v]
     x = selection.sequence[at - 1] if at > shop.first[m] else np.uint32(n)
     y = selection.sequence[at + 1] if at + 1 < shop.first[m + 1] else np.uint32(n)

@@ -32,9 +32,10 @@ class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
     Beyond 2,000 operations each tabu search improves one time window after the other. In flexible shops, a move may also take a
-    critical operation to the best position on another machine. For the weighted tardiness, moves swap two operations that follow
-    each other on the critical path of a late job, or take an operation on such a path to another machine; each move is evaluated
-    by the exact objective. With `workers`, each worker is a thread, and all share the population.
+    critical operation to the best position on another machine, or exchange it with an operation of another machine. For the
+    weighted tardiness, moves swap two operations that follow each other on the critical path of a late job, or take an operation
+    on such a path to another machine; each move is evaluated by the exact objective. With `workers`, each worker is a thread, and
+    all share the population.
     """
 
     population: int = option(
@@ -56,7 +57,7 @@ class Tabu(Solver):
         0,
         """Minimum number of moves for which a reversed pair, or a changed machine, is not changed back; 0: 10 + jobs / machines.
         The maximum is 1.4 times that, or 1.5 times if there are over twice as many jobs as machines (Zhang, Li, Rao and Guan,
-        2008).""",
+        2008). For the makespan with choices of machines, half of the tabu searches halve both.""",
         low=1,
         special=0,
         scale="log",

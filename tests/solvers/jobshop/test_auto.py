@@ -14,6 +14,11 @@ def flexible_tardiness(jobs, operations):
     return from_jobs(rows, 2, due=[10] * jobs, objective="weighted_tardiness")
 
 
+def flexible_makespan(jobs):
+    """Jobs of four operations on two machines."""
+    return from_jobs([[[(0, 5), (1, 6)]] * 4] * jobs, 2)
+
+
 @pytest.mark.parametrize(
     ("expected", "make", "time_limit", "iterations"),
     [
@@ -22,6 +27,8 @@ def flexible_tardiness(jobs, operations):
         ("tabu", lambda: taillard(), 10.0, None),
         ("tabu", lambda: taillard(), None, 100),
         ("cp-sat", lambda: flexible(jobs=4, machines=3, operations=5), 10.0, None),
+        ("cp-sat", lambda: flexible_makespan(10), 10.0, None),
+        ("tabu", lambda: flexible_makespan(11), 10.0, None),
         ("tabu", lambda: flexible(jobs=20, machines=10, operations=10), 10.0, None),
         ("tabu", lambda: tardiness(), 10.0, None),
         ("tabu", lambda: tardiness(), None, 10),

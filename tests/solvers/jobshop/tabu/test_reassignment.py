@@ -1,4 +1,4 @@
-"""Moves to other machines: what they update is what a new computation gives, the place is the best, and they can be undone."""
+"""Moves to other machines and exchanges: what they update is what a new computation gives, the chosen one is the best."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from corl.problems.jobshop.evaluation import schedule_of_orders
 from corl.problems.jobshop.problem import JobShop
 from corl.rng import random_state
+from corl.solvers.jobshop.tabu.exchange import ESTIMATE, FIRST, FIRST_CHOICE, SECOND, SECOND_CHOICE, choose_exchange, exchange
 from corl.solvers.jobshop.tabu.neighbourhood import LENGTH, choose_move, new_scan
 from corl.solvers.jobshop.tabu.reassignment import OPERATION, _best_place, choices_of, choose_reassignment, reassign, take
 from corl.solvers.jobshop.tabu.selection import new_selection, rebuild, set_sequence, shop_of, update
@@ -19,6 +20,9 @@ from corl.solvers.jobshop.tabu.windows import new_window, open_window
 
 KINDS = ("flexible", "flexible tardiness")  # the latter with durations of zero
 shapes = given(kind=st.sampled_from(KINDS), jobs=st.integers(1, 7), machines=st.integers(2, 5), seed=st.integers(0, 10**6))
+
+pairs = given(kind=st.sampled_from(KINDS), jobs=st.integers(2, 7), machines=st.integers(2, 5), seed=st.integers(0, 10**6))
+_INFINITY = 2**40
 
 
 def drawn(instance, seed):
@@ -139,3 +143,91 @@ def test_what_moved_stays_for_a_while(random_instance):
     choices.tabu[:] = 9
     choose_reassignment(*free, 0, random)
     assert int(choices.found[OPERATION]) == -1 and choices.found[OPERATION + 4] > 0
+
+
+def critical_path(shop, selection, value, random):
+    """The operations of a critical path."""
+    scan, tabu = new_scan(len(selection.order)), np.zeros(int(shop.pair[-1]), np.int32)
+    choose_move(shop, selection, whole(shop, selection), scan, tabu, 0, 0, value, random)
+    return scan.path[: scan.found[LENGTH]].copy()
+
+
+def estimates(shop, selection, choices, path, weight):
+    """The estimates of all allowed exchanges of an operation of `path`, by (operation, operation), from their definition."""
+    n, end, tail, found = len(shop.duration), selection.end, selection.to_end, {}
+    for v in path.tolist():
+        for w in range(n):
+            on = [{int(choices.machine[c]): c for c in range(choices.first[i], choices.first[i + 1])} for i in (v, w)]
+            if shop.machine[w] == shop.machine[v] or shop.machine[w] not in on[0] or shop.machine[v] not in on[1]:
+                continue
+            after = selection.machine_succ[w]
+            if w in (shop.job_pred[v], shop.job_succ[v]) or (after < n and end[after] <= end[shop.job_pred[v]]):
+                continue
+            taken, longest, fits, added = (on[0][int(shop.machine[w])], on[1][int(shop.machine[v])]), 0, True, 0
+            for i, place, c in ((v, w, taken[0]), (w, v, taken[1])):
+                before, after = (
+                    (shop.job_pred[i], selection.machine_pred[place]),
+                    (shop.job_succ[i], selection.machine_succ[place]),
+                )
+                path_length = max(end[x] for x in before) + choices.duration[c] + max(tail[y] for y in after)
+                longest, added = max(longest, int(path_length)), added + int(choices.duration[c] - shop.duration[i])
+                starts = [[int(end[x] - shop.duration[x]) for x in group if x < n] for group in (before, after)]
+                fits &= max(starts[0], default=-1) < min(starts[1], default=_INFINITY)
+            if fits:
+                found[v, w] = longest + added * weight // 2
+    return found
+
+
+@settings(deadline=None, max_examples=80)
+@pairs
+def test_exchanges_are_schedules(random_instance, kind, jobs, machines, seed):
+    """After each of many exchanges, the judge confirms the schedule and its makespan, and two operations changed machines."""
+    instance = random_instance(kind, jobs, machines, seed)
+    instance = type(instance)(**{**vars(instance), "due": None, "objective": "makespan"})
+    shop, choices, selection, value = drawn(instance, seed)
+    random = random_state(seed)
+    for _ in range(20):
+        path, before = critical_path(shop, selection, value, random), choices.taken.copy()
+        choose_exchange(shop, selection, choices, path, len(path), 1, _INFINITY, 0, 0, random)
+        if choices.exchange[FIRST] < 0:
+            break
+        value = exchange(shop, selection, choices)
+        assert (value, selection.to_end.tolist()) == assert_right(shop, selection)
+        assert JobShop().evaluate(instance, schedule_in(instance, shop, choices, selection)) == value
+        v, c, w, d = choices.exchange[[FIRST, FIRST_CHOICE, SECOND, SECOND_CHOICE]]
+        assert sorted(np.flatnonzero(choices.taken != before)) == sorted((v, w))
+        assert (choices.taken[v], choices.taken[w]) == (c, d)
+
+
+@settings(deadline=None, max_examples=80)
+@pairs
+def test_the_best_exchange_is_chosen(random_instance, kind, jobs, machines, seed):
+    """Without a weight, the chosen exchange has the smallest estimate of all that the definition allows."""
+    instance = random_instance(kind, jobs, machines, seed)
+    shop, choices, selection, value = drawn(instance, seed)
+    random = random_state(seed)
+    path = critical_path(shop, selection, value, random)
+    expected = estimates(shop, selection, choices, path, 0)
+    choose_exchange(shop, selection, choices, path, len(path), 0, _INFINITY, 0, 0, random)
+    if not expected:
+        assert choices.exchange[FIRST] < 0
+    else:
+        best, pair = min(expected.values()), (int(choices.exchange[FIRST]), int(choices.exchange[SECOND]))
+        assert choices.exchange[ESTIMATE] == best == expected[pair]
+
+
+def test_tabu_operations_are_not_exchanged(random_instance):
+    """An exchange of a tabu operation is not chosen, unless its estimate is below the best makespan."""
+    instance = random_instance("flexible", 7, 4, 3)
+    shop, choices, selection, value = drawn(instance, 3)
+    random = random_state(0)
+    path = critical_path(shop, selection, value, random)
+    free = (shop, selection, choices, path, len(path), 0, _INFINITY, 5)
+    choose_exchange(*free, 0, random)
+    first = int(choices.exchange[FIRST])
+    assert first >= 0
+    choices.tabu[:] = 9
+    choose_exchange(*free, 0, random)
+    assert int(choices.exchange[FIRST]) < 0
+    choose_exchange(*free, 10**6, random)
+    assert int(choices.exchange[FIRST]) >= 0
