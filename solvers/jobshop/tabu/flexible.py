@@ -103,8 +103,10 @@ class FlexibleTabu:
 
     def advance(self, parameters: TabuParameters, units: int) -> int:
         if self._dates is None:
-            cut, tenures = parameters.cut, (max(1, tenure // self._divisor) for tenure in parameters[1:])
-            return int(advance_flexible(self._search, self._choices, self._weight, self._exchanges, cut, *tenures, units))
+            cut, *tenures = parameters
+            shortest, longest = (max(1, tenure // self._divisor) for tenure in tenures)
+            search, choices = self._search, self._choices
+            return int(advance_flexible(search, choices, self._weight, self._exchanges, cut, shortest, longest, units))
         return int(advance_tardiness(self._search, self._choices, *self._dates, *parameters, units))
 
     def ended(self, parameters: TabuParameters) -> bool:
