@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corl.errors import UsageError
 from corl.jit import kernel
 from corl.routing.graph_pool import distances_between, graph_metric
 from corl.tokens import Tokens
@@ -35,7 +36,10 @@ def nodes(observation: Mapping[str, NDArray[Any]]) -> Tokens:
     - its share of the sum of the listed scores, divided by the distance from the last node, and divided by the detour.
 
     Features do not change when the plane is rotated or scaled. The unit of the returned tokens is the sum of the listed scores.
+    Raises UsageError for observations without distances.
     """
+    if "distances" not in observation:
+        raise UsageError("the features 'nodes' need distances; accepted for the environment 'plane': 'plane'")
     mask, scores, distances = observation["mask"], observation["scores"], observation["distances"]
     rows, slots = scores.shape
     listed = mask[:, :slots]

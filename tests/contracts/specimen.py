@@ -38,6 +38,7 @@ _SMALL: dict[str, Any] = {
     "affinity": 2, "knapsacks": 2, "constraints": 2, "layers": 2, "width": 4, "batch": 4, "ops": 5, "branches": 2, "density": 0.5,
     "arcs": 9, "commodities": 2, "periods": 3, "agents": 2,
 }  # fmt: skip
+_FEASIBLE = {"generalised-assignment": {"jobs": 6}}  # generator -> options without which a small instance has no solution
 _LARGEST = 20_000  # bytes of a specimen
 _SHIPPED = 3  # files of a format
 
@@ -82,7 +83,7 @@ def parameters(name: str, kind: str) -> dict[str, Any]:
     """What makes a generator's instances small: of its size, the first that it takes."""
     generate = registry.problem(name).generators[kind]
     known = inspect.signature(generate).parameters
-    small = {key: value for key, value in _SMALL.items() if key in known}
+    small = {key: value for key, value in (_SMALL | _FEASIBLE.get(kind, {})).items() if key in known}
     for size in (6, 12, 24, 48):
         try:
             options.call(generate, small)

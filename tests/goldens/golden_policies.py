@@ -16,7 +16,7 @@ from corl.solvers.milp.revibranch.network import Revived
 
 _STATES = {
     "tsp-bq": ("tsp", "plane"), "atsp-bq": ("tsp", "larger"), "memory": ("memory", "dag"), "jobshop": ("jobshop", "classic"),
-    "knapsack": ("knapsack", "strong"),
+    "knapsack": ("knapsack", "strong"), "orienteering": ("orienteering", "near"),
 }  # fmt: skip
 _STEPS = 3  # before a policy is asked
 _DIGITS = 5  # decimals kept; compared to 1e-4
