@@ -21,8 +21,8 @@ FEW: dict[str, dict[str, Any]] = {
     "priority": {"programs": 2, "watched": 2, "batch": 2, "pairs": 2, "every": 1},
     "alphazero": {"episodes": 2, "updates": 1, "batch": 4, "simulations": 2, "width": 8, "heads": 2, "layers": 1,
                   "watch": 2},
-    "branching": {"samples": 8, "share": 1.0, "updates": 2},
-    "gcnn": {"samples": 8, "share": 1.0, "updates": 2},
+    "branching": {"samples": 8, "share": 1.0, "updates": 2, "judge": False},
+    "gcnn": {"samples": 8, "share": 1.0, "updates": 2, "judge": False},
     "revibranch": {"warm": 8, "updates": 2, "batch": 4, "every": 10},
 }  # fmt: skip
 FEW["muzero"] = FEW["alphazero"]
