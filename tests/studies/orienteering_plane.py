@@ -2,14 +2,15 @@
 
 python tests/studies/orienteering_plane.py labels FILE.npz --first K --seconds S
 python tests/studies/orienteering_plane.py train WEIGHTS LABELS.npz ... --minutes M [--device cuda]
+python tests/studies/orienteering_plane.py mean WEIGHTS WEIGHTS-1 WEIGHTS-2 ...
 
 `labels` solves instances of the generator `distance` with 100 nodes (seeds of the split "labels" of learning_splits, from number
 K) by `ruin-recreate`, until S seconds have passed, and continues a file that is there. `train` learns the next node in states of
 these solutions, as BQ-NCO does (Drakulic et al., NeurIPS 2023): the state after any number of decisions is an instance, and so is
 a path between any two nodes of a solution, with the length that the other nodes leave. Worker processes draw the states; a step
 has some states with few nodes and some with many, so that little of the work is for empty slots. It uses the wall clock, as the
-learning rate falls to 0 at the end of the given minutes, and writes the weights in 16 bits. `--held-out` names labels that are
-not learned from: the share of right actions among their states is printed every half minute.
+learning rate falls to 0 at the end of the given minutes. `--held-out` names labels that are not learned from, for the progress.
+`mean` writes the mean of several weights in 16 bits.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from corl.networks.attention import AttentionPolicy
 
-__all__ = ["Labels", "States", "draw_states", "make_labels", "read_labels", "train"]
+__all__ = ["Labels", "States", "draw_states", "make_labels", "mean", "read_labels", "train"]
 
 SIZE, LIMIT = 100, 4.0
 ITERATIONS = 15_000  # of the teacher: 0.1 % below its best
@@ -45,6 +46,7 @@ _NO_NODE = 255
 SHORT, LONG = 56, 104
 """Tokens of the two groups of states in a step, the last node and the end included."""
 _CHUNK = 4096  # states drawn at once
+_WARM = 0.02  # share of the training in which the learning rate rises
 _SEGMENTS = 0.35  # share of states whose path ends at another node than the solution's
 _GATE_RATE = 10.0  # see new_optimiser; its default was found with fewer layers and steps
 _EARLY = 1.3  # positions in a path are drawn as u ** _EARLY, as early mistakes cost most
@@ -226,78 +228,92 @@ def new_network(width: int, layers: int, heads: int) -> AttentionPolicy:
 def train(args: argparse.Namespace) -> None:
     """Train a network on labels, and save it."""
     import torch
-    from torch.multiprocessing import get_context
     from torch.nn import functional
 
-    from corl.learning.optimise import new_optimiser, rate_share
-    from corl.networks.checkpoints import save
+    from corl.learning.optimise import new_optimiser, optimiser_step
+    from corl.networks.checkpoints import load_policy, save
 
     labels, held_out = read_labels(args.labels), read_labels(args.held_out) if args.held_out else None
     print(f"{len(labels.paths)} labels", flush=True)
-    some = states_of(labels, np.random.default_rng(1), _CHUNK)
-    share = len(some[0].right) / sum(len(part.right) for part in some)
-    rows = (round(args.batch * share / 8) * 8, round(args.batch * (1 - share) / 8) * 8)
-    context = get_context("fork")
-    queue: Any = context.Queue(4 * args.workers)
-    processes = [context.Process(target=_worker, args=(labels, 10 + k, rows, queue), daemon=True) for k in range(args.workers)]
-    for process in processes:
-        process.start()
+    rows = _rows(labels, args.batch)
+    queue, processes = _workers(labels, rows, args.workers)
     torch.manual_seed(0)
-    device = torch.device(args.device)
+    device, on_gpu = torch.device(args.device), args.device == "cuda"
     network = new_network(args.width, args.layers, args.heads)
     if args.start:
-        from corl.networks.checkpoints import load_policy
-
         network.load_state_dict(load_policy(args.start).state_dict())
     network = network.to(device).train()
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("high")
-    forward = torch.compile(logits_of, dynamic=False) if device.type == "cuda" else logits_of
+    forward = torch.compile(logits_of, dynamic=False) if on_gpu else logits_of
     optimiser = new_optimiser(network, args.rate, gate_rate=_GATE_RATE)
-
-    def loss_of(x: Tensor, mask: Tensor, right: Tensor) -> Tensor:
-        x, mask, right = (each.to(device, non_blocking=True) for each in (x, mask, right))
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            logits = forward(network, x.float(), mask)
-        return functional.cross_entropy(logits, right, reduction="sum")
-
-    def right_share() -> str:
-        if held_out is None:
-            return ""
-        found, terms = [], []
-        with torch.no_grad():
-            for part in states_of(held_out, np.random.default_rng(2), _CHUNK):
-                logits = logits_of(network, torch.from_numpy(part.x).to(device), torch.from_numpy(part.mask).to(device)).cpu()
-                right = torch.from_numpy(part.right)
-                found.append((logits.argmax(1) == right).float())
-                terms.append(functional.cross_entropy(logits, right, reduction="none"))
-        return f" held out: right {torch.cat(found).mean():.4f}, loss {torch.cat(terms).mean():.4f}"
-
-    began, seconds, step, shown, total = time.time(), 60.0 * args.minutes, 0, 0.0, 0.0
-    first, seen = 0.0, 0
-    while (fraction := (time.time() - began) / seconds) < 1.0:
+    began, steps, loss = time.time(), 0, 0.0
+    shown, steps_shown = began, 0
+    while (fraction := (time.time() - began) / (60.0 * args.minutes)) < 1.0:
         optimiser.zero_grad()
         for part in queue.get():
-            loss = loss_of(*part) / sum(rows)
-            loss.backward()
-            total += loss.detach()
-        for group in optimiser.param_groups:
-            group["lr"] = args.rate * rate_share(fraction, 0.02) * group.get("share", 1.0)
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-        optimiser.step()
-        step += 1
-        if step == 20:
-            first, seen = time.time(), step
-        if (elapsed := time.time() - began) - shown > args.every:
-            rate = (step - seen) * sum(rows) / max(1e-9, time.time() - first) if first else 0.0
-            print(f"{elapsed:6.0f} s step {step} loss {float(total) / max(1, step):.4f} {rate:.0f} states/s queue "
-                  f"{queue.qsize()}{right_share()}", flush=True)  # fmt: skip
-            shown = elapsed
+            x, mask, right = (each.to(device, non_blocking=True) for each in part)
+            with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu):
+                logits = forward(network, x.float(), mask)
+            term = functional.cross_entropy(logits, right, reduction="sum") / sum(rows)
+            term.backward()
+            loss += term.detach()
+        optimiser_step(optimiser, args.rate, fraction, warm=_WARM)
+        steps += 1
+        if (passed := time.time() - shown) > args.every:
+            made = steps - steps_shown
+            print(f"{time.time() - began:6.0f} s, step {steps}: loss {float(loss) / made:.4f}, {made * sum(rows) / passed:.0f} "
+                  f"states/s, {queue.qsize()} batches wait{_right(network, held_out)}", flush=True)  # fmt: skip
+            shown, steps_shown, loss = time.time(), steps, 0.0
             save(args.weights, network)
     save(args.weights, network)
-    print(f"{step} steps of {sum(rows)} states, {right_share()}")
+    print(f"{steps} steps of {sum(rows)} states{_right(network, held_out)}")
     for process in processes:
         process.kill()
+
+
+def _rows(labels: Labels, batch: int) -> tuple[int, int]:
+    """Return how many of a step's states have SHORT and LONG tokens: as many as among random ones, rounded to multiples of 8."""
+    counts = [len(part.right) for part in states_of(labels, np.random.default_rng(1), _CHUNK)]
+    share = counts[0] / sum(counts)
+    return round(batch * share / 8) * 8, round(batch * (1 - share) / 8) * 8
+
+
+def _workers(labels: Labels, rows: tuple[int, int], count: int) -> tuple[Any, list[Any]]:
+    """Return the queue that `count` new processes fill with batches, and the processes."""
+    from torch.multiprocessing import get_context
+
+    context = get_context("fork")
+    queue: Any = context.Queue(4 * count)
+    processes = [context.Process(target=_worker, args=(labels, 10 + k, rows, queue), daemon=True) for k in range(count)]
+    for process in processes:
+        process.start()
+    return queue, list(processes)
+
+
+def _right(network: AttentionPolicy, labels: Labels | None) -> str:
+    """Return, for a line of progress, the share of right actions and the loss in states of labels; "" without labels."""
+    import torch
+    from torch.nn import functional
+
+    if labels is None:
+        return ""
+    device, found, terms = next(network.parameters()).device, [], []
+    with torch.no_grad():
+        for part in states_of(labels, np.random.default_rng(2), _CHUNK):
+            logits = logits_of(network, torch.from_numpy(part.x).to(device), torch.from_numpy(part.mask).to(device)).cpu()
+            right = torch.from_numpy(part.right)
+            found.append((logits.argmax(1) == right).float())
+            terms.append(functional.cross_entropy(logits, right, reduction="none"))
+    return f"; held out: right {torch.cat(found).mean():.4f}, loss {torch.cat(terms).mean():.4f}"
+
+
+def mean(weights: Path, files: Sequence[Path]) -> None:
+    """Save the mean of the weights in files of `train`, in 16 bits."""
+    from corl.networks.checkpoints import load_policy, save
+
+    networks = [load_policy(file) for file in files]
+    states = [network.state_dict() for network in networks]
+    networks[0].load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+    save(weights, networks[0].half(), {"made by": "tests/studies/orienteering_plane.py"})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -321,9 +337,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     training.add_argument("--layers", type=int, default=8)
     training.add_argument("--heads", type=int, default=8)
     training.add_argument("--every", type=float, default=30.0)
+    averaging = commands.add_parser("mean")
+    averaging.add_argument("weights", type=Path)
+    averaging.add_argument("files", type=Path, nargs="+")
     args = parser.parse_args(arguments)
     if args.command == "labels":
         make_labels(args.file, args.first, args.seconds)
+    elif args.command == "mean":
+        mean(args.weights, args.files)
     else:
         train(args)
 

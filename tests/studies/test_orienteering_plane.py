@@ -11,14 +11,20 @@ from corl.problems.orienteering.environments.plane.features import plane
 
 
 @pytest.fixture(scope="module")
-def labels(tmp_path_factory):
-    """Instances solved in no time: one block of them."""
+def file(tmp_path_factory):
+    """Labels of one block of instances, solved in no time."""
     file, iterations = tmp_path_factory.mktemp("labels") / "labels.npz", study.ITERATIONS
     study.ITERATIONS = 300
     try:
         study.make_labels(file, 7, 0.05)
     finally:
         study.ITERATIONS = iterations
+    return file
+
+
+@pytest.fixture(scope="module")
+def labels(file):
+    """The same, read."""
     return study.read_labels([file])
 
 
@@ -74,3 +80,21 @@ def test_logits_are_those_of_the_network(labels):
         expected = network((x, mask, None))[0]
         found = study.logits_of(network, x, mask)
     assert torch.allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.long
+def test_a_network_is_trained_and_averaged(file, tmp_path, capsys):
+    """Some seconds change the weights; the mean of one file is its weights in 16 bits."""
+    import torch
+
+    from corl.networks.checkpoints import load_policy
+
+    small = ["--width", "16", "--layers", "1", "--heads", "2", "--batch", "64", "--workers", "1", "--minutes", "0.05"]
+    weights, averaged = tmp_path / "weights.safetensors", tmp_path / "mean.safetensors"
+    study.main(["train", str(weights), str(file), "--held-out", str(file), *small])
+    assert "held out: right 0." in capsys.readouterr().out
+    torch.manual_seed(0)
+    first, trained = study.new_network(16, 1, 2), load_policy(weights)
+    assert not torch.equal(first.embed.weight, trained.embed.weight)
+    study.main(["mean", str(averaged), str(weights)])
+    assert torch.allclose(load_policy(averaged).float().embed.weight, trained.embed.weight, atol=1e-3)

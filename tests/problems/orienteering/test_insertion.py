@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -46,23 +44,10 @@ def test_no_plan_collects_more_than_there_is(random_instance, most):
 
 
 @pytest.mark.parametrize("change", ["turn", "mirror", "scale", "scores"])
-def test_the_plane_may_be_turned(change):
+def test_the_plane_may_be_turned(turned, change):
     """Turned, mirrored, scaled, or scored in other units: the same tokens, along an episode."""
     instances = [distance(size=30, seed=s) for s in range(3)]
-    angle, factor = (0.7, 1.0) if change == "turn" else (0.0, 4.0 if change == "scale" else 1.0)
-    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]) * factor
-    if change == "mirror":
-        turn = np.array([[-1.0, 0.0], [0.0, 1.0]])
-    units = 4.0 if change == "scores" else 1.0
-    others = [
-        replace(
-            each,
-            graph=replace(each.graph, points=each.graph.points @ turn),
-            limit=each.limit * factor,
-            scores=each.scores * units,
-        )
-        for each in instances
-    ]
+    others, units = [turned(each, change) for each in instances], 4.0 if change == "scores" else 1.0
     one, two = (InsertionEnvironment(given, 3) for given in (instances, others))
     rows = np.arange(3)
     for pool in (one, two):

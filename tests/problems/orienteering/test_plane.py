@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -15,21 +13,8 @@ from corl.problems.orienteering.generators import distance
 from corl.problems.orienteering.problem import Orienteering
 
 
-def turned(instance, change):
-    """The same instance with the plane rotated, mirrored, scaled or moved, or its scores in other units."""
-    angle, factor = (0.7, 1.0) if change == "turn" else (0.0, 4.0 if change == "scale" else 1.0)
-    matrix = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]) * factor
-    if change == "mirror":
-        matrix = np.array([[-1.0, 0.0], [0.0, 1.0]])
-    shift = np.array([2.0, -1.0]) if change == "move" else np.zeros(2)
-    points = instance.graph.points @ matrix + shift
-    units = 4.0 if change == "scores" else 1.0
-    graph = replace(instance.graph, points=points)
-    return replace(instance, graph=graph, scores=instance.scores * units, limit=instance.limit * factor)
-
-
 @pytest.mark.parametrize("change", ["turn", "mirror", "scale", "scores", "move"])
-def test_features_do_not_change_with_the_plane(change):
+def test_features_do_not_change_with_the_plane(turned, change):
     """Along an episode, from a start that is the end."""
     instances = [distance(size=30, seed=s) for s in range(3)]
     one, two, rows = *(PlaneEnvironment(each, 3) for each in (instances, [turned(i, change) for i in instances])), np.arange(3)

@@ -113,7 +113,7 @@ def choosing() -> str:
 
 
 def bq_nco() -> str:
-    """Greedy gaps of BQ-NCO's networks, of ours, and of the best rule with the same features."""
+    """Greedy gaps of BQ-NCO's networks, of ours, and of our best rule."""
     methods = ("judged as shipped greedy", "judged least estimate")
     fresh = {"row": "uniform-100-128-greedy fresh"}
     found = {
@@ -127,5 +127,5 @@ def bq_nco() -> str:
         labels = (network, "rule-greedy")
         found[name] = [figure(f"{family}/policies", "mean_gap", digits, 100, row=each, split=split) for each in labels]
     theirs = recorded("tsp", "published by BQ-NCO")
-    heads = ["theirs", "ours", "the best rule with the same features"]
+    heads = ["theirs", "ours", "our best rule"]
     return table(["", *heads], ([name, theirs[name, "gap in %"], *cells] for name, cells in found.items()))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path, PurePosixPath
+
 from .cells import Row, mean, number, rows, table
 
-__all__ = ["ortec", "pdptw", "sets", "windows", "x"]
+__all__ = ["ortec", "pdptw", "set_means", "sets", "windows", "x"]
 
 _LABELS = {
     "ruin-recreate": "`ruin-recreate`",
@@ -13,6 +16,7 @@ _LABELS = {
     "hgs": "HGS-CVRP",
     "hgs-vrptw": "HGS-VRPTW",
 }
+_TABLES = Path(__file__).parents[2] / "studies" / "routing_strength.toml"
 
 
 def _solvers(found: list[Row]) -> list[str]:
@@ -33,6 +37,18 @@ def _gaps(name: str) -> str:
 def sets() -> str:
     """Gaps on files of PyVRP's sets."""
     return _gaps("sets")
+
+
+def set_means() -> str:
+    """Mean gaps of PyVRP's sets; the study names the folder of each file."""
+    found, files = rows("vrp/strength", table="sets"), tomllib.loads(_TABLES.read_text(encoding="utf-8"))["sets"]["files"]
+    folder = {PurePosixPath(file).stem: PurePosixPath(file).parent.name for file in files}
+    solvers, lines = _solvers(found), []
+    for name in dict.fromkeys(folder[str(row["instance"])] for row in found):
+        chosen = [row for row in found if folder[str(row["instance"])] == name]
+        gaps = ([row["gap_percent"] for row in chosen if row["solver"] == solver] for solver in solvers)
+        lines.append([name, *(number(mean(each), 2) for each in gaps)])
+    return table(["mean gap in %", *(_LABELS[solver] for solver in solvers)], lines)
 
 
 def x() -> str:
