@@ -28,6 +28,7 @@ SHORTER = [  # what is printed, what runs here, and why
     (r"--steps 500", "--steps 3 --option width=16", "a training"),
     (r"corl train memory (.|\\\n)*?--device cpu", "true", "45 minutes each; read above, the recipes have tests of their own"),
     (r"--option samples=300 --option share=0.5", "", "a training"),
+    (r"(corl train milp --instances .*)", r"\1 --option judge=false", "a judgement needs ten programs, and may write no file"),
     (r"(corl train milp .*)", r"\1 --option samples=10 --option share=0.5 --option updates=5", "trainings"),
     (r"(corl solve [^#&\n]*)", r"\1 --time-limit 1", "ten seconds, or what is printed"),
     (r"corl trace resnet50", "corl trace alexnet", "a minute"),
