@@ -1,8 +1,8 @@
 """Kernels on the graph of a selection: a topological order and its repair, and longest paths.
 
 `order` [N] is a topological order of the N operations, and `rank` [N] the position of each operation in it. `p` [N] are
-durations, `setups` the Setups or None. The other arrays are those of Shop and Selection (selection.py). A predecessor or successor that does not exist has a
-number of N or more.
+durations, `setups` the Setups or None (setups.py). The other arrays are those of Shop and Selection (selection.py). A predecessor
+or successor that does not exist has a number of N or more.
 """
 
 # mypy: allow-untyped-defs

@@ -2,8 +2,9 @@
 
 A critical block is a run of the path along one machine. A move takes an operation of the block directly behind the block's last
 operation or directly before its first one; or it takes the first operation directly behind an inner one, or the last directly
-before an inner one. A move is considered only if it provably creates no cycle (Balas and Vazacopoulos, 1998, propositions 2.2 and
-2.3, made strict for durations of zero).
+before an inner one. With set-ups (setups.py), a move takes any operation of the block to any other place in it: there, moves
+inside a block can also shorten the path. A move is considered only if it provably creates no cycle (Balas and Vazacopoulos, 1998,
+propositions 2.2 and 2.3, made strict for durations of zero).
 
 A move is estimated by the longest path through the operations between the old and the new place, with the heads and tails that
 these operations would have (section 2.2 of Balas and Vazacopoulos). The estimate is mostly exact, and rarely above the true
@@ -94,14 +95,36 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
                 if not feasible(sequence, job_succ, to_end, p, a, b):
                     continue
                 estimate = _estimate_forward(
-                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, shop.setups, end, to_end, new_times, a, b,
+                    sequence,
+                    job_pred,
+                    job_succ,
+                    machine_pred,
+                    machine_succ,
+                    p,
+                    shop.setups,
+                    end,
+                    to_end,
+                    new_times,
+                    a,
+                    b,
                     found[ESTIMATE],
                 )
             else:
                 if not feasible(sequence, job_pred, end, p, a, b):
                     continue
                 estimate = _estimate_backward(
-                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, shop.setups, end, to_end, new_times, b, a,
+                    sequence,
+                    job_pred,
+                    job_succ,
+                    machine_pred,
+                    machine_succ,
+                    p,
+                    shop.setups,
+                    end,
+                    to_end,
+                    new_times,
+                    b,
+                    a,
                     found[ESTIMATE],
                 )
             if estimate > found[ESTIMATE]:
@@ -138,9 +161,8 @@ def _path_in_window(shop, selection, window, path, makespan, random):
             count += 1
             if below(random, count) == 0:
                 i = x
-    return _trace_back(
-        shop.job_pred, selection.machine_pred, selection.rank, end, shop.duration, shop.setups, window.span[FIRST], i, path, random
-    )
+    job_pred, machine_pred, rank, first = shop.job_pred, selection.machine_pred, selection.rank, window.span[FIRST]
+    return _trace_back(job_pred, machine_pred, rank, end, shop.duration, shop.setups, first, i, path, random)
 
 
 @kernel(borrow=True)

@@ -188,7 +188,13 @@ def move(shop, selection, choices, v, c, to):
     """Move operation v to choice c before the operation at place `to`, in place; `end` is recomputed, `to_end` is not."""
     lowest, _ = reassign(shop, selection, choices, v, c, to)
     recompute_ends(
-        selection.order, shop.job_pred, selection.machine_pred, selection.end, shop.duration, shop.setups, lowest,
+        selection.order,
+        shop.job_pred,
+        selection.machine_pred,
+        selection.end,
+        shop.duration,
+        shop.setups,
+        lowest,
         len(selection.order),
     )
 
