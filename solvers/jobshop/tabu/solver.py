@@ -1,4 +1,4 @@
-"""`Tabu`: tabu search with path relinking, for classic and flexible job shops without side constraints."""
+"""`Tabu`: tabu search with path relinking, for classic and flexible job shops; of the side constraints it takes set-ups."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
     Beyond 2,000 operations each tabu search improves one time window after the other. In flexible shops, a move may also take a
-    critical operation to the best position on another machine, or exchange it with an operation of another machine. For the
-    weighted tardiness, moves swap two operations that follow each other on the critical path of a late job, or take an operation
-    on such a path to another machine; each move is evaluated by the exact objective. With `workers`, each worker is a thread, and
-    all share the population.
+    critical operation to the best position on another machine, or exchange it with an operation of another machine. With set-ups,
+    a move may take an operation to any place in its critical block. For the weighted tardiness, moves swap two operations that
+    follow each other on the critical path of a late job, or take an operation on such a path to another machine; each move is
+    evaluated by the exact objective. With `workers`, each worker is a thread, and all share the population.
     """
 
     population: int = option(
