@@ -9,12 +9,12 @@ core may be shared. ROWS.csv is continued: what it has is not run again, so that
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 from pathlib import Path
 from typing import Any
 
 from jobshop_stays import solve_own
+from run_table import RunTable
 
 from corl.problems.jobshop.generators_rules import workshop
 
@@ -39,18 +39,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
-    if not given.rows.exists():
-        given.rows.write_text(",".join(_FIELDS) + "\n")
-    with given.rows.open(newline="") as file:
-        done = {(row["rule"], row["jobs"], row["method"], row["seed"]) for row in csv.DictReader(file)}
+    table = RunTable(given.rows, _FIELDS, ("rule", "jobs", "method", "seed"))
     for seed, (rule, parameters), method in itertools.product(range(given.seeds), INSTANCES.items(), METHODS):
-        jobs = str(parameters["jobs"])
-        if (rule, jobs, method, str(seed)) in done:
+        if table.has(rule, parameters["jobs"], method, seed):
             continue
         value, bound, seconds = solve_own(workshop(**parameters, seed=SEED), method, given.seconds, seed)
-        row = (rule, jobs, method, seed, f"{seconds:.1f}", f"{value:.0f}", f"{bound:.0f}")
-        with given.rows.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow(row)
+        row = (rule, parameters["jobs"], method, seed, f"{seconds:.1f}", f"{value:.0f}", f"{bound:.0f}")
+        table.append(row)
         print(*row, flush=True)
 
 

@@ -76,7 +76,7 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
     found, path, new_times = scan.found, scan.path, scan.new_times
     sequence, place = selection.sequence, selection.place
     machine_pred, machine_succ = selection.machine_pred, selection.machine_succ
-    job_pred, job_succ, p, member = shop.job_pred, shop.job_succ, shop.duration, shop.member
+    job_pred, job_succ, p, member, setups = shop.job_pred, shop.job_succ, shop.duration, shop.member, shop.setups
     end, to_end = selection.end, selection.to_end
     found[ESTIMATE], found[FROM], found[TO], found[TIES] = _INFINITY, -1, -1, 0
     found[TABU_COUNT], found[TABU_FROM], found[TABU_TO] = 0, -1, -1
@@ -89,45 +89,21 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
         first, last = np.int64(place[path[i]]), np.int64(place[path[j]])
         m = shop.machine[path[i]]
         size, pairs = shop.eligible[m], shop.pair[m]
-        for k in range(_move_count(shop.setups, last - first + 1) if j < i else 0):
-            a, b = _nth_move(shop.setups, first, last, k)
+        for k in range(_move_count(setups, last - first + 1) if j < i else 0):
+            (a, b), limit = _nth_move(setups, first, last, k), found[ESTIMATE]
             if a < b:
                 if not feasible(sequence, job_succ, to_end, p, a, b):
                     continue
                 estimate = _estimate_forward(
-                    sequence,
-                    job_pred,
-                    job_succ,
-                    machine_pred,
-                    machine_succ,
-                    p,
-                    shop.setups,
-                    end,
-                    to_end,
-                    new_times,
-                    a,
-                    b,
-                    found[ESTIMATE],
+                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, setups, end, to_end, new_times, a, b, limit
                 )
             else:
                 if not feasible(sequence, job_pred, end, p, a, b):
                     continue
                 estimate = _estimate_backward(
-                    sequence,
-                    job_pred,
-                    job_succ,
-                    machine_pred,
-                    machine_succ,
-                    p,
-                    shop.setups,
-                    end,
-                    to_end,
-                    new_times,
-                    b,
-                    a,
-                    found[ESTIMATE],
+                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, setups, end, to_end, new_times, b, a, limit
                 )
-            if estimate > found[ESTIMATE]:
+            if estimate > limit:
                 continue
             if estimate >= best and _is_tabu(sequence, member, tabu, pairs, size, now, a, b):
                 found[TABU_COUNT] += 1
