@@ -42,7 +42,7 @@ from typing import Any
 from corl import options, registry
 from corl.adapter import Problem
 from corl.benchmark.running.sources import SuiteInstance, read_sources
-from corl.benchmark.running.tables import Table, read_toml
+from corl.files.toml_tables import Table, read_toml
 from corl.errors import InputError, UsageError, hint, unknown
 from corl.fields import Array, Flag, Integer, Number, Worded
 

@@ -65,7 +65,9 @@ def test_wrong_arguments(day, wrong):
 
 def test_the_solver_plays_the_day(day):
     """With the same result as `simulate`, verified."""
-    result = corl.solve(day, solver="online", policy="resolve", options="iterations=20,solver=orders", key=0, iterations=100)
+    result = corl.solve(
+        day, solver="online", policy="resolve", policy_options="iterations=20,solver=orders", key=0, iterations=100
+    )
     assert (
         result.verified
         and result.objective == corl.online.simulate("resolve", day, iterations=20).objective
