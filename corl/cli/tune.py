@@ -35,9 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--objective",
         choices=["final", "anytime"],
         default="final",
-        help="what is minimised: the gap at the end of a run, or the area under the gap over the logarithm of time; default final",
+        help="what is minimised: the gap at the end of a run, or the area under the gap over log time; default final",
     )
-    add("--sampler", choices=["tpe", "gp", "random"], default="tpe", help="what draws candidates (Optuna); default tpe")
+    add("--sampler", choices=["tpe", "random"], default="tpe", help="what draws candidates (Optuna); default tpe")
     add("--tune", metavar="A,B", default="", help="options to search; default: all that declare a range")
     range_help = "range of an option to search, LOW:HIGH or A,B,C, instead of the declared one; repeatable"
     add("--range", metavar="KEY=RANGE", action="append", default=[], help=range_help)

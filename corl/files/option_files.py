@@ -25,7 +25,7 @@ from corl.fields import Anything, Table
 from corl.files.opening import replacing
 from corl.files.toml_tables import read_toml
 
-__all__ = ["OptionFile", "read_options", "write_options"]
+__all__ = ["OptionFile", "options_for", "read_options", "write_options"]
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,17 @@ class OptionFile:
     solver: str
     options: Mapping[str, Any]
 
-    def for_solver(self, problem: str, solver: str, file: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
-        """Return the solver and the options, for a problem and a requested solver ("auto": that of the file).
 
-        Raises InputError if the file, whose path is `file`, is for another problem or solver.
-        """
-        for field, own, asked in (("problem", self.problem, problem), ("solver", self.solver, solver)):
-            if asked not in (own, "auto"):
-                raise InputError(f"{own!r} is not the {field} of this run; accepted: {asked}", file=str(file), field=field)
-        return self.solver, dict(self.options)
+def options_for(path: str | os.PathLike[str], problem: str, solver: str) -> OptionFile:
+    """Return the content of an option file for a run of `solver` ("auto": that of the file). Raises as `read_options`.
+
+    It also raises InputError if the file is for another problem or solver.
+    """
+    found = read_options(path)
+    for field, own, asked in (("problem", found.problem, problem), ("solver", found.solver, solver)):
+        if asked not in (own, "auto"):
+            raise InputError(f"{own!r} is not the {field} of this run; accepted: {asked}", file=str(path), field=field)
+    return found
 
 
 def read_options(path: str | os.PathLike[str]) -> OptionFile:
@@ -53,7 +55,8 @@ def read_options(path: str | os.PathLike[str]) -> OptionFile:
     problem, solver = table.text("problem"), table.text("solver")
     for field, given, known in (("problem", problem, registry.problems), ("solver", solver, lambda: registry.solvers(problem))):
         if given not in (names := known()):
-            raise table.error(field, f"{given!r} is not known; accepted: {', '.join(names)}" if given else "missing")
+            fault = f"{given!r} is not known" if given else "missing"
+            raise table.error(field, f"{fault}; accepted: {', '.join(names)}")
     own = table.table("options")
     given = own.rest()
     table.take("provenance", Table(Anything()))

@@ -49,9 +49,9 @@ def seconds_of(of: str, value: Any) -> float:
 
 
 def check(
-    solver: Any, *, budget: Any, time_limit: Any, iterations: Any, objective: Any, sampler: Any, seed: Any, jobs: Any
+    solver: Any, budget: Any, time_limit: Any, iterations: Any, objective: Any, sampler: Any, seed: Any, jobs: Any
 ) -> Settings:
-    """Return the settings. Raises UsageError for a wrong argument; `solver`: the class of the solver."""
+    """Return the settings from arguments of `tune`; `solver`: the class of the solver. Raises UsageError for a wrong argument."""
     if (time_limit is None) == (iterations is None):
         raise UsageError("tuning needs the limit of a run; accepted: either a time_limit or iterations")
     if iterations is not None and not solver.iteration:

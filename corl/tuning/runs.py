@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -114,11 +115,9 @@ class Runs:
                 self._warmed.add(words)
                 fresh.append(plan)
         if fresh:
-            supervisor = Supervisor.here(1)
-            try:
-                warm_up(suite, fresh, supervisor, self._listener)
-            finally:
-                supervisor.close()
+            with closing(Supervisor.here(1)) as supervisor:
+                if supervisor.local:
+                    warm_up(suite, fresh, supervisor, self._listener)
 
     # ---------------------------------------------------------------- budget
     @property

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SAMPLERS", "Proposals"]
 
-SAMPLERS = ("tpe", "gp", "random")
-"""Tree-structured Parzen estimators (Bergstra et al., 2011), a Gaussian process, and random search, the baseline."""
+SAMPLERS = ("tpe", "random")
+"""Tree-structured Parzen estimators (Bergstra et al., 2011), and random search, the baseline."""
 _START = 10  # random candidates before a sampler learns
 _DIGITS = 4  # significant digits of a real value
 
@@ -37,8 +37,6 @@ class Proposals:
             chosen: optuna.samplers.BaseSampler
             if sampler == "tpe":
                 chosen = optuna.samplers.TPESampler(seed=seed, n_startup_trials=_START, multivariate=True, group=True)
-            elif sampler == "gp":
-                chosen = optuna.samplers.GPSampler(seed=seed, n_startup_trials=_START)
             else:
                 chosen = optuna.samplers.RandomSampler(seed=seed)
             optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -6,6 +6,7 @@ best ones and the defaults are compared on the second part. The winner is compar
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -111,7 +112,7 @@ def tune(
         time_limit: Seconds of a run. Either this or `iterations` is needed.
         iterations: Iterations of a run.
         objective: "final", the gap at the end of a run, or "anytime", the area under the gap over the logarithm of time.
-        sampler: "tpe" or "gp", which learn from earlier candidates, or "random".
+        sampler: "tpe", which learns from earlier candidates, or "random".
         seed: The seed of the candidates and of the order of the instances, from 0.
         jobs: Runs at a time, each on its own processor.
         tuned: Names of the options to search; empty: all that declare a range.
@@ -135,9 +136,7 @@ def tune(
     if solver == "auto":
         raise UsageError("solver: 'auto' has no options of its own; accepted: the name of a solver (corl list solvers)")
     cls = registry.solver(adapter.name, solver)
-    settings = check(
-        cls, budget=budget, time_limit=time_limit, iterations=iterations, objective=objective, sampler=sampler, seed=seed, jobs=jobs
-    )  # fmt: skip
+    settings = check(cls, budget, time_limit, iterations, objective, sampler, seed, jobs)
     fixed = options.checked(cls, solver_options)
     dimensions, skipped = search_space(cls, fixed=fixed, tuned=tuned, ranges=ranges)
     found = read_folder(adapter, options.build(cls, fixed), Path(instances), None if reference is None else Path(reference))
@@ -221,9 +220,8 @@ class _Tuner:
         """Raise UsageError if the budget does not suffice for one generation and the judgement."""
         least = ((NEW + 1) * len(self.course[0].pairs) + self._later_runs()) * self.runs.per_run / (1 - _LATER_SHARE)
         if self.runs.budget < least:
-            raise UsageError(
-                f"budget: {self.runs.budget:g} s is not accepted; accepted: at least {least:,.0f} s for these instances and limits"
-            )
+            accepted = f"accepted: at least {math.ceil(least):,} s for these instances and this limit"
+            raise UsageError(f"budget: {self.runs.budget:g} s is not accepted; {accepted}")
 
     def _check_default(self) -> None:
         """Raise UsageError if no run with the default options found a solution."""
@@ -249,12 +247,14 @@ class _Tuner:
         return everyone[int(means.argmin())] if len(everyone) > 1 else self.default, block
 
     def _measure_effects(self, chosen: Candidate, block: Block) -> None:
-        """Measure the effect of each tuned option, if what is left of the budget suffices."""
+        """Measure the effect of each tuned option, with as many of the block's seeds as what is left of the budget suffices for."""
         others = ablated(self.default, chosen)
         needed = list({each.label: each for each in others.values()}.values())
-        if self.runs.unknown(needed, block) * self.runs.per_run > self.runs.left:
-            self.state.notes.append("the budget did not suffice to measure the effect of each option")
-            return
+        while self.runs.unknown(needed, block) * self.runs.per_run > self.runs.left:
+            if len(block.seeds) == 1:
+                self.state.notes.append("the budget did not suffice to measure the effect of each option")
+                return
+            block = Block(block.sources, block.seeds[:-1])
         self.runs.measure(needed, block)
         standard = options.defaults(self.cls)
         self.state.effects = ablation(self.runs, chosen, others, standard, block, self.objective)
