@@ -247,7 +247,7 @@ class _Tuner:
         return everyone[int(means.argmin())] if len(everyone) > 1 else self.default, block
 
     def _measure_effects(self, chosen: Candidate, block: Block) -> None:
-        """Measure the effect of each tuned option, with as many of the block's seeds as what is left of the budget suffices for."""
+        """Measure the effect of each tuned option, with as many of the block's seeds as the rest of the budget suffices for."""
         others = ablated(self.default, chosen)
         needed = list({each.label: each for each in others.values()}.values())
         while self.runs.unknown(needed, block) * self.runs.per_run > self.runs.left:

@@ -63,7 +63,7 @@ def test_a_suite_reads_it(mine, inline, suite, tmp_path, monkeypatch, capsys):
         (GOOD.replace("toy", "tou"), "mine.toml: problem: 'tou' is not known; accepted: "),
         (GOOD.replace("tunable", "tuneable"), "mine.toml: solver: 'tuneable' is not known; accepted: "),
         (GOOD.replace('solver = "tunable"', ""), "mine.toml: solver: missing; accepted: "),
-        (GOOD.replace("toy", "tsp").replace("tunable", "eax").replace("power = 4", ""), "problem: 'tsp' is not the problem of this"),
+        (GOOD.replace("toy", "tsp").replace("tunable", "eax").replace("power = 4", ""), "problem: 'tsp' is not the problem of"),
         (GOOD.replace("[options]", "[option]"), "mine.toml: option: not a known key; accepted: problem, solver, options"),
         ("power = x\n", "mine.toml:1: not TOML"),
     ],

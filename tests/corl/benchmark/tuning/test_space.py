@@ -38,7 +38,7 @@ class Many(Options):
 
 
 def test_ranges_follow_from_declarations():
-    """All values, both bounds, the default times 1/8 to 8, four times its distance from the least value, or the declared range."""
+    """All values, both bounds, 1/8 to 8 times the default, a least value to four times its distance, or a declared range."""
     found, skipped = search_space(Many)
     assert {each.name: str(each) for each in found} == {
         "flag": "false, true", "word": "a, b, c", "share": "0 to 1", "heat": "0.25 to 16, logarithmic",
@@ -137,5 +137,5 @@ def test_durations():
     """Seconds, or a number with its unit."""
     assert [seconds_of("budget", given) for given in (90, "90", "90s", "1.5m", "2h", "1d")] == [90, 90, 90, 90, 7200, 86400]
     for wrong in ("", "h", "2 weeks", -1, 0, math.inf, True, None):
-        with pytest.raises(UsageError, match="budget: .* is not accepted; accepted: seconds above 0"):
+        with pytest.raises(UsageError, match=r"budget: .* is not accepted; accepted: seconds above 0"):
             seconds_of("budget", wrong)
