@@ -58,12 +58,12 @@ def read_options(path: str | os.PathLike[str]) -> OptionFile:
             fault = f"{given!r} is not known" if given else "missing"
             raise table.error(field, f"{fault}; accepted: {', '.join(names)}")
     own = table.table("options")
-    given = own.rest()
+    values = own.rest()
     table.take("provenance", Table(Anything()))
     table.close()
     cls = registry.solver(problem, solver)
     found: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         try:
             found |= options.checked(cls, {name: tuple(value) if isinstance(value, list) else value})
         except UsageError as error:

@@ -81,7 +81,8 @@ def read_folder(problem: Problem, solver: Solver, folder: Path, reference: Path 
         )
         for part, paths in zip(parts._fields, parts)
     ]  # fmt: skip
-    return Instances(*of_part, hashes, tuple(path.name for path in given if path not in files))
+    train, choose, judge = of_part
+    return Instances(train, choose, judge, hashes, tuple(path.name for path in given if path not in files))
 
 
 def _check(problem: Problem, solver: Solver, path: Path) -> None:

@@ -35,7 +35,7 @@ def page(tuning: Tuning) -> str:
         "omitted": max(0, len(ranked) - _MOST_ROWS),
         "share": min(100.0, 100 * tuning.spent / tuning.settings.budget),
     }
-    return render("corl.tuning", values, {"percent": percent, "value": lambda x: x if isinstance(x, (str, bool)) else value(x)})
+    return render("corl.tuning", values, {"value": lambda x: str(x) if isinstance(x, (str, bool)) else value(x)})
 
 
 def write_page(tuning: Tuning, path: Path) -> None:

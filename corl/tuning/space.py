@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from corl import options
@@ -116,11 +116,12 @@ def _declared(name: str, default: Any, hint: Any, spec: OptionSpec | None) -> Di
     ends = None if spec is None or kind is None else spec.tuning or _ends(spec, default)
     if spec is None or kind is None or ends is None:
         return None
-    special = spec.special if spec.special is not None and not ends[0] <= float(spec.special) <= ends[1] else None
-    found = Dimension(name, kind, default, *map(float, ends), spec.scale == "log" and ends[0] > 0, special=special)
+    low, high = (float(end) for end in ends)
     if kind == "integer":
-        found = replace(found, low=float(math.ceil(found.low)), high=float(math.floor(found.high)))
-    return found if found.low < found.high else None
+        low, high = float(math.ceil(low)), float(math.floor(high))
+    outside = isinstance(spec.special, (int, float)) and not low <= spec.special <= high
+    special = spec.special if outside else None
+    return Dimension(name, kind, default, low, high, spec.scale == "log" and low > 0, special=special) if low < high else None
 
 
 def _kind(hint: Any) -> Literal["integer", "real"] | None:

@@ -96,7 +96,7 @@ def tune(
     output: str | os.PathLike[str] | None = None,
     command: str = "",
     on_progress: Callable[[Tuning], object] | None = None,
-    on_run: Callable[[Record], object] | None = None,
+    on_run: Callable[[Record], None] | None = None,
     **solver_options: Any,
 ) -> Tuning:
     """Search for options of a solver that are better than its defaults on the instances of a folder.
@@ -176,6 +176,7 @@ class _Tuner:
     def run(self) -> None:
         state, runs = self.state, self.runs
         self._check_budget()
+        self.enter("racing")
         runs.measure([self.default], self.course[0])
         self._check_default()
         self._check_budget()
