@@ -95,7 +95,7 @@ def test_what_the_solver_does_not_take(day):
     """No policy, an unknown one, an instance that is not revealed over time, malformed options."""
     for more, message in (
         ({}, "no online policy for counter is called ''; there are: fifo, resolve, shortest"),
-        ({"policy": "fifo", "options": "sleep"}, "--option takes KEY=VALUE, not 'sleep'"),
+        ({"policy": "fifo", "policy_options": "sleep"}, "--option takes KEY=VALUE, not 'sleep'"),
     ):
         with pytest.raises(UsageError, match=f"because {message}"):
             corl.solve(day, solver="online", **more)
