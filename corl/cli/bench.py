@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("suite", metavar="SUITE", help="a TOML file, or a shipped suite such as tsp/smoke")
     add("--solvers", metavar="A,B", help="labels of solvers in the suite, or names of other solvers; default: the suite's")
+    add("--options", metavar="FILE", type=Path, help="option file of a further solver, as corl tune writes it; its label: FILE")
     add("--time-limits", metavar="S,S", help="time limits in seconds; default: the suite's")
     add("--seeds", metavar="N", type=int, help="number of seeds; default: the suite's")
     add(
@@ -67,7 +68,9 @@ def execute(args: argparse.Namespace) -> int:
     seeds = args.seeds
     if seeds is not None and seeds < 1:
         raise UsageError(f"--seeds: {seeds} is not accepted; it takes an integer from 1 up")
-    suite = read_suite(args.suite).with_changes(solvers, _seconds(args.time_limits), seeds)
+    suite = read_suite(args.suite)
+    suite = suite if args.options is None else suite.with_option_file(args.options)
+    suite = suite.with_changes(solvers, _seconds(args.time_limits), seeds)
     path = args.store or Path(suite.store)
     target = None
     if args.export is not None:

@@ -45,6 +45,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(2, 30),
     )
     cut: int = option(
         0,
@@ -52,6 +53,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(500, 50_000),
     )
     tenure: int = option(
         0,
@@ -61,6 +63,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(4, 50),
     )
 
     window: int = option(
@@ -70,6 +73,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(100, 10_000),
     )
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
