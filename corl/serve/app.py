@@ -119,10 +119,14 @@ class _Service:
     async def page(self, request: Request) -> Response:
         """Answer with the page of the job; before its end, of its best solution so far."""
         job = await self._job(request)
+        last = await run_in_threadpool(self._queue.last_event, job.id)
+        headers = _SAFE | {"Content-Security-Policy": _PAGE_POLICY, "ETag": f'"{last}"'}
+        if request.headers.get("if-none-match") == headers["ETag"]:
+            return Response(status_code=304, headers=headers)
         stored = await run_in_threadpool(self._stored, job)
         async with self._painting:
             html = await run_in_threadpool(self._painter.page, **stored)
-        return HTMLResponse(html, headers=_SAFE | {"Content-Security-Policy": _PAGE_POLICY})
+        return HTMLResponse(html, headers=headers)
 
     def _stored(self, job: Job) -> dict[str, Any]:
         """Return the arguments of `Helper.page`."""
@@ -134,6 +138,7 @@ class _Service:
             "result": None if result is None else result.decode(),
             "solution": self._queue.solution(job.id),
             "facts": facts | ({"reason": job.reason} if job.reason else {}),
+            "live": job.state not in ENDED,
             "trace": [(each["seconds"], each["objective"], each["bound"]) for each in events],
         }
 

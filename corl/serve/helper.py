@@ -12,25 +12,30 @@ from corl import registry
 from corl.errors import CorlError, UsageError
 from corl.processes.child import Child, end
 from corl.processes.pipes import pickled
+from corl.processes.workers import Maker
 from corl.serve.limits import Limits, limit_memory
 from corl.serve.request import Request, read_request
 from corl.serve.worker import confine
 
-__all__ = ["Helper"]
+__all__ = ["WARM_UP", "Helper"]
+
+WARM_UP = ("imports",)
+"""The first payload, upon which the process imports what every task needs."""
 
 
 class Helper:
     """A context manager around the process, which does one task at a time. It may be called from any thread."""
 
-    def __init__(self, limits: Limits, folder: str, seconds: float) -> None:
+    def __init__(self, limits: Limits, folder: str, seconds: float, make: Maker | None = None) -> None:
         """Create a helper without a process.
 
         Args:
             limits: The limits of the server; `max_memory` holds for this process, too.
             folder: Where the process writes instances while it reads them.
             seconds: The most seconds of a task, after which the process is killed.
+            make: `make(folder, limits)` returns the process's function from payloads to answers; None: that of `facts` and `page`.
         """
-        self._task = pickled((_make, (folder, limits)), "limits")
+        self._task = pickled((make or _make, (folder, limits)), "limits")
         self._seconds, self._child = seconds, None  # type: float, Child | None
         self._lock = threading.Lock()
 
@@ -41,7 +46,7 @@ class Helper:
     def _warm(self) -> None:
         """Let the process import what every request needs."""
         with contextlib.suppress(CorlError):
-            self._ask(("imports",))
+            self.ask(WARM_UP)
 
     def __exit__(self, *exception: object) -> None:
         if (child := self._child) is not None:
@@ -49,12 +54,12 @@ class Helper:
 
     def facts(self, request: bytes) -> dict[str, Any]:
         """Return `Request.facts` of the body of a request. Raises InputError or UsageError for an invalid one."""
-        found: dict[str, Any] = self._ask(("facts", request))
+        found: dict[str, Any] = self.ask(("facts", request))
         return found
 
     def page(self, request: bytes, **job: Any) -> str:
         """Return the HTML page of a job; see `_page` for the arguments."""
-        html: str = self._ask(("page", request, job))
+        html: str = self.ask(("page", request, job))
         return html
 
     def _start(self) -> Child:
@@ -63,7 +68,7 @@ class Helper:
         self._child = child
         return child
 
-    def _ask(self, payload: tuple[Any, ...]) -> Any:
+    def ask(self, payload: tuple[Any, ...]) -> Any:
         """Return the answer of the process to a payload. Raises the CorlError of the process, or UsageError if it is lost."""
         with self._lock:
             child = self._child or self._start()
@@ -94,7 +99,7 @@ def _make(folder: str, limits: Limits) -> Callable[[Any], Any]:
         return read_request(body, limits, here)
 
     def answer(payload: Any) -> Any:
-        if payload[0] == "imports":
+        if payload == WARM_UP:
             return len(list(registry.working_problems()))
         if payload[0] == "facts":
             return read_request(payload[1], limits, here).facts
@@ -103,7 +108,7 @@ def _make(folder: str, limits: Limits) -> Callable[[Any], Any]:
     return answer
 
 
-def _page(request: Request, result: str | None, solution: str | None, facts: Mapping[str, str], trace: Any) -> str:
+def _page(request: Request, result: str | None, solution: str | None, facts: Mapping[str, str], trace: Any, live: bool) -> str:
     """Return the HTML page of a job.
 
     Args:
@@ -112,6 +117,7 @@ def _page(request: Request, result: str | None, solution: str | None, facts: Map
         solution: The JSON text of the best solution so far; None if there is none.
         facts: Facts to show if there is no result.
         trace: The trace to show if there is no result.
+        live: Whether the page updates itself if there is no result.
     """
     from corl.files.json_values import from_json
     from corl.result import Result
@@ -120,4 +126,4 @@ def _page(request: Request, result: str | None, solution: str | None, facts: Map
     if result is not None:
         return Result.from_json(result, request.instance).page()
     found = None if solution is None else request.problem.from_json(request.instance, from_json(solution))
-    return page(request.problem, request.instance, found, list(facts.items()), trace)
+    return page(request.problem, request.instance, found, list(facts.items()), trace, live=live)

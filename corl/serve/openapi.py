@@ -85,6 +85,7 @@ def _paths() -> _Values:
         "/solution": _operation("solution", "The best solution so far.", 200, solution, (409, *_JOB)),
         "/page": _operation("page", "A web page with the best solution so far.", 200, _content("text/html"), (422, *_JOB)),
     }
+    reads["/page"]["responses"]["304"] = {"description": "the page has the ETag that the request names"}
     paths: _Values = {f"/jobs/{{id}}{part}": {"get": read, "parameters": [_ID]} for part, read in reads.items()}
     events["parameters"] = [after]
     document = _object({"type": "object"})

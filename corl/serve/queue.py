@@ -165,6 +165,10 @@ class Queue(Database):
         query = f"SELECT number, kind, json FROM events WHERE job = {_NUMBER} AND number > ? ORDER BY number"
         return [Event(number, kind, from_json(text)) for number, kind, text in self._rows(query, (job, after))]
 
+    def last_event(self, job: str) -> int:
+        """Return the number of the last event of a job."""
+        return int(self._rows(f"SELECT ifnull(max(number), 0) FROM events WHERE job = {_NUMBER}", (job,))[0][0])
+
     def request(self, job: str) -> bytes:
         """Return the body of a job's request."""
         return zlib.decompress(self._rows("SELECT request FROM jobs WHERE id = ?", (job,))[0][0])
