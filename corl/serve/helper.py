@@ -33,7 +33,7 @@ class Helper:
             limits: The limits of the server; `max_memory` holds for this process, too.
             folder: Where the process writes instances while it reads them.
             seconds: The most seconds of a task, after which the process is killed.
-            make: `make(folder, limits)` returns the process's function from payloads to answers; None: that of `facts` and `page`.
+            make: Returns the function from payloads to answers, for (folder, limits); None: that of `facts` and `page`.
         """
         self._task = pickled((make or _make, (folder, limits)), "limits")
         self._seconds, self._child = seconds, None  # type: float, Child | None
