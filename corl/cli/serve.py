@@ -24,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", metavar="N", type=int, default=8000, help="port to listen at; default 8000; 0: a free one")
     add("--store", metavar="FILE", type=Path, default=Path("corl-jobs.db"), help="file of jobs and results; default corl-jobs.db")
     add("--jobs", metavar="N", type=int, help="jobs that are solved at a time; default: one for each processor")
+    add("--address", metavar="HOST:PORT", default="", help="address of a Ray cluster that solves the jobs; default: this machine")
     add_limits(parser)
 
 
@@ -55,5 +56,5 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"--jobs: {args.jobs} is not accepted; it takes an integer from 1 up")
     if not 0 <= args.port < 2**16:
         raise UsageError(f"--port: {args.port} is not accepted; it takes an integer from 0 to 65,535")
-    serve(args.host, args.port, args.store, limits_of(args), args.jobs, os.environ.get(TOKEN, ""))
+    serve(args.host, args.port, args.store, limits_of(args), args.jobs, os.environ.get(TOKEN, ""), args.address)
     return 0

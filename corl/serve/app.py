@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -26,6 +26,9 @@ from corl.serve.openapi import description
 from corl.serve.pool import Pool
 from corl.serve.queue import ENDED, Job, Queue, QueueFull
 
+if TYPE_CHECKING:
+    from corl.serve.ray_pool import RayPool
+
 __all__ = ["application"]
 
 _EVENTS_EVERY = 0.2  # seconds between two looks for events
@@ -37,7 +40,7 @@ _PAGE_POLICY = (
 )
 
 
-def application(queue: Queue, pool: Pool, reader: Helper, painter: Helper, limits: Limits, token: str) -> Starlette:
+def application(queue: Queue, pool: Pool | RayPool, reader: Helper, painter: Helper, limits: Limits, token: str) -> Starlette:
     """Return the application.
 
     Args:
@@ -68,7 +71,7 @@ def application(queue: Queue, pool: Pool, reader: Helper, painter: Helper, limit
 class _Service:
     """The functions behind the paths. What may wait runs in threads, so that the server answers others meanwhile."""
 
-    def __init__(self, queue: Queue, pool: Pool, reader: Helper, painter: Helper, limits: Limits) -> None:
+    def __init__(self, queue: Queue, pool: Pool | RayPool, reader: Helper, painter: Helper, limits: Limits) -> None:
         self._queue, self._pool, self._limits = queue, pool, limits
         self._reader, self._painter = reader, painter
         self._reading, self._painting = asyncio.Lock(), asyncio.Lock()

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import pickle
 import threading
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,13 +17,30 @@ from corl.serve.limits import Limits
 from corl.serve.queue import Job, Queue
 from corl.serve.worker import Ended
 
-__all__ = ["Pool"]
+__all__ = ["GRACE", "PREPARATION", "Pool", "late", "record"]
 
-_PREPARATION = 900.0  # seconds for reading the instance, imports and compilation, until the clock of the solver starts
-_GRACE = 10.0  # seconds by which a job may exceed its time limit, or take to end after it was cancelled
+PREPARATION = 900.0
+"""Seconds for reading the instance, imports and compilation, until the clock of the solver starts."""
+GRACE = 10.0
+"""Seconds by which a job may exceed its time limit, or take to end after it was cancelled."""
 _JOBS = 500  # of one process, before a new one replaces it: what engines leak does not add up
 _RESTART = 1.0  # seconds between two attempts to start a process
 _log = logging.getLogger(__name__)
+
+
+def record(queue: Queue, job: Job, kind: str, values: Sequence[Any]) -> None:
+    """Record a message of a worker about its job, except its end."""
+    if kind == "started":
+        queue.start(job.id)
+    elif kind == "note":
+        queue.note(job.id, *values)
+    elif kind == "improved":
+        queue.improve(job.id, *values)
+
+
+def late(job: Job) -> str:
+    """Return the reason why a job fails that has exceeded its time limit."""
+    return f"it exceeded its time limit of {job.time_limit:g} s by {GRACE:g} s"
 
 
 class Pool:
@@ -79,7 +97,7 @@ class _Worker:
             if self._job is not None and self._job.id == job and self._child is not None:
                 with contextlib.suppress(OSError, ValueError):
                     self._child.send("cancel")
-                self._kill_after(_GRACE, "it did not end when it was cancelled")
+                self._kill_after(GRACE, "it did not end when it was cancelled")
 
     def _work(self) -> None:
         """Solve jobs until the pool is closed."""
@@ -116,7 +134,7 @@ class _Worker:
         """Let the process solve one job, and record its end."""
         with self._lock:
             self._job, self._late = job, ""
-            self._kill_after(_PREPARATION, f"it was not prepared in {_PREPARATION:g} s")
+            self._kill_after(PREPARATION, f"it was not prepared in {PREPARATION:g} s")
         try:
             ended = self._followed(job)
         finally:
@@ -149,17 +167,12 @@ class _Worker:
 
     def _record(self, job: Job, kind: str, values: list[Any]) -> None:
         """Record a message of the process."""
+        record(self._queue, job, kind, values)
         if kind == "started":
-            self._queue.start(job.id)
             cancelled = self._is_cancelled(job)
             with self._lock:
                 if not cancelled:
-                    seconds = job.time_limit + _GRACE
-                    self._kill_after(seconds, f"it exceeded its time limit of {job.time_limit:g} s by {_GRACE:g} s")
-        elif kind == "note":
-            self._queue.note(job.id, *values)
-        elif kind == "improved":
-            self._queue.improve(job.id, *values)
+                    self._kill_after(job.time_limit + GRACE, late(job))
 
     def _is_cancelled(self, job: Job) -> bool:
         found = self._queue.job(job.id)

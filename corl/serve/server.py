@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corl.errors import UsageError
 from corl.processes.processors import available, check_workers
 from corl.serve.guard import LOOPBACK
 from corl.serve.limits import Limits
+
+if TYPE_CHECKING:
+    from corl.serve.pool import Pool
+    from corl.serve.queue import Queue
+    from corl.serve.ray_pool import RayPool
 
 __all__ = ["serve"]
 
@@ -20,7 +25,7 @@ _CONNECTIONS = 500  # open at a time; others are answered with 503
 _CLOSING = 2.0  # seconds in which streams may end when the server ends
 
 
-def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = None, token: str = "") -> None:
+def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = None, token: str = "", address: str = "") -> None:
     """Serve until Ctrl-C or SIGTERM.
 
     Args:
@@ -28,25 +33,25 @@ def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = 
         port: The port; 0: a free one, which is printed.
         store: The file of jobs.
         limits: The limits of clients and jobs.
-        jobs: Jobs that are solved at a time; None: one for each processor.
+        jobs: Jobs that are solved at a time; None: one for each processor, of the cluster if there is one.
         token: The token that clients must send; "": none.
+        address: The address of a Ray cluster that solves the jobs, as for `ray.init`; "": processes of this machine.
 
     Raises:
         UsageError: The arguments are invalid, the port or the file is in use, or a package is missing.
     """
     uvicorn = _imported()
     _check_token(host, token)
-    count = len(available()) if jobs is None else jobs
-    check_workers(count)
+    if jobs is not None and not address:
+        check_workers(jobs)
     from corl.serve.app import application
     from corl.serve.helper import Helper
-    from corl.serve.pool import Pool
     from corl.serve.queue import Queue
 
     with (
         tempfile.TemporaryDirectory(prefix="corl-serve-", ignore_cleanup_errors=True) as folder,
         Queue(store, limits) as queue,
-        Pool(queue, limits, count, folder) as pool,
+        _pool(queue, limits, jobs, folder, address) as pool,
         Helper(limits, folder, _READING) as reader,
         Helper(limits, folder, _DRAWING) as painter,
     ):
@@ -62,6 +67,16 @@ def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = 
             return
         except SystemExit:  # uvicorn has logged the reason
             raise UsageError(f"cannot listen at {host}:{port}; accepted: a free port, and an address of this machine") from None
+
+
+def _pool(queue: Queue, limits: Limits, jobs: int | None, folder: str, address: str) -> Pool | RayPool:
+    if address:
+        from corl.serve.ray_pool import RayPool
+
+        return RayPool(queue, limits, address, jobs)
+    from corl.serve.pool import Pool
+
+    return Pool(queue, limits, jobs or len(available()), folder)
 
 
 def _imported() -> Any:

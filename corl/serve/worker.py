@@ -19,8 +19,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from corl.errors import CorlError, described, shortened
 from corl.files.json_values import to_json
@@ -32,7 +33,7 @@ from corl.run import Improvement
 from corl.serve.limits import Limits, limit_memory
 from corl.serve.request import Request, read_request
 
-__all__ = ["Ended", "confine", "main", "solved"]
+__all__ = ["Ended", "Worker", "confine", "main", "solved"]
 
 _EVERY = 0.1  # seconds between two messages about improvements
 _SOLUTION_EVERY = 1.0  # seconds between two messages with a solution
@@ -56,7 +57,7 @@ def main() -> None:
     messages, outbox = connect()
     with contextlib.suppress(AttributeError, OSError):
         os.nice(_NICE)
-    worker = _Worker(outbox, folder)
+    worker = Worker(partial(send, outbox), folder)
     threading.Thread(target=worker.listen, args=(messages,), daemon=True).start()
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
         while True:
@@ -72,18 +73,24 @@ def confine(folder: str) -> Path:
     return Path(own)
 
 
-class _Worker:
-    """The state of the process: at most one current job."""
+class Worker:
+    """The state of a process that solves jobs: at most one current job."""
 
-    def __init__(self, outbox: IO[bytes], folder: Path) -> None:
+    def __init__(self, send: Callable[[tuple[Any, ...]], object], folder: Path) -> None:
+        """Create a worker.
+
+        Args:
+            send: Sends a message to the parent.
+            folder: An empty folder, to which instances are written while they are read.
+        """
         self.jobs: queue.SimpleQueue[tuple[bytes, Limits]] = queue.SimpleQueue()
-        self._outbox, self._folder = outbox, folder
+        self._send, self._folder = send, folder
         self._sending, self._busy = threading.Lock(), False
         self._started = self._cancelled = False
 
     def send(self, *message: Any) -> None:
         with self._sending:
-            send(self._outbox, message)
+            self._send(message)
 
     def _report(self, *message: Any) -> None:
         """Send a message of the current job's run, and before the first one that the clock has started."""
@@ -93,7 +100,7 @@ class _Worker:
         self.send(*message)
 
     def listen(self, messages: queue.SimpleQueue[bytes]) -> None:
-        """Pass jobs to the main thread; report when the clock starts; cancel the current job on request."""
+        """Pass jobs to the main thread; report when the clock starts; cancel the current job on request; return on "end"."""
         while True:
             try:
                 message = pickle.loads(messages.get(timeout=_POLL if self._busy and not self._started else None))
@@ -102,6 +109,8 @@ class _Worker:
                     self._started = True
                     self.send("started")
                 continue
+            if message == "end":
+                return
             if message == "cancel":
                 if self._busy and not self._cancelled:
                     self._cancelled = True
@@ -113,7 +122,7 @@ class _Worker:
 
     def solve(self, body: bytes, limits: Limits) -> None:
         """Solve one job, and send its end."""
-        signal.signal(signal.SIGINT, self._interrupt)
+        before = signal.signal(signal.SIGINT, self._interrupt)
         try:
             with _notes(self.send), _memory_limited(limits.max_memory):
                 ended = solved(read_request(body, limits, self._folder), self._report)
@@ -126,7 +135,7 @@ class _Worker:
         except Exception as error:
             ended = Ended("failed", f"internal error: {described(error)}")
         finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, before)
             self._busy = False
         gc.collect()
         self.send("ended", *ended)
