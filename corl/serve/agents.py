@@ -6,7 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from corl import registry
 from corl.errors import CorlError, UsageError
@@ -23,8 +23,15 @@ _INSTRUCTIONS = """corl solves combinatorial problems: routes, schedules, packin
 An instance is an object in the JSON form of its problem, or the text of a file in a format of the field; paths are not accepted.
 Read corl://problems for the problems and their solvers, corl://schemas/PROBLEM/instance for the JSON form, and
 corl://formats/PROBLEM for the text formats. Solutions are in the JSON form corl://schemas/PROBLEM/solution."""
+_JSON = "application/json"
 _Instance = dict[str, Any] | str
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _Decorator(Protocol):
+    """A decorator that registers a function, and returns it."""
+
+    def __call__(self, function: _Function, /) -> _Function: ...
 
 
 def serve_agents(limits: Limits) -> None:
@@ -57,7 +64,7 @@ def agent_server(helper: Helper) -> Any:
     return server
 
 
-def _add_tools(tool: Callable[[_Function], _Function], ask: Callable[..., dict[str, Any]]) -> None:
+def _add_tools(tool: _Decorator, ask: Callable[..., dict[str, Any]]) -> None:
     """Add the tools to a server by its decorator."""
 
     @tool
@@ -108,25 +115,19 @@ def _add_tools(tool: Callable[[_Function], _Function], ask: Callable[..., dict[s
 def _add_resources(server: Any) -> None:
     """Add the list of problems, and the schemas and formats of each."""
 
-    @server.resource("corl://problems", mime_type="application/json")
-    def problems() -> str:
-        """The problems, with their solvers and the endings of their files."""
-        return json.dumps([_summary(name) for name in registry.problems()])
+    def add(address: str, name: str, about: str, kind: str, read: Callable[[], str]) -> None:
+        server.resource(address, name=name, description=about, mime_type=kind)(read)
 
-    @server.resource("corl://schemas/result", mime_type="application/json")
-    def result_schema() -> str:
-        """The JSON schema of results."""
-        return json.dumps(Result.json_schema())
-
+    about = "The problems, with their solvers and the endings of their files."
+    add("corl://problems", "problems", about, _JSON, lambda: json.dumps([_summary(name) for name in registry.problems()]))
+    add("corl://schemas/result", "result schema", "The JSON schema of results.", _JSON, lambda: json.dumps(Result.json_schema()))
     for name in registry.problems():
         for kind, schema in registry.problem(name).schemas().items():
-            text, about = json.dumps(schema), f"The JSON schema of {name}: {kind}."
-            address, title = f"corl://schemas/{name}/{kind}", f"{name} {kind} schema"
-            server.resource(address, name=title, description=about, mime_type="application/json")(_constant(text))
+            about = f"The JSON schema of {name}: {kind}."
+            add(f"corl://schemas/{name}/{kind}", f"{name} {kind} schema", about, _JSON, _constant(json.dumps(schema)))
         if formats := _formats(name):
             about = f"The file formats of {name}."
-            address, title = f"corl://formats/{name}", f"{name} formats"
-            server.resource(address, name=title, description=about, mime_type="text/markdown")(_constant(formats))
+            add(f"corl://formats/{name}", f"{name} formats", about, "text/markdown", _constant(formats))
 
 
 def _summary(name: str) -> dict[str, Any]:
@@ -146,8 +147,4 @@ def _formats(name: str) -> str:
 
 def _constant(text: str) -> Callable[[], str]:
     """Return a function without arguments that returns the text."""
-
-    def read() -> str:
-        return text
-
-    return read
+    return lambda: text

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from corl.errors import CorlError
+from corl.errors import CorlError, described
 from corl.processes.child import Child
 from corl.processes.executor import WAKE
 from corl.serve.limits import Limits
@@ -78,7 +78,8 @@ class _Worker:
         self._queue, self._limits, self._folder = queue, limits, folder
         self._child: Child | None = None
         self._solved = 0  # jobs of this process
-        self._job: Job | None = None
+        self._job: Job | None = None  # the current one
+        self._latest: Job | None = None  # the current or the last one
         self._lock = threading.Lock()  # of `_job`, and of sending
         self._closed = threading.Event()
         self._late = ""  # why the process was killed
@@ -107,10 +108,18 @@ class _Worker:
                     self._closed.wait(_RESTART)
                 elif (job := self._queue.take(WAKE)) is not None:
                     self._solve(job)
-            except CorlError as error:  # the disk is full: the job is queued again when the next server starts
-                _log.warning("%s", error)
+            except Exception as error:  # the disk is full, or a fault of the server: no worker is lost by it
+                _log.warning("a worker is replaced: %s", described(error))
+                self._end()
+                with contextlib.suppress(CorlError):
+                    self._release(described(error))
                 self._closed.wait(_RESTART)
         self._end()
+
+    def _release(self, reason: str) -> None:
+        """Queue the job of this worker again, if it has not ended."""
+        if self._latest is not None:
+            self._queue.release(self._latest.id, reason)
 
     def _start(self) -> bool:
         """Start a process; return whether this was possible."""
@@ -132,6 +141,7 @@ class _Worker:
 
     def _solve(self, job: Job) -> None:
         """Let the process solve one job, and record its end."""
+        self._latest = job
         with self._lock:
             self._job, self._late = job, ""
             self._kill_after(PREPARATION, f"it was not prepared in {PREPARATION:g} s")

@@ -23,13 +23,13 @@ __all__ = ["make"]
 _Given = Mapping[str, Any]
 
 
-def make(folder: str, limits: Limits) -> Callable[[tuple[str, _Given]], Any]:
+def make(folder: str, limits: Limits) -> Callable[[Any], Any]:
     """Return the function of the process: from (tool, arguments) to an answer of JSON values."""
     here = confine(folder)
     limit_memory(limits.max_memory)
     tools = {"check": _check, "explain": _explain, "info": _info}
 
-    def answer(payload: tuple[str, _Given]) -> Any:
+    def answer(payload: Any) -> Any:
         if payload == WARM_UP:
             return None
         tool, given = payload
