@@ -12,7 +12,7 @@ from corl.adapter import Problem
 from corl.errors import CorlError, InputError, UsageError, described, kind_of, unknown
 from corl.files.opening import reading
 
-__all__ = ["generate", "load", "name_of", "read"]
+__all__ = ["facts", "generate", "load", "name_of", "read"]
 
 
 def load(instance: Any, problem: str | Problem | None = None) -> tuple[Problem, Any]:
@@ -88,6 +88,13 @@ def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **para
 def name_of(instance: Any) -> str:
     """Return an instance's name, "" if its class has none."""
     return str(getattr(instance, "name", ""))
+
+
+def facts(problem: Problem, instance: Any) -> dict[str, Any]:
+    """Return the facts of `corl info` about an instance, with the reason if it has no solution."""
+    found = {"problem": problem.name, "name": name_of(instance), **problem.describe(instance)}
+    reason = problem.infeasible(instance)
+    return found | ({"infeasible": reason} if reason else {})
 
 
 def _read(adapter: Problem, path: Path) -> Any:

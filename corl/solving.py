@@ -29,7 +29,7 @@ from corl.solver import Solver
 from corl.tolerance import tied
 from corl.version import versions
 
-__all__ = ["solve"]
+__all__ = ["planned", "solve"]
 
 _DEFAULT_TIME_LIMIT = 10.0
 _log = logging.getLogger(__name__)
@@ -87,6 +87,43 @@ def solve(
         UsageError: A bad argument.
         SolverError: The solver fails, or reports nothing but false solutions.
     """
+    return _execute(
+        *planned(
+            instance,
+            problem=problem,
+            solver=solver,
+            time_limit=time_limit,
+            iterations=iterations,
+            target=target,
+            patience=patience,
+            seed=seed,
+            workers=workers,
+            warm_start=warm_start,
+            on_improvement=on_improvement,
+            **solver_options,
+        )
+    )
+
+
+def planned(
+    instance: Any,
+    *,
+    problem: str | Problem | None = None,
+    solver: str | Solver = "auto",
+    time_limit: float | None = None,
+    iterations: int | None = None,
+    target: float | None = None,
+    patience: float | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    warm_start: Any = None,
+    on_improvement: Callable[[Improvement], object] | None = None,
+    **solver_options: Any,
+) -> tuple[Solver, str, Run]:
+    """Return the solver, its name and the run of a call of `solve` with these arguments, without solving.
+
+    Nothing is compiled. Raises the InputError or UsageError that `solve` would raise for the arguments.
+    """
     time_limit = None if time_limit is None else _seconds("time_limit", time_limit)
     target = None if target is None else _number("target", target)
     iterations = None if iterations is None else _integer("iterations", iterations, 1)
@@ -112,7 +149,7 @@ def solve(
         on_improvement=on_improvement,
         **_starts(adapter, data, warm_start, chosen),
     )
-    return _execute(chosen, name, run)
+    return chosen, name, run
 
 
 def _starts(adapter: Problem, data: Any, given: Any, method: Solver) -> dict[str, Any]:

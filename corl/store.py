@@ -14,17 +14,11 @@ import dataclasses
 import functools
 import gc
 import math
-import os
-import sqlite3
 import struct
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
-from corl.errors import InputError, UsageError
+from corl.database import Database
 from corl.files import json_values
 from corl.record import Record, check_types
 
@@ -32,10 +26,6 @@ __all__ = ["Key", "Store", "key_of"]
 
 Key: TypeAlias = tuple[str, str, str, int, float | None, int | None]
 """(suite, instance, solver, seed, time_limit, iterations): the identity of a run."""
-
-_APPLICATION = 0x636F726C  # "corl", in the header of the file
-_VERSION = 1
-_PATIENCE = 30.0  # seconds to wait for another process that writes
 
 _JSON = ("options", "facts", "cores")  # fields of a Record that are stored as JSON; its trace is packed, see `_packed`
 _SHARED = ("versions", "machine", "commit")  # fields that are equal in most runs: stored once, in the table `circumstances`
@@ -68,68 +58,11 @@ def key_of(record: Record) -> Key:
     return (record.suite, record.instance, record.solver, record.seed, record.time_limit, record.iterations)
 
 
-class Store:
-    """A context manager around the file. Raises InputError for a file that is missing, damaged, too new or of another program.
+class Store(Database):
+    """The file of finished runs and training runs."""
 
-    A store is used from the thread that opened it. Other processes may read the file at the same time (SQLite's write-ahead log).
-    """
-
-    def __init__(self, path: str | os.PathLike[str], *, create: bool = False) -> None:
-        self.path = Path(path)
-        if not create and not self.path.exists():
-            raise self._error("there is no such store; corl bench makes one")
-        if self.path.exists() and not self.path.is_file():
-            raise self._error("not a regular file; accepted: a store made by corl bench")
-        with self._readable():
-            self._connection = self._connect()
-            try:
-                self._check()
-            except BaseException:
-                self._connection.close()
-                raise
-
-    def _connect(self) -> sqlite3.Connection:
-        address = "file:" + quote(str(self.path.absolute()))
-        if self.path.exists() and not os.access(self.path, os.W_OK):
-            address += "?mode=ro" + ("" if Path(f"{self.path}-wal").exists() else "&immutable=1")
-        return sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)
-
-    def _check(self) -> None:
-        """Create the tables in an empty file; refuse a file that is not a store."""
-        # One statement, so that all three facts are of one moment: another process may be creating the tables.
-        header = "(SELECT * FROM pragma_application_id), (SELECT * FROM pragma_user_version)"
-        application, version, tables = self._rows(f"SELECT {header}, (SELECT count(*) FROM sqlite_master)")[0]
-        if not (application or version or tables):
-            self._write_ahead()
-            statements = f"{_SCHEMA} PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};"
-            with contextlib.suppress(_CreatedMeanwhile):
-                with self._transaction():
-                    if self._pragma("application_id"):  # another process has created the tables
-                        raise _CreatedMeanwhile
-                    for statement in statements.split(";"):
-                        self._connection.execute(statement)
-        elif application != _APPLICATION:
-            raise self._error("an SQLite file of another program; accepted: a store made by corl bench")
-        elif version > _VERSION:
-            raise self._error(f"written by a newer corl (schema {version}; this one reads up to {_VERSION}); update corl")
-
-    def _write_ahead(self) -> None:
-        """Turn on SQLite's write-ahead log; try again if another process does so at the same time (SQLite does not wait then)."""
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._connection.close()
+    noun, maker = "store", "corl bench"
+    application, version, tables = 0x636F726C, 1, _SCHEMA  # "corl"
 
     # ---------------------------------------------------------------- runs
     def add(self, record: Record) -> bool:
@@ -217,20 +150,6 @@ class Store:
             found.setdefault(run, {}).setdefault(name, []).append((step, value))
         return found
 
-    # ---------------------------------------------------------------- SQLite
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Commit all of the block or nothing of it."""
-        with self._readable():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
     def _objects(self, query: str) -> dict[str, Any]:
         """Return name -> JSON object from a query whose rows are a name and a JSON text."""
         with self._readable():
@@ -242,32 +161,6 @@ class Store:
 
     def _json(self, field: str, text: Any) -> Any:
         return json_values.from_json(text, file=str(self.path), field=field)
-
-    def _rows(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._readable():
-            return self._connection.execute(query, values).fetchall()
-
-    def _pragma(self, name: str) -> int:
-        return int(self._rows(f"PRAGMA {name}")[0][0])
-
-    @contextlib.contextmanager
-    def _readable(self) -> Iterator[None]:
-        """Raise SQLite's errors as InputError or UsageError with the name of the file."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:  # locked, full, not writable
-            raise UsageError(f"{self.path}: the store cannot be used: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise self._error(f"damaged, or no store at all ({error}); accepted: a store made by corl bench") from error
-        except (ValueError, KeyError, TypeError, struct.error) as error:
-            raise self._error(f"damaged: {error}") from error
-
-    def _error(self, message: str) -> InputError:
-        return InputError(message, file=str(self.path))
-
-
-class _CreatedMeanwhile(Exception):
-    """Another process created the tables of a new store first."""
 
 
 def _column(name: str, value: Any) -> Any:

@@ -24,19 +24,17 @@ def execute(args: argparse.Namespace) -> int:
     from corl.cli.main import one_line
     from corl.files.json_values import to_json
     from corl.files.solutions import judge, read_solution
-    from corl.loading import load, name_of
+    from corl.loading import facts, load
 
     problem, instance = load(args.file, args.problem)
-    facts = {"problem": problem.name, "name": name_of(instance), **problem.describe(instance)}
-    if reason := problem.infeasible(instance):
-        facts["infeasible"] = reason
+    found = facts(problem, instance)
     if args.solution is not None:
         solution, _ = read_solution(problem, instance, Path(args.solution))
-        facts["objective"] = judge(problem, instance, solution, Path(args.solution))
-        facts |= problem.explain(instance, solution)
+        found["objective"] = judge(problem, instance, solution, Path(args.solution))
+        found |= problem.explain(instance, solution)
     if args.json:
-        print(to_json(facts))
+        print(to_json(found))
     else:
-        width = max(map(len, facts)) + 2
-        print("\n".join(f"{key:<{width}}{one_line(fact)}" for key, fact in facts.items()))
+        width = max(map(len, found)) + 2
+        print("\n".join(f"{key:<{width}}{one_line(fact)}" for key, fact in found.items()))
     return 0

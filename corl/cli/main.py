@@ -34,6 +34,8 @@ COMMANDS = {
     "warm-up": "compile the kernels of the solvers in advance, once for this machine",
     "info": "print facts about an instance file",
     "schema": "print the JSON schema of a problem's instances or solutions, or of results",
+    "serve": "solve jobs that clients submit over HTTP",
+    "mcp": "serve tools for agents (Model Context Protocol) on standard input and output",
     "train": "train a network by a recipe, which is a training algorithm with its options",
     "bench": "compare solvers over instances, seeds and time limits",
     "report": "show the results of a benchmark as a web page, tables or JSON",

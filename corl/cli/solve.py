@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from corl.adapter import Problem
 from corl.cli.main import fail, one_line
@@ -24,6 +24,9 @@ from corl.progress import Progress
 from corl.result import Result, relative_gap
 from corl.run import Improvement
 from corl.termination import LIMITS, STATUSES
+
+if TYPE_CHECKING:
+    from corl.view.live import LivePage
 
 __all__ = ["arguments", "execute", "more_help"]
 
@@ -89,6 +92,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="another program's format of the solution, written to --output or printed; vehicle routing: vroom",
     )
     add("--json", action="store_true", help="print each result as one line of JSON on stdout")
+    add(
+        "--live",
+        action="store_true",
+        help="show the best solution so far on a page at an address of this machine, in the browser",
+    )
     add("--progress", action="store_true", help="show progress on stderr even if stderr is not a terminal")
 
 
@@ -154,7 +162,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
     shown = args.progress or sys.stderr.isatty()
     output_guard, before = _Output(), interrupt_count()
     incumbent = _Incumbent(one_line(name_of(instance)), args.time_limit)
-    with interruptible(output_guard):
+    with interruptible(output_guard), _live_page(problem, instance, args.live) as live:
         with _stdout_reserved(), Progress(incumbent.line, shown=shown, every=_LINE_EVERY, ending=True) as progress:
 
             def follow(news: Improvement) -> None:
@@ -162,6 +170,8 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 incumbent.update(news)
                 progress.update()
                 keeper.update(news)
+                if live is not None:
+                    live.update(news)
 
             result = solve(
                 instance,
@@ -179,10 +189,29 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 **solver_options,
             )
             output_guard.begun = True
+        if live is not None:
+            live.finish(result)
         output_guard.write_all(result, args, output, plot)
     if result.limit == "interrupted" or interrupt_count() > before:
         return 130
     return 0 if result.status in ("optimal", "feasible") else 4
+
+
+@contextlib.contextmanager
+def _live_page(problem: Problem, instance: Any, wanted: bool) -> Iterator[LivePage | None]:
+    """Serve the page of a run, and show its address: on stderr, and from a terminal in the browser; None if it is not wanted."""
+    if not wanted:
+        yield None
+        return
+    from corl.view.live import LivePage
+
+    with LivePage(problem, instance) as live:
+        print(f"corl: {one_line(name_of(instance))} is shown at {live.address}", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            import webbrowser
+
+            webbrowser.open(live.address)
+        yield live
 
 
 def _solver_options(pairs: list[str]) -> dict[str, str]:

@@ -28,11 +28,13 @@ from corl.version import __version__
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-__all__ = ["FORMAT", "load", "load_cached", "load_cached_as", "load_policy", "read_header", "save", "shipped"]
+__all__ = ["FORMAT", "SHIPPED_ONLY", "load", "load_cached", "load_cached_as", "load_policy", "read_header", "save", "shipped"]
 
 _Network = TypeVar("_Network")
 FORMAT = 1
 """The number of this format; a file with a higher one is refused."""
+SHIPPED_ONLY = "CORL_SHIPPED_ONLY"
+"""The environment variable that, if set, makes `resolve` accept only the names of shipped networks, and no files."""
 _RENAMED = {"milp-revibranch-auctions": "milp-tree-credit-auctions"}  # old name -> name, of shipped policies
 _ACCEPTED = "accepted: a checkpoint written by corl train"
 _KEYS = {"format": int, "architecture": str, "config": dict, "training": dict, "package": str, "digest": str}
@@ -132,24 +134,26 @@ def _loaded(path: Path, changed: int) -> tuple[Any, dict[str, Any]]:
 def resolve(name_or_path: str | os.PathLike[str]) -> Path:
     """Return the checkpoint file of a shipped network's name, of a path, a folder or a hub id (see `load_policy`).
 
-    Raises UsageError if there is no such file.
+    Raises UsageError if there is no such file, or if files are not accepted (`SHIPPED_ONLY`).
     """
     path, known = Path(name_or_path), shipped()
     if (name := os.fspath(name_or_path)) in known:
         return known[name]
-    if name.startswith("hub:") and not path.exists():
+    if not os.environ.get(SHIPPED_ONLY) and name.startswith("hub:") and not path.exists():
         path = _downloaded(name)
-    if path.is_dir():
+    if not os.environ.get(SHIPPED_ONLY) and path.is_dir():
         files = sorted(path.glob("*.safetensors"))
         files = [file for file in files if not file.name.endswith(".snapshot.safetensors")]
         if len(files) != 1:
             found = ", ".join(file.name for file in files) or "none"
             raise UsageError(f"policy {name}: the folder must hold one checkpoint; there are: {found}")
         return files[0]
-    if name in _RENAMED and not path.exists():
+    if name in _RENAMED and (os.environ.get(SHIPPED_ONLY) or not path.exists()):
         message = f"the policy {name} is now called {_RENAMED[name]}; the old name will be removed in the next version"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return known[_RENAMED[name]]
+    if os.environ.get(SHIPPED_ONLY):
+        raise UsageError(unknown("no shipped policy is called", name, known))
     if not path.exists():
         raise UsageError(unknown("neither a checkpoint file nor a shipped policy:", name, known))
     return path

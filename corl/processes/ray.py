@@ -122,6 +122,12 @@ class Ray:
         except self._ray.exceptions.RayError as error:  # a worker or a node is gone
             return number, ("lost", CorlError(f"a worker is lost: {type(error).__name__}"))
 
+    def cancel(self, number: int) -> None:
+        """End the task of a payload, whose outcome is then "lost"."""
+        for reference, each in self._running.items():
+            if each == number:
+                self._ray.cancel(reference, force=True)
+
     def close(self) -> None:
         """End the actors or tasks, then the connection."""
         end: Callable[[Any], object] = self._ray.kill if self._actors else partial(self._ray.cancel, force=True)

@@ -32,6 +32,7 @@ def page(
     trace: Trace = (),
     tiles: str = "",
     against: Any = None,
+    live: bool = False,
 ) -> str:
     """Return the HTML page of an instance and, if given, of a solution.
 
@@ -43,6 +44,7 @@ def page(
         trace: The trace of that run (`Result.trace`).
         tiles: The address of map tiles with {z}, {x} and {y}, from which the page loads a map; "": it loads nothing.
         against: Another solution; the page marks where `solution` differs from it.
+        live: Whether the page asks its address for a newer page every second, until it gets one that is not live.
 
     Raises:
         UsageError: `tiles` is no such address, or the problem has no longitudes and latitudes; or its pages compare nothing.
@@ -60,6 +62,7 @@ def page(
         "trace": bool(trace),
         "data": _embedded({"scene": asdict(scene) if scene else None, "trace": list(trace), "tiles": tiles}),
         "tiles": _host(tiles),
+        "live": live,
     }
     return render("corl.view", values)
 

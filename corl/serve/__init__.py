@@ -1,0 +1,1 @@
+"""Serving: jobs over HTTP (`corl serve`), and tools for agents (`corl mcp`)."""
