@@ -21,10 +21,12 @@ from corl.solver import Solver
 if TYPE_CHECKING:
     from corl.run import Run
 
-__all__ = ["PLACEHOLDERS", "ExternalSolver", "expanded"]
+__all__ = ["PLACEHOLDERS", "REFUSED", "ExternalSolver", "expanded"]
 
 PLACEHOLDERS = ("instance", "solution", "limit", "seed", "cores", "folder")
 """The names that a command may have in braces, with a format if wanted: "{limit:.0f}"."""
+REFUSED = 77
+"""The exit code by which a program refuses an instance (as tests are skipped in Automake and Meson)."""
 _VARIABLE = re.compile(r"\$(\w+)")
 _NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSAFEPATH", "VIRTUAL_ENV", "CORL_STRICT")  # they are of corl's interpreter
 _POLL = 0.05  # seconds between two looks at an interruption
@@ -132,10 +134,12 @@ class ExternalSolver(Solver):
         return Task(command, str(folder), environment, kill_after)
 
     def _check(self, ended: Ended, folder: Path) -> None:
-        """Raise SolverError if the program failed; its cause is no CorlError, because not the solution is wrong."""
+        """Raise UsageError if the program refuses the instance, and SolverError if it failed; its cause is no CorlError, because not the solution is wrong."""
         if ended.killed:
             when = f"killed after {ended.wall_seconds:.0f} s, {self.grace:g} s too late"
             raise SolverError(f"{self.name} did not end: {when}") from TimeoutError()
+        if ended.exit_code == REFUSED:
+            raise UsageError(f"{self.name} refuses this instance{_last_line(folder)}")
         if ended.exit_code != 0:
             how = f"signal {-ended.exit_code}" if ended.exit_code < 0 else f"exit code {ended.exit_code}"
             raise SolverError(f"{self.name} ended with {how}{_last_line(folder)}") from RuntimeError()
