@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import pickle
 import signal
@@ -41,6 +42,13 @@ def main() -> None:
 
 def _run(task: Task) -> Ended:
     folder, late = Path(task.folder), threading.Event()
+    if (
+        task.kill_after_cpu is not None and sys.platform != "win32"
+    ):  # this process, whose limit it is too, needs a part of a second
+        import resource
+
+        most = math.ceil(task.kill_after_cpu) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     with (folder / "output").open("wb") as output, (folder / "errors").open("wb") as errors:
         started = time.perf_counter()
         try:
@@ -63,7 +71,9 @@ def _run(task: Task) -> Ended:
     timer.cancel()
     _end_descendants()
     used = os.times()
-    return Ended(exit_code, late.is_set(), wall, used.children_user + used.children_system)
+    cpu = used.children_user + used.children_system
+    used_up = task.kill_after_cpu is not None and cpu >= task.kill_after_cpu and exit_code == -signal.SIGKILL
+    return Ended(exit_code, late.is_set() or used_up, wall, cpu)
 
 
 def _end_descendants() -> None:

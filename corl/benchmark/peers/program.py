@@ -17,7 +17,9 @@ class Task:
     """The working folder; standard output and standard error go to the files "output" and "errors" in it."""
     environment: Mapping[str, str]
     kill_after: float
-    """Seconds after which the program is killed."""
+    """Seconds of the wall clock after which the program is killed."""
+    kill_after_cpu: float | None = None
+    """Processor seconds after which each of its processes is killed; None: no such limit."""
 
 
 @dataclass(frozen=True)

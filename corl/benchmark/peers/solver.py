@@ -29,6 +29,7 @@ REFUSED = 77
 """The exit code by which a program refuses an instance (as tests are skipped in Automake and Meson)."""
 _VARIABLE = re.compile(r"\$(\w+)")
 _NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSAFEPATH", "VIRTUAL_ENV", "CORL_STRICT")  # they are of corl's interpreter
+_BUSY = 5  # times a limit of the processor that the program may take on the wall clock
 _POLL = 0.05  # seconds between two looks at an interruption
 
 
@@ -47,7 +48,9 @@ class ExternalSolver(Solver):
     limit_kind: str = "wall"
     """Whether the program counts its limit in seconds of the "wall" clock or of the "processor"."""
     grace: float = 10.0
-    """Seconds after the limit until the program is killed; with a limit of the processor, after twice the limit."""
+    """Seconds after the limit until the program is killed. They are of the clock that the limit is of; as a busy machine gives
+    it less of the processor, a limit of the processor also ends after five times the limit on the wall clock.
+    """
     where: Mapping[str, Any] = field(default_factory=dict)
     """Facts (`Problem.describe`) that an instance must have so that the program can solve it: name -> value or list of values."""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -86,6 +89,10 @@ class ExternalSolver(Solver):
             if facts.get(name) not in values:
                 return f"its {name} is {facts.get(name)}, not {' or '.join(map(str, values))}"
         return ""
+
+    def kill_after(self, time_limit: float) -> float:
+        """Return the seconds of the wall clock after which the program is killed."""
+        return (_BUSY * time_limit if self.limit_kind == "processor" else time_limit) + self.grace
 
     def solve(self, instance: Any, run: Run) -> None:
         """Write the instance, run the program, and report its solution. The clock starts with the program.
@@ -130,13 +137,13 @@ class ExternalSolver(Solver):
         command = [expanded(string.Formatter().vformat(part, (), values)) for part in self.command]
         environment = {key: text for key, text in os.environ.items() if key not in _NOT_PASSED}
         environment |= {key: expanded(text) for key, text in self.environment.items()}
-        kill_after = (2 * limit if self.limit_kind == "processor" else limit) + self.grace
-        return Task(command, str(folder), environment, kill_after)
+        processor = limit + self.grace if self.limit_kind == "processor" else None
+        return Task(command, str(folder), environment, self.kill_after(limit), processor)
 
     def _check(self, ended: Ended, folder: Path) -> None:
         """Raise UsageError if the program refuses the instance, and SolverError if it failed; its cause is no CorlError, because not the solution is wrong."""
         if ended.killed:
-            when = f"killed after {ended.wall_seconds:.0f} s, {self.grace:g} s too late"
+            when = f"killed after {ended.wall_seconds:.1f} s, of which {ended.cpu_seconds:.1f} s of the processor"
             raise SolverError(f"{self.name} did not end: {when}") from TimeoutError()
         if ended.exit_code == REFUSED:
             raise UsageError(f"{self.name} refuses this instance{_last_line(folder)}")

@@ -172,5 +172,5 @@ def _run(peer: Peer, figure: Published) -> Record:
     )
     (plan,) = planned_runs(suite)
     loaded = load(suite, source)
-    ended = run_process(task_of(suite, plan), peer.cores, suite.hard_limit(plan.time_limit))
+    ended = run_process(task_of(suite, plan), peer.cores, suite.hard_limit(lineup, plan.time_limit))
     return judged(suite, plan, loaded, ended, {})

@@ -112,7 +112,7 @@ def _run_all(
                 lost.popleft()
             else:
                 waiting.popleft()
-            supervisor.submit(number, task_of(suite, plan), plan.lineup.cores, suite.hard_limit(plan.time_limit))
+            supervisor.submit(number, task_of(suite, plan), plan.lineup.cores, suite.hard_limit(plan.lineup, plan.time_limit))
             running[number] = plan, attempt
             number += 1
             started(plan)

@@ -143,9 +143,12 @@ class Suite:
         )
         return replace(self, lineups=self.lineups + lineups, notices=self.notices + skipped)
 
-    def hard_limit(self, time_limit: float | None) -> float:
+    def hard_limit(self, lineup: Lineup, time_limit: float | None) -> float:
         """Return the seconds after which the process of a run is killed."""
-        return self.setup_allowance + (self.patience if time_limit is None else 2 * time_limit)
+        if time_limit is None:
+            return self.setup_allowance + self.patience
+        longest = 2 * time_limit
+        return self.setup_allowance + max(longest, lineup.external.kill_after(time_limit) if lineup.external else 0.0)
 
     def definition(self) -> dict[str, Any]:
         """Return the JSON values that the store keeps: a resumed benchmark compares them, and the report uses them."""
