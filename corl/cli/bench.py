@@ -64,9 +64,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.verify:
         return _verify(args, solvers)
     if args.suite is None:
-        raise UsageError(
-            "SUITE is missing; accepted: a TOML file, a shipped suite (corl list suites), or --peers FOLDER --verify"
-        )
+        raise UsageError("SUITE is missing; accepted: a TOML file, a shipped suite (corl list suites); --peers FOLDER --verify")
     return _bench(args, solvers)
 
 

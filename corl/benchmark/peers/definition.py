@@ -148,11 +148,9 @@ def _read(file: Path) -> Peer:
         table.text("version"),
     )
     cores = table.integer("cores", 1) or 1
-    published = (
-        tuple(_published(part, 1 if problem.sense == "min" else -1) for part in table.tables("published"))
-        if "published" in table
-        else ()
-    )
+    sign = 1 if problem.sense == "min" else -1
+    figures = table.tables("published") if "published" in table else []
+    published = tuple(_published(part, sign) for part in figures)
     table.close()
     return Peer(solver, published, file, cores)
 

@@ -42,9 +42,7 @@ def main() -> None:
 
 def _run(task: Task) -> Ended:
     folder, late = Path(task.folder), threading.Event()
-    if (
-        task.kill_after_cpu is not None and sys.platform != "win32"
-    ):  # this process, whose limit it is too, needs a part of a second
+    if task.kill_after_cpu is not None and sys.platform != "win32":  # it is also a limit of this process
         import resource
 
         most = math.ceil(task.kill_after_cpu) + 1

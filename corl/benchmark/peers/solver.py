@@ -141,7 +141,10 @@ class ExternalSolver(Solver):
         return Task(command, str(folder), environment, self.kill_after(limit), processor)
 
     def _check(self, ended: Ended, folder: Path) -> None:
-        """Raise UsageError if the program refuses the instance, and SolverError if it failed; its cause is no CorlError, because not the solution is wrong."""
+        """Raise UsageError if the program refuses the instance, and SolverError if it failed.
+
+        The cause of a SolverError is no CorlError, because not the solution is wrong.
+        """
         if ended.killed:
             when = f"killed after {ended.wall_seconds:.1f} s, of which {ended.cpu_seconds:.1f} s of the processor"
             raise SolverError(f"{self.name} did not end: {when}") from TimeoutError()

@@ -82,10 +82,12 @@ def verify(peers: Mapping[str, Peer], folder: Path, say: Callable[[str], None] =
             say(f"{name} skipped: {reason}")
             found[name] = f"{_NOT} ({reason})"
             continue
-        checks, record = [], None
-        for check, record in _checks(peer):
+        checks: list[Check] = []
+        record: Record | None = None
+        for check, of_check in _checks(peer):
             say(f"{name} on {check}")
             checks.append(check)
+            record = of_check or record
         stored[name] = {
             "definition": peer.digest,
             "date": record.started if record else "",
