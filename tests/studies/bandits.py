@@ -11,13 +11,13 @@ table: means over instances with 95 % intervals of the lead over myopic in per c
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
+from run_table import RunTable, rows_of
 
 from corl import options, registry
 from corl.problems.bandits.instance import BanditInstance
@@ -35,36 +35,30 @@ _FEWER = {"count": 15, "pulls": 7}  # interventions on more than 20 arms: all 16
 def measure(kinds: list[str], arms: int, seeds: range, solvers: list[str], output: Path) -> None:
     """Append rows to `output`; episodes' luck is the instance's own, solvers have seed 0 and no time limit."""
     problem = registry.problem("bandits")
-    known = {_name(row) for row in _rows(output)} if output.exists() else set()
-    new = not output.exists()
+    known = RunTable(output, _FIELDS, ("kind", "arms", "instance", "solver"))
     prepared: set[tuple[str, str]] = set()
-    with output.open("a", newline="") as file:
-        writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        for seed in seeds:
-            for kind in kinds:
-                instance, bound = _instance(problem, kind, arms, seed), None
-                for label in solvers:
-                    row = {"kind": kind, "arms": arms, "pulls": _pulls(kind, arms), "instance": seed, "solver": label}
-                    solver = _solver(label)
-                    if _name(row) in known or solver.accepts(instance):
-                        continue
-                    if (kind, label) not in prepared:
-                        solver.prepare(instance)
-                        prepared.add((kind, label))
-                    bound = bound if bound is not None else solve_fluid(instance).bound
-                    run, begun = Run(problem, instance), process_time()
-                    run.start()
-                    solver.solve(instance, run)
-                    seconds = round(process_time() - begun, 3)
-                    writer.writerow(row | {"objective": run.objective, "bound": bound, "seconds": seconds})
-                    file.flush()
+    for seed in seeds:
+        for kind in kinds:
+            instance, bound = _instance(problem, kind, arms, seed), None
+            for label in solvers:
+                row = {"kind": kind, "arms": arms, "pulls": _pulls(kind, arms), "instance": seed, "solver": label}
+                solver = _solver(label)
+                if known.has(kind, arms, seed, label) or solver.accepts(instance):
+                    continue
+                if (kind, label) not in prepared:
+                    solver.prepare(instance)
+                    prepared.add((kind, label))
+                bound = bound if bound is not None else solve_fluid(instance).bound
+                run, begun = Run(problem, instance), process_time()
+                run.start()
+                solver.solve(instance, run)
+                seconds = round(process_time() - begun, 3)
+                known.append(row | {"objective": run.objective, "bound": bound, "seconds": seconds})
 
 
 def table(file: Path) -> Iterator[str]:
     """Lines of Markdown: a row for each solver, a column for each kind and size."""
-    rows = _rows(file)
+    rows = rows_of(file)
     groups = list(dict.fromkeys((row["kind"], row["arms"]) for row in rows))
     yield "| solver | " + " | ".join(f"{kind}, {arms} arms" for kind, arms in groups) + " |"
     yield "|---" * (len(groups) + 1) + "|"
@@ -84,15 +78,6 @@ def _cell(rows: list[dict[str, str]], solver: str) -> str:
     seconds = np.mean([float(row["seconds"]) for row in mine.values()])
     lead = f", {leads.mean():+.1f} ± {sample_mean(leads).half:.1f} %" if len(leads) > 1 and solver != "myopic" else ""
     return f"{values.mean():.2f}{lead}, gap {100 * gaps.mean():.1f} %, {seconds:.1f} s, n = {len(mine)}"
-
-
-def _rows(file: Path) -> list[dict[str, str]]:
-    with file.open(newline="") as opened:
-        return list(csv.DictReader(opened))
-
-
-def _name(row: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(row[key]) for key in ("kind", "arms", "instance", "solver"))
 
 
 def _instance(problem: Any, kind: str, arms: int, seed: int) -> BanditInstance:

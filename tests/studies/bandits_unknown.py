@@ -14,7 +14,6 @@ those that are there are left out.
 from __future__ import annotations
 
 import argparse
-import csv
 import tomllib
 from collections.abc import Iterator
 from itertools import product
@@ -23,6 +22,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from run_table import RunTable, rows_of
 
 from corl import options, registry
 from corl.problems.bandits.instance import BanditInstance
@@ -87,7 +87,7 @@ def tuned(all_of_them: bool) -> list[str]:
     `all_of_them`: whether both "thompson" and "ucb" are included, or only the better one with features.
     """
     best: dict[tuple[str, ...], dict[str, str]] = {}
-    for row in _rows(_TUNING):
+    for row in rows_of(_TUNING):
         name, given = parsed(row["policy"])
         group = (name, given.get("sharing", ""))
         if name in _GRIDS and (group not in best or float(row["reward"]) > float(best[group]["reward"])):
@@ -117,7 +117,7 @@ def pulls() -> None:
     """Append rows of the best policy that shares by features, and of hindsight, with minimum pulls, in the regime named first."""
     part = _SPLIT["judge_first"]
     keys = range(part["days_of_pulls"])
-    best = max((row for row in _rows(_TUNING) if "sharing=features" in row["policy"]), key=lambda row: float(row["reward"]))
+    best = max((row for row in rows_of(_TUNING) if "sharing=features" in row["policy"]), key=lambda row: float(row["reward"]))
     chosen = [(name, parsed(name)) for name in ("clairvoyant", best["policy"])]
     labels = [label_of(name, given | {"min_pulls": each}) for _, (name, given) in chosen for each in _MIN_PULLS]
     for instance, seed in zip(instances("first", "judge_first"), range(part["seeds"][0], part["seeds"][1] + 1)):
@@ -161,7 +161,7 @@ def missing(
     file: Path, regimes: list[str], labels: list[str], names: list[str], policy: str = ""
 ) -> Iterator[tuple[dict[str, Any], LearningPolicy]]:
     """Yield the first fields of the rows that are not in the file, and the policy of each: by the label, or `policy`."""
-    known = {(row["regime"], row["policy"], row["instance"]) for row in _rows(file)} if file.exists() else set()
+    known = {(row["regime"], row["policy"], row["instance"]) for row in rows_of(file)} if file.exists() else set()
     for regime, label, instance in product(regimes, labels, names):
         if (regime, label, instance) not in known:
             yield {"regime": regime, "policy": label, "instance": instance}, _policy(policy or label, regime)
@@ -177,17 +177,7 @@ def append(file: Path, row: dict[str, Any], played: list[Days], seconds: float) 
         "fewest": int(min(each.pulls.min() for each in played)),
         "seconds": f"{seconds:.3g}",
     }
-    new = not file.exists()
-    with file.open("a", newline="") as opened:
-        writer = csv.DictWriter(opened, _FIELDS, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
-
-
-def _rows(file: Path) -> list[dict[str, str]]:
-    with file.open(newline="") as opened:
-        return list(csv.DictReader(opened))
+    RunTable(file, _FIELDS, ()).append(row)
 
 
 def label_of(name: str, given: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from run_table import RunTable
 
 import corl
 from corl.networks.architectures import network_class
@@ -180,22 +181,15 @@ def judge(count: int, resolved: int, policies: dict[str, str], output: Path) -> 
 
     A file that is there is continued: what it has is not run again.
     """
-    done: set[tuple[str, ...]] = set()
-    if output.exists():
-        with output.open() as file:
-            done = {(row["load"], row["tightness"], row["seed"], row["method"]) for row in csv.DictReader(file)}
-    with output.open("a", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        if not done:
-            table.writerow(["load", "tightness", "seed", "method", "tardiness", "ms_a_decision"])
-        for load, tightness in sorted(REGIMES, key=lambda regime: regime != NAMED):
-            for k, shop in enumerate(instances(JUDGE, count, (load, tightness))):
-                again = k < resolved and (load, tightness) == NAMED
-                for method, solve in _methods(shop, (load, tightness), policies, again).items():
-                    if (where := (str(load), str(tightness), str(JUDGE + k), method)) not in done:
-                        value, spent = solve()
-                        table.writerow([*where, f"{value:.0f}", f"{spent:.4f}"])
-                        file.flush()
+    fields = ("load", "tightness", "seed", "method", "tardiness", "ms_a_decision")
+    table = RunTable(output, fields, fields[:4])
+    for load, tightness in sorted(REGIMES, key=lambda regime: regime != NAMED):
+        for k, shop in enumerate(instances(JUDGE, count, (load, tightness))):
+            again = k < resolved and (load, tightness) == NAMED
+            for method, solve in _methods(shop, (load, tightness), policies, again).items():
+                if not table.has(*(where := (load, tightness, JUDGE + k, method))):
+                    value, spent = solve()
+                    table.append([*where, f"{value:.0f}", f"{spent:.4f}"])
     show(output)
 
 

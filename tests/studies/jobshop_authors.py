@@ -10,7 +10,6 @@ processor seconds per instance; in the lines "minus authors" the gap is the pair
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import numpy as np
 import torch
 from jobshop_slim import FIELDS, line, taillard_group, values
 from numpy.typing import NDArray
+from run_table import RunTable
 
 from corl.problems.jobshop.instance import JobShopInstance
 from corl.problems.jobshop.problem import JobShop
@@ -120,19 +120,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     given = parser.parse_args()
     torch.set_num_threads(1)
-    done = set()
-    if given.output.exists():
-        with given.output.open(newline="") as file:
-            done = {row["group"] for row in csv.DictReader(file)}
-    authors = Authors(given.checkout)
-    with given.output.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not done:
-            writer.writerow(FIELDS)
-        for group in given.groups:
-            if group not in done:
-                writer.writerows(_group(authors, group))
-                file.flush()
+    authors, table = Authors(given.checkout), RunTable(given.output, FIELDS, ("group",))
+    for group in (each for each in given.groups if not table.has(each)):
+        for row in _group(authors, group):
+            table.append(row)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@ core and 60 s. ROWS.csv is continued: what it has is not run again, so that the 
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 from typing import Any
+
+from run_table import RunTable
 
 import corl
 from corl.problems.jobshop.instance import JobShopInstance, from_jobs
@@ -73,22 +74,14 @@ def main() -> None:
     parser.add_argument("methods", nargs="*", default=list(METHODS), metavar="METHOD", help=", ".join(METHODS))
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args()
-    done: set[tuple[str, str]] = set()
-    if given.rows.exists():
-        with given.rows.open(newline="") as file:
-            done = {(row["instance"], row["method"]) for row in csv.DictReader(file)}
+    table = RunTable(given.rows, _FIELDS, ("instance", "method"))
     for name, best in SAMPLE.items():
         instance = instance_of((given.folder / f"{name}.txt").read_text(), name)
         for method in given.methods:
-            if (name, method) in done:
+            if table.has(name, method):
                 continue
             row = _row(instance, method, given.seconds, best)
-            new = not given.rows.exists()
-            with given.rows.open("a", newline="") as file:
-                writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-                if new:
-                    writer.writeheader()
-                writer.writerow(row)
+            table.append(row)
             print(*row.values(), flush=True)
 
 

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from run_table import RunTable
 
 import corl
 from corl.online.simulation import simulate
@@ -137,27 +138,19 @@ def by_policy(shops: Sequence[JobShopInstance], policy: str) -> Any:
 def judge(rules: Path, policies: dict[str, str], output: Path) -> None:
     """Write a row per regime, day and method; a file that is there is continued with the methods that it lacks."""
     tuned = json.loads(rules.read_text())
-    done = set()
-    if output.exists():
-        with output.open() as file:
-            done = {row["method"] for row in csv.DictReader(file)}
-    with output.open("a", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        if not done:
-            table.writerow(["load", "tightness", "setup", "seed", "method", "tardiness", "ms_per_decision"])
-        for regime in sorted(REGIMES, key=lambda one: one != NAMED):
-            shops = days(JUDGE, DAYS, regime)
-            operations = sum(shop.operations for shop in shops)
-            methods = {
-                name: [FloorRule(int(rule), *rest)] for name, ((rule, *rest), _) in tuned[" ".join(map(str, regime))].items()
-            }
-            for name in (each for each in (*methods, *policies) if each not in done):
-                begun = time.process_time()
-                values = by_rules(shops, methods[name])[0] if name in methods else by_policy(shops, policies[name])
-                spent = 1e3 * (time.process_time() - begun) / operations
-                for k, value in enumerate(values):
-                    table.writerow([*regime, JUDGE + k, name, f"{value:.0f}", f"{spent:.4f}"])
-            file.flush()
+    fields = ("load", "tightness", "setup", "seed", "method", "tardiness", "ms_per_decision")
+    table = RunTable(output, fields, fields[:5])
+    for regime in sorted(REGIMES, key=lambda one: one != NAMED):
+        shops = days(JUDGE, DAYS, regime)
+        operations = sum(shop.operations for shop in shops)
+        methods = {name: [FloorRule(int(rule), *rest)] for name, ((rule, *rest), _) in tuned[" ".join(map(str, regime))].items()}
+        for name in (each for each in (*methods, *policies) if not table.has(*regime, JUDGE + DAYS - 1, each)):
+            begun = time.process_time()
+            values = by_rules(shops, methods[name])[0] if name in methods else by_policy(shops, policies[name])
+            spent = 1e3 * (time.process_time() - begun) / operations
+            for k, value in enumerate(values):
+                if not table.has(*regime, JUDGE + k, name):
+                    table.append([*regime, JUDGE + k, name, f"{value:.0f}", f"{spent:.4f}"])
     show(output)
 
 
@@ -172,25 +165,17 @@ def resolve(rules: Path, policies: dict[str, str], output: Path, counts: Sequenc
     for seconds, count, delay in zip((0.1, 0.1, 1.0), (counts[0], counts[0], counts[1]), (0.0, DELAY, 0.0)):
         chosen = {"solver": "annealing", "iterations": int(SCHEDULES_PER_SECOND * seconds)}
         methods |= {f"re-solving {seconds:g} s, delay {delay:g}": ("resolve", chosen | {"days": count}, delay)}
-    done = set()
-    if output.exists():
-        with output.open() as file:
-            done = {(row["seed"], row["method"]) for row in csv.DictReader(file)}
-    with output.open("a", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        if not done:
-            table.writerow(["seed", "method", "tardiness", "decisions", "ms_per_decision"])
-        for name, (policy, chosen, delay) in methods.items():
-            for seed in range(JUDGE, JUDGE + chosen.pop("days", counts[0])):
-                if (str(seed), name) in done:
-                    continue
-                load, tightness, setup = HARDEST
-                shop = shop_floor(size=SHORT, machines=MACHINES, load=load, tightness=tightness, setup=setup, seed=seed)
-                begun = time.process_time()
-                played = simulate(policy, shop, seconds=1e6, delay=delay, **chosen)
-                spent = 1e3 * (time.process_time() - begun) / len(played.seconds)
-                table.writerow([seed, name, f"{played.objective:.0f}", len(played.seconds), f"{spent:.1f}"])
-                file.flush()
+    table = RunTable(output, ("seed", "method", "tardiness", "decisions", "ms_per_decision"), ("seed", "method"))
+    for name, (policy, chosen, delay) in methods.items():
+        for seed in range(JUDGE, JUDGE + chosen.pop("days", counts[0])):
+            if table.has(seed, name):
+                continue
+            load, tightness, setup = HARDEST
+            shop = shop_floor(size=SHORT, machines=MACHINES, load=load, tightness=tightness, setup=setup, seed=seed)
+            begun = time.process_time()
+            played = simulate(policy, shop, seconds=1e6, delay=delay, **chosen)
+            spent = 1e3 * (time.process_time() - begun) / len(played.seconds)
+            table.append([seed, name, f"{played.objective:.0f}", len(played.seconds), f"{spent:.1f}"])
 
 
 def show(path: Path) -> None:

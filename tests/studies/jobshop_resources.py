@@ -8,12 +8,12 @@ Each method runs on one core, as in jobshop_stays.py. ROWS.csv is continued: wha
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from jobshop_stays import solve_own, solve_pyjobshop
+from run_table import RunTable
 
 from corl.problems.jobshop.generators_hybrid import hybrid
 from corl.problems.jobshop.generators_rules import workshop
@@ -38,25 +38,17 @@ def main() -> None:
     parser.add_argument("--pyjobshop", default="", metavar="PYTHON", help="the interpreter that has PyJobShop; without: not run")
     parser.add_argument("--seconds", type=float, default=30.0)
     given = parser.parse_args()
-    done: set[tuple[str, str]] = set()
-    if given.rows.exists():
-        with given.rows.open(newline="") as file:
-            done = {(row["instance"], row["method"]) for row in csv.DictReader(file)}
+    table = RunTable(given.rows, _FIELDS, ("instance", "method"))
     for name, (make, solver) in INSTANCES.items():
         for method in (solver, "cp-sat", *(["pyjobshop"] if given.pyjobshop else [])):
-            if (name, method) in done:
+            if table.has(name, method):
                 continue
             if method == "pyjobshop":
                 run = solve_pyjobshop(make(), given.pyjobshop, given.seconds)
             else:
                 run = solve_own(make(), method, given.seconds)
             row = dict(zip(_FIELDS, (name, method, f"{run[2]:.1f}", f"{run[0]:.0f}", f"{run[1]:.0f}")))
-            new = not given.rows.exists()
-            with given.rows.open("a", newline="") as file:
-                writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-                if new:
-                    writer.writeheader()
-                writer.writerow(row)
+            table.append(row)
             print(*row.values(), flush=True)
 
 

@@ -7,7 +7,6 @@ outside. milp_rules.py runs it.
 
 from __future__ import annotations
 
-import csv
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from run_table import RunTable, rows_of
 
 from corl.errors import SolverError
 from corl.problems.milp.generators import auctions, facility_location, independent_set, set_cover
@@ -95,27 +95,14 @@ def compare(
     and takes the first arguments of `solve_timed`. Lines that are there already are not made again. Solvers take turns, so that
     a machine that slows down slows all.
     """
-    done = {tuple(row[name] for name in FIELDS[:4]) for row in _rows([output])} if output.exists() else set()
-    with output.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if not done:
-            writer.writeheader()
-        for number in instances:
-            instance = (make or FAMILIES[family])(number)
-            for seed in seeds:
-                for name, solver in solvers.items():
-                    key = dict(zip(FIELDS, (family, instance.name, str(seed), name)))
-                    if tuple(key.values()) not in done:
-                        writer.writerow(key | measure(solver, instance, seed, time_limit))
-                        file.flush()
-
-
-def _rows(paths: Iterable[Path]) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
-    for path in paths:
-        with path.open(newline="") as file:
-            found += csv.DictReader(file)
-    return found
+    table = RunTable(output, FIELDS, FIELDS[:4])
+    for number in instances:
+        instance = (make or FAMILIES[family])(number)
+        for seed in seeds:
+            for name, solver in solvers.items():
+                key = dict(zip(FIELDS, (family, instance.name, str(seed), name)))
+                if not table.has(*key.values()):
+                    table.append(key | measure(solver, instance, seed, time_limit))
 
 
 def _mean(values: Iterable[float], shift: float) -> float:
@@ -132,7 +119,7 @@ def table(paths: Iterable[Path], base: str = "scip-relpscost") -> list[dict[str,
     Raises SolverError where two solvers' optima of one instance differ.
     """
     lines = []
-    rows = _rows(paths)
+    rows = [row for path in paths for row in rows_of(path)]
     for family in sorted({row["family"] for row in rows}):
         mine = [row for row in rows if row["family"] == family]
         solvers = sorted({row["solver"] for row in mine})
@@ -184,7 +171,7 @@ def by_instance(paths: Iterable[Path], base: str) -> list[dict[str, Any]]:
     What ended at its limit counts with the seconds that it had; `unsolved` is how many such runs there are. The last line has the
     means over all. Raises SolverError as `table` does.
     """
-    rows = _rows(paths)
+    rows = [row for path in paths for row in rows_of(path)]
     solvers = sorted({row["solver"] for row in rows}, key=lambda name: (name != base, name))
     grouped: dict[str, list[dict[str, str]]] = {}
     for row in rows:

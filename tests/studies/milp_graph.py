@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from run_table import RunTable, rows_of
 
 from corl.statistics import sample_mean
 
@@ -114,28 +115,15 @@ def _solve(folder: Path, given: argparse.Namespace) -> None:
 
     from corl.solvers.milp.branching.solver import LearnedBranching
 
-    path = folder / "gnn.csv"
-    done = {(row["network"], row["instance"]) for row in _rows(path)}
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
-        if not done:
-            writer.writeheader()
-        for seed in range(given.instances):
-            instance = FAMILIES["auctions"](seed)
-            for name in _NAMES:
-                if (name, instance.name) in done:
-                    continue
-                solver = LearnedBranching(root_cuts=True, policy=str(folder / f"{name}.safetensors"))
-                line: dict[str, Any] = {"network": name, "instance": instance.name, "seed": 0}
-                writer.writerow(line | solve_timed(solver, instance, 0, given.time_limit))
-                file.flush()
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    table = RunTable(folder / "gnn.csv", _FIELDS, ("network", "instance"))
+    for seed in range(given.instances):
+        instance = FAMILIES["auctions"](seed)
+        for name in _NAMES:
+            if table.has(name, instance.name):
+                continue
+            solver = LearnedBranching(root_cuts=True, policy=str(folder / f"{name}.safetensors"))
+            line: dict[str, Any] = {"network": name, "instance": instance.name, "seed": 0}
+            table.append(line | solve_timed(solver, instance, 0, given.time_limit))
 
 
 def main() -> None:
@@ -151,7 +139,7 @@ def main() -> None:
     if not all((given.output / f"{name}.safetensors").exists() for name in _NAMES):
         _learn(given.output, given)
     _solve(given.output, given)
-    rows = _rows(given.output / "gnn.csv")
+    rows = rows_of(given.output / "gnn.csv")
     for name in _NAMES[1:]:
         for field, shift in (("seconds", 1.0), ("after_root", 1.0), ("nodes", 10.0)):
             print(f"{name} / perceptron, {field}: {' '.join(f'{x:.2f}' for x in ratio(rows, name, field, shift))}")

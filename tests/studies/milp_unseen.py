@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from milp_comparison import FIELDS, solve_timed
 from milp_rules import solver_of
+from run_table import RunTable, rows_of
 
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
@@ -77,11 +78,6 @@ def _programs(folder: Path, wanted: Sequence[str]) -> list[Path]:
     return sorted(found, key=lambda path: (path.stat().st_size, path.name))
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def _solver(text: str) -> tuple[Any, dict[str, Any]]:
     """NAME[:KEY=VALUE...][+PARAMETER=VALUE...]: a solver, and parameters of SCIP's reliability branching beside its own."""
     name, *given = text.split("+")
@@ -97,31 +93,25 @@ def _permuted(seed: int) -> dict[str, Any]:
 
 def _run(given: argparse.Namespace) -> None:
     solvers = {text: _solver(text) for text in given.solvers.split(",")}
-    only = {row["instance"] for row in _rows(given.only)} if given.only else None
-    done = {(row["instance"], row["seed"], row["solver"]) for row in _rows(given.output)} if given.output.exists() else set()
-    ends = time.monotonic() + given.stop
-    with given.output.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        if not file.tell():
-            writer.writeheader()
-        for path in _programs(given.folder, given.part.split(",")):
-            name = program_name(path)
-            tasks = [(seed, text) for seed in range(given.first, given.first + given.seeds) for text in solvers]
-            tasks = [(seed, text) for seed, text in tasks if (name, str(seed), text) not in done]
-            if not tasks or (only is not None and name not in only):
-                continue
-            instance = read(path)
-            for seed, text in tasks:
-                if time.monotonic() > ends:
-                    return
-                solver, parameters = solvers[text]
-                row = solve_timed(solver, instance, seed, given.time_limit, parameters | _permuted(seed))
-                writer.writerow({"family": part(name), "instance": name, "seed": seed, "solver": text} | row)
-                file.flush()
+    only = {row["instance"] for row in rows_of(given.only)} if given.only else None
+    table, ends = RunTable(given.output, FIELDS, ("instance", "seed", "solver")), time.monotonic() + given.stop
+    for path in _programs(given.folder, given.part.split(",")):
+        name = program_name(path)
+        tasks = [(seed, text) for seed in range(given.first, given.first + given.seeds) for text in solvers]
+        tasks = [(seed, text) for seed, text in tasks if not table.has(name, seed, text)]
+        if not tasks or (only is not None and name not in only):
+            continue
+        instance = read(path)
+        for seed, text in tasks:
+            if time.monotonic() > ends:
+                return
+            solver, parameters = solvers[text]
+            row = solve_timed(solver, instance, seed, given.time_limit, parameters | _permuted(seed))
+            table.append({"family": part(name), "instance": name, "seed": seed, "solver": text} | row)
 
 
 def _parts(given: argparse.Namespace) -> None:
-    names = sorted({row["instance"] for row in _rows(given.names)})
+    names = sorted({row["instance"] for row in rows_of(given.names)})
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["instance", "part"])
     writer.writerows([name, part(name)] for name in names)
@@ -174,7 +164,7 @@ def table(rows: list[dict[str, str]], limit: float, base: str = "scip") -> list[
 
 
 def _table(given: argparse.Namespace) -> None:
-    lines = table([row for path in given.files for row in _rows(path)], given.time_limit, given.base)
+    lines = table([row for path in given.files for row in rows_of(path)], given.time_limit, given.base)
     writer = csv.DictWriter(sys.stdout, list(lines[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)

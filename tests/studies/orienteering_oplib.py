@@ -11,7 +11,6 @@ ours those of the search (kernels are compiled before).
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 import resource
 import subprocess
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from processor_run import ProcessorRun
+from run_table import RunTable
 
 from corl import registry
 from corl.solvers.orienteering.ruin.solver import RuinRecreate
@@ -81,26 +81,14 @@ def _ours(file: Path, seed: int, limit: float) -> _Outcome:
     return _Outcome(problem.evaluate(instance, run.solution), run.runtime)
 
 
-def _append(table: Path, row: dict[str, object]) -> None:
-    """Append a row to the table, with a head if the table is new."""
-    is_new = not table.exists()
-    with table.open("a", newline="") as out:
-        writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerow(row)
-
-
 def _measure(folder: Path, name: str, seed: int, program: Path | None, table: Path) -> None:
     """Make the runs of a file that have no row yet."""
     generation = name.split("-")[1]
     file = folder / "instances" / generation / f"{name}.oplib"
     published = published_score((folder / "solutions" / "ea4op" / generation / f"{name}.sol").read_text())
     nodes = int(re.findall(r"DIMENSION\s*:\s*(\d+)", file.read_text())[0])
-    done: dict[str, dict[str, str]] = {}
-    if table.exists():
-        with table.open(newline="") as rows:
-            done = {row["program"]: row for row in csv.DictReader(rows) if row["file"] == name and int(row["seed"]) == seed}
+    runs = RunTable(table, COLUMNS, ("file", "program", "seed"))
+    done = {row["program"]: row for row in runs.rows if row["file"] == name and int(row["seed"]) == seed}
     row: dict[str, object] = {"file": name, "nodes": nodes, "seed": seed, "published": f"{published:.0f}"}
     limit = float(done["EA4OP"]["processor_seconds"]) if "EA4OP" in done else 0.0
     if "EA4OP" not in done:
@@ -108,7 +96,7 @@ def _measure(folder: Path, name: str, seed: int, program: Path | None, table: Pa
             raise SystemExit(f"{name}: the table has no row of EA4OP; accepted: --program PATH, which makes it")
         found = _ea4op(program, file, seed)
         limit = round(found.seconds, 2)
-        _append(table, {**row, "program": "EA4OP", "score": f"{found.score:.0f}", "processor_seconds": limit, "limit": ""})
+        runs.append({**row, "program": "EA4OP", "score": f"{found.score:.0f}", "processor_seconds": limit, "limit": ""})
     if "ruin-recreate" not in done:
         found = _ours(file, seed, limit)
         ours = {
@@ -117,7 +105,7 @@ def _measure(folder: Path, name: str, seed: int, program: Path | None, table: Pa
             "processor_seconds": f"{found.seconds:.2f}",
             "limit": limit,
         }
-        _append(table, {**row, **ours})
+        runs.append({**row, **ours})
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from processor_run import ProcessorRun
+from run_table import RunTable
 
 from corl import __version__, registry
 from corl.errors import CorlError
@@ -131,12 +132,9 @@ def _unpacked(each: Open, folder: Path) -> Path:
 # -------------------------------------------------------------------- the choice of the next run
 def made_runs(folder: Path) -> list[Outcome]:
     """Return the runs in FOLDER/runs.csv, and one for each certificate in FOLDER of another instance."""
-    found, file = list[Outcome](), folder / "runs.csv"
-    if file.exists():
-        with file.open(newline="") as table:
-            for row in csv.DictReader(table):
-                makespan = float(row["makespan"])
-                found.append(Outcome(row["instance"], int(row["run"]), float(row["seconds"]), makespan))
+    found = list[Outcome]()
+    for row in _runs(folder).rows:
+        found.append(Outcome(row["instance"], int(row["run"]), float(row["seconds"]), float(row["makespan"])))
     known = {run.instance for run in found}
     certificates = map(read_certificate, sorted(folder.glob("*.json")))
     return found + [Outcome(each.instance, 0, 0.0, each.objective) for each in certificates if each.instance not in known]
@@ -227,15 +225,13 @@ def _search(each: Open, path: Path, number: int, seconds: float, given: argparse
         f"{last[0]:.1f}",
         heading["commit"],
     )
-    _append(given.folder / "runs.csv", row)
+    _runs(given.folder).append(row)
     print(*row, flush=True)
     return Outcome(each.name, number, seconds, makespan)
 
 
-def _append(file: Path, row: Sequence[object]) -> None:
-    new = not file.exists()
-    with file.open("a", newline="") as table:
-        csv.writer(table, lineterminator="\n").writerows([_FIELDS, row] if new else [row])
+def _runs(folder: Path) -> RunTable:
+    return RunTable(folder / "runs.csv", _FIELDS, _FIELDS[:2])
 
 
 def _version_of(folder: Path, form: str) -> str:

@@ -11,7 +11,6 @@ problem. Peers outside the environment are named by variables:
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import os
 import re
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from processor_run import ProcessorRun
+from run_table import RunTable
 
 from corl import registry
 from corl.benchmark.peers.definition import read_peers
@@ -96,11 +96,8 @@ def tasks(table: str, solvers: Sequence[str] = (), seeds: int = 0) -> list[Task]
 
 def missing(wanted: Sequence[Task], file: Path) -> Iterator[Task]:
     """Yield the runs that a CSV file does not have."""
-    done: set[tuple[str, ...]] = set()
-    if file.exists():
-        with file.open(newline="") as table:
-            done = {tuple(row[name] for name in FIELDS[:5]) for row in csv.DictReader(table)}
-    return (task for task in wanted if task.key not in done)
+    table = RunTable(file, FIELDS, FIELDS[:5])
+    return (task for task in wanted if not table.has(*task.key))
 
 
 def reference(file: Path) -> float | None:
@@ -174,14 +171,10 @@ def main() -> int:
         for task in tasks(args.table, args.solvers, args.seeds)
         if (not args.files or task.file.stem in args.files) and (not args.limits or task.limit in args.limits)
     ]
+    table = RunTable(args.out, FIELDS, FIELDS[:5])
     for task in missing(wanted, args.out):
         made = row(task)
-        new = not args.out.exists()
-        with args.out.open("a", newline="") as table:
-            writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
-            if new:
-                writer.writeheader()
-            writer.writerow(made)
+        table.append(made)
         print(*made.values(), flush=True)
     return 0
 

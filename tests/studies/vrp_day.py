@@ -10,7 +10,6 @@ from 10,000 are generated like those on which the network was trained, and need 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import time
@@ -19,6 +18,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from processor_run import ProcessorRun
+from run_table import RunTable
 from vrp_day_plans import customers_of
 
 from corl import solving
@@ -101,12 +101,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.processor:
         count_processor_time()
-    done = set()
-    if arguments.out.exists():
-        with arguments.out.open() as file:
-            done = {(int(row["nr"]), row["policy"], float(row["seconds"])) for row in csv.DictReader(file)}
-    else:
-        arguments.out.write_text(",".join(COLUMNS) + "\n")
+    table = RunTable(arguments.out, COLUMNS, ("nr", "policy", "seconds"))
     policies = {text: policy_of(text) for text in arguments.policies.split(",")}
     prepared = False
     for nr in map(int, arguments.days.split(",")):
@@ -115,10 +110,9 @@ def main() -> None:
             if not prepared:
                 policy.prepare(customers)
                 prepared = True
-            if (nr, text, arguments.seconds) not in done:
+            if not table.has(nr, text, arguments.seconds):
                 cost, longest = play(customers, seed, policy, arguments.seconds)
-                with arguments.out.open("a") as file:
-                    csv.writer(file, lineterminator="\n").writerow((nr, text, arguments.seconds, int(cost), round(longest, 2)))
+                table.append((nr, text, arguments.seconds, int(cost), round(longest, 2)))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ One row for each instance and solver, appended as soon as it is known; rows that
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 from processor_run import ProcessorRun
+from run_table import RunTable
 
 from corl import registry
 from corl.problems.vrp.generators_rules import day
@@ -74,22 +74,14 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--clients", type=int, nargs="+", default=[50, 150])
     given = parser.parse_args(arguments)
-    made = set()
-    if given.out.exists():
-        with given.out.open(newline="") as stream:
-            made = {tuple(row[key] for key in COLUMNS[:4]) for row in csv.DictReader(stream)}
+    table = RunTable(given.out, COLUMNS, COLUMNS[:4])
     for rule in RULES:
         for clients in given.clients:
             for solver in SOLVERS:
-                if (rule, str(clients), "1", solver) in made:
+                if table.has(rule, clients, 1, solver):
                     continue
                 row = solved(rule, clients, 1, solver, given.seconds)
-                new = not given.out.exists()
-                with given.out.open("a", newline="") as stream:
-                    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-                    if new:
-                        writer.writeheader()
-                    writer.writerow(row)
+                table.append(row)
                 print(row, flush=True)
 
 

@@ -67,7 +67,7 @@ def anneal(data, plan, work, pool, cooling, units):
             iterations. Temperatures are in units of cost.
         units: The number of iterations.
     """
-    opens_routes = data.windows and data.rules is None and not data.has_optional
+    opens_routes = data.windows and data.rules is None
     temperature, slack, changes_vehicles = 0.0, data.slack * max(1.0, data.unit_cost.max()), types_share_depots(data, plan)
     for unit in range(units):
         if unit == 0 or plan.counts[DONE] % _TEMPERATURE_PERIOD == 0:
@@ -108,7 +108,7 @@ def _reinsert(data, plan, work, allowed, opens):
     if not data.has_optional:
         return recreate(data, plan, work, _NO_ROUTE_LIMIT, True, allowed, 1.0, opens)
     opening = below(work.random, _OPENING_PERIOD) == 0
-    change = recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0, False)
+    change = recreate(data, plan, work, _NO_ROUTE_LIMIT, True, math.inf, PRIZE_FACTOR if opening else 1.0, opens)
     if opening:
         change += remove_unprofitable(data, plan, work)
     return change

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.solvers.vrp.enumeration import NO_SOLUTION, can_enumerate, cheapest_solution
+from corl.solvers.vrp.ruin import LONG_ROUTE
 from corl.solvers.vrp.ruin.annealing import anneal, save_best
 from corl.solvers.vrp.ruin.construction import cost_of, insert_all, restore
 from corl.solvers.vrp.ruin.conversion import fixed_beginnings, load_routes, new_plan, new_work, routes_in, routing_data
@@ -36,7 +37,7 @@ _MAX_CLIENTS = 1200  # greatest number of clients for route selection
 _MAX_ROUTE_LENGTH = 20  # greatest mean number of clients per route for route selection
 _POOL_SIZE = 1 << 15  # routes that the pool can hold
 _PRIZE_LEVELS = 50  # steps in which the factor of prizes falls to 1
-_PRIZE_PHASE = 0.5  # share of a cooling during which the factor falls
+_PRIZE_PHASES = 0.9, 0.5  # share of a cooling during which the factor falls, with short and with long routes
 _COLUMNS_PER_CLIENT = 10  # stored routes per client that the first selection considers
 
 
@@ -203,18 +204,20 @@ class Search:
             heat: First temperature, in units of `self.unit`.
             cold: Last temperature, in the same units.
             share: The share of the run at which the cooling ends.
-            prizes: With optional clients, the factor of prizes at the beginning; it falls to 1 during the first half of the
-                cooling. With the true prizes few routes would be opened, as the first client of a route rarely pays
-                for the route.
+            prizes: With optional clients, the factor of prizes at the beginning; it falls to 1 during the cooling. With the true
+                prizes few routes would be opened, as the first client of a route rarely pays for the route.
         """
         cooling = np.array([heat * self.unit, cold * self.unit, self.done, np.inf])  # see `anneal`
-        data, level = self.data, _PRIZE_LEVELS if prizes == 1.0 or not self.data.has_optional else -1
+        data, level = self.data, _PRIZE_LEVELS
+        if prizes != 1.0 and self.data.has_optional:
+            data, level = self._scale_prizes(prizes, True), 0
+        phase = _PRIZE_PHASES[int(self.plan.counts[SERVED] >= LONG_ROUTE * self.routes)]
         while units := self.next_batch(share):
             cooling[3] = self.expected_iterations(cooling[2], share)
             if level < _PRIZE_LEVELS:
-                level_units = max(1.0, _PRIZE_PHASE * cooling[3] / _PRIZE_LEVELS)
+                level_units = max(1.0, phase * cooling[3] / _PRIZE_LEVELS)
                 if (new_level := min(_PRIZE_LEVELS, int((self.done - cooling[2]) / level_units))) > level:
-                    data, level = self._scale_prizes(prizes ** (1.0 - new_level / _PRIZE_LEVELS), level < 0), new_level
+                    data, level = self._scale_prizes(prizes ** (1.0 - new_level / _PRIZE_LEVELS), False), new_level
                 if level < _PRIZE_LEVELS:  # end the batch where the level ends: the result does not depend on batches
                     made = max(1, min(units, int(np.ceil(cooling[2] + (level + 1) * level_units)) - self.done))
                     self.return_unused(units - made)

@@ -56,11 +56,11 @@ def test_all_forms_of_a_report_mark_them(store, tmp_path):
     published = read_published([file])
     report = build(store, None, published)
     markdown, html = report_markdown(report), page(report)
-    assert "### Published" in markdown and "| Whole 2 | set X, 100 instances | 0.31 % |" in markdown
+    assert "### Published" in markdown and "| Whole 2 | set X, 100 instances | 0.310 % |" in markdown
     assert "Other 1.0 (published)" in html and "their table" in html and "Third" not in html + markdown
     assert [column["solver"] for column in json.loads(report_json(report))["suites"][0]["published"]] == ["Other 1.0", "Whole 2"]
     lines = duel(store, "a", "b", published=published).lines()
-    assert any(line.startswith("  beside: Other 1.0 (published): mean gap 7.5 %, 2 of 2 instances") for line in lines)
+    assert any(line.startswith("  beside: Other 1.0 (published): mean gap 7.50 %, 2 of 2 instances") for line in lines)
     assert "ublished" not in report_markdown(build(store)) + page(build(store)) + "".join(duel(store, "a", "b").lines())
 
 
