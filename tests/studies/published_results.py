@@ -28,7 +28,7 @@ COLUMNS = (
 _SETS = {"CVRP": ("X", 100), "VRPTW": ("GH1000", 60), "PC-VRPTW": ("PCVRPTW", 60), "MDVRPTW": ("MDVRPTW", 28)}
 _LINK = re.compile(r"`([^<`]+?)\s*<[^>]*>`_|\[#\w+\]_")
 _SURVEY = re.compile(r"Instance (\S+): Time ([\d.]+)s, Cost ([\d.]+), Gap (-?[\d.]+)%")
-_KINDS = {"JSP": "jobshop", "FJSP": "jobshop", "PFSP": "flowshop"}
+_KINDS = {"JSP": "jobshop", "FJSP": "jobshop"}
 
 
 def pyvrp(text: str) -> Iterator[dict[str, Any]]:

@@ -109,7 +109,7 @@ def _result(row: Mapping[str | None, Any], file: str, place: str) -> PublishedRe
         raise InputError("accepted: either instance or set", file=file, field=place)
     if (numbers["objective"] is None) == (numbers["gap_percent"] is None) or (texts["set"] and numbers["gap_percent"] is None):
         raise InputError("accepted: either objective or gap_percent; for a set, gap_percent", file=file, field=place)
-    return PublishedResult(**texts, **numbers)
+    return PublishedResult(*texts.values(), *numbers.values())
 
 
 def _number(given: Any, file: str, place: str) -> float | None:
