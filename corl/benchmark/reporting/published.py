@@ -109,7 +109,11 @@ def _result(row: Mapping[str | None, Any], file: str, place: str) -> PublishedRe
         raise InputError("accepted: either instance or set", file=file, field=place)
     if (numbers["objective"] is None) == (numbers["gap_percent"] is None) or (texts["set"] and numbers["gap_percent"] is None):
         raise InputError("accepted: either objective or gap_percent; for a set, gap_percent", file=file, field=place)
-    return PublishedResult(*texts.values(), *numbers.values())
+    return PublishedResult(
+        problem=texts["problem"], solver=texts["solver"], instance=texts["instance"], set=texts["set"],
+        hardware=texts["hardware"], date=texts["date"], source=texts["source"], instances=numbers["instances"], objective=numbers["objective"],
+        gap_percent=numbers["gap_percent"], seconds=numbers["seconds"],
+    )  # fmt: skip
 
 
 def _number(given: Any, file: str, place: str) -> float | None:
