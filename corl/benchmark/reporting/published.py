@@ -111,7 +111,8 @@ def _result(row: Mapping[str | None, Any], file: str, place: str) -> PublishedRe
         raise InputError("accepted: either objective or gap_percent; for a set, gap_percent", file=file, field=place)
     return PublishedResult(
         problem=texts["problem"], solver=texts["solver"], instance=texts["instance"], set=texts["set"],
-        hardware=texts["hardware"], date=texts["date"], source=texts["source"], instances=numbers["instances"], objective=numbers["objective"],
+        hardware=texts["hardware"], date=texts["date"], source=texts["source"],
+        instances=numbers["instances"], objective=numbers["objective"],
         gap_percent=numbers["gap_percent"], seconds=numbers["seconds"],
     )  # fmt: skip
 
