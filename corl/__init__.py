@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from corl.run import Run
     from corl.solver import Solver
     from corl.solving import solve
+    from corl.tuning.tuner import tune
 
 _HOME = {
     "CorlError": "errors",
@@ -53,6 +54,7 @@ _HOME = {
     "read": "loading",
     "solve": "solving",  # not solve.py: a submodule of that name, once imported, would hide the function
     "train": "learning.training",
+    "tune": "tuning.tuner",
 }
 
 __all__ = [
@@ -78,6 +80,7 @@ __all__ = [
     "read",
     "solve",
     "train",
+    "tune",
 ]
 
 # In a source checkout, problems/, solvers/ and instances/ lie beside this folder, not inside it. Without the checkout's root in

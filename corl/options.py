@@ -36,7 +36,7 @@ from corl.errors import UsageError, unknown
 from corl.fields import Number
 
 __all__ = [
-    "OptionSpec", "Options", "Row", "arguments", "build", "call", "declarations", "defaults",
+    "OptionSpec", "Options", "Row", "arguments", "build", "call", "checked", "declarations", "defaults",
     "option", "option_table", "parse_pairs", "values", "with_default",
 ]  # fmt: skip
 
@@ -61,6 +61,7 @@ class OptionSpec:
     choices: Iterable[str] | Callable[[], Iterable[str]] = ()
     scale: Literal["linear", "log"] = "linear"
     accepted: str = ""
+    tuning: tuple[float, float] | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -90,6 +91,7 @@ def option(
     choices: Iterable[str] | Callable[[], Iterable[str]] = (),
     scale: Literal["linear", "log"] = "linear",
     accepted: str = "",
+    tuning: tuple[float, float] | None = None,
     also: object = None,
 ) -> _T:
     """Declare an option: return the default of a dataclass field, whose annotation is the option's type.
@@ -106,6 +108,7 @@ def option(
         scale: "log" if equal factors of the value, not equal differences, have similar effects: tuning then draws values on a
             logarithmic scale.
         accepted: The accepted values in words, for messages, if the words made from the type and the range do not suffice.
+        tuning: The range that `corl tune` searches, for an option without a greatest value; see corl.tuning.space.
         also: The old name of `special`; deprecated.
     """
     if also is not None:
@@ -114,7 +117,7 @@ def option(
     bounds = {"low": low, "high": high, "above": above, "below": below}
     spec = OptionSpec(
         " ".join(help.split()), Number(**{name: bound for name, bound in bounds.items() if bound is not None}),
-        special, choices, scale, accepted,
+        special, choices, scale, accepted, tuning,
     )  # fmt: skip
     field: Any = dataclasses.field(default=default, metadata={"option": spec})
     return field  # type: ignore[no-any-return]
@@ -154,19 +157,19 @@ def declarations(cls: type) -> dict[str, tuple[Any, OptionSpec | None]]:
     return {field.name: (hints[field.name], field.metadata.get("option")) for field in dataclasses.fields(cls)}
 
 
-def parse_pairs(pairs: list[str]) -> dict[str, str]:
+def parse_pairs(pairs: list[str], argument: str = "--option") -> dict[str, str]:
     """Return ["a=1", "b=x"] as {"a": "1", "b": "x"}; dashes in a key count as underscores.
 
-    Raises UsageError for anything else, and for a repeated key.
+    Raises UsageError for anything else, and for a repeated key; `argument` is the name for its message.
     """
     result: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"--option takes KEY=VALUE, not {pair!r}")
+            raise UsageError(f"{argument} takes KEY=VALUE, not {pair!r}")
         name = key.strip().replace("-", "_")
         if name in result:
-            raise UsageError(f"--option {name} is given twice, with {result[name]!r} and {value.strip()!r}")
+            raise UsageError(f"{argument} {name} is given twice, with {result[name]!r} and {value.strip()!r}")
         result[name] = value.strip()
     return result
 
@@ -179,6 +182,11 @@ def build(cls: type[_T], options: Mapping[str, Any], others: Iterable[str] = ())
     """
     needed = [row.name for row in option_table(cls) if row.default == "required"]
     return cls(**_arguments(cls.__name__, declarations(cls), needed, options, others))
+
+
+def checked(cls: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return some options of a class as values of their types. Raises as `build`, but not for options that are missing."""
+    return _arguments(cls.__name__, declarations(cls), (), options)
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:

@@ -36,6 +36,7 @@ __all__ = [
     "chooser",
     "entry_of",
     "is_uninstalled",
+    "looks_like",
     "names",
     "problem",
     "problem_of",
@@ -150,8 +151,7 @@ def recognise(path: Path) -> Problem:
     If several problems recognise the file, the one that can read it is returned, and a warning is logged. Raises InputError if
     no problem recognises it, or if several do and not exactly one of them can read it; OSError if it cannot be opened.
     """
-    with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
-        head = text.read(_HEAD)
+    head = _head_of(path)
     if not head.strip():
         raise InputError("the file is empty", file=str(path))
     found = [problem for problem in working_problems() if _recognises(problem, head)]
@@ -165,6 +165,17 @@ def recognise(path: Path) -> Problem:
         message = f"not recognised as an instance of any problem; name it (--problem): {', '.join(problems())}"
         raise InputError(message, file=str(path))
     return found[0] if len(found) == 1 else _only_reader(path, found)
+
+
+def looks_like(problem: Problem, path: Path) -> bool:
+    """Return whether the content or the ending of a file is that of an instance of this problem. Raises OSError."""
+    return plain_name(path).suffix.lower() in problem.instance_suffixes or _recognises(problem, _head_of(path))
+
+
+def _head_of(path: Path) -> str:
+    """Return the first characters of a file, gzipped or not."""
+    with opened(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+        return text.read(_HEAD)
 
 
 def _only_reader(path: Path, found: list[Problem]) -> Problem:

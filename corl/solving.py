@@ -7,18 +7,20 @@ import inspect
 import logging
 import math
 import numbers
+import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from corl import options, registry
+from corl import registry
 from corl.adapter import Problem
 from corl.compilation.precompile import compile_for
 from corl.errors import InputError, SolverError, UsageError, described, hint, missing_package
 from corl.interruption import interruptible
 from corl.judging import judged
 from corl.loading import load, name_of
+from corl.options import build, values
 from corl.preparation import prepare
 from corl.processes.processors import check_workers
 from corl.result import Result
@@ -46,6 +48,7 @@ def solve(
     workers: int = 1,
     warm_start: Any = None,
     on_improvement: Callable[[Improvement], object] | None = None,
+    options: str | os.PathLike[str] | None = None,
     **solver_options: Any,
 ) -> Result:
     """Search for a good solution of an instance until a limit ends the search, and return the best one found.
@@ -73,13 +76,14 @@ def solve(
             solution in the problem's own form or its JSON form. Of a routing problem, it may be of an earlier version of the
             instance: unknown clients are left out, and new ones are inserted.
         on_improvement: Called with a `corl.run.Improvement` at every better solution or bound; an exception in it ends the call.
-        **solver_options: The solver's own options.
+        options: An option file, as `corl tune` writes it: its solver ("auto" becomes this one) and its options.
+        **solver_options: The solver's own options; they replace those of the file.
 
     Returns:
         The Result. Its `status` says whether the solution is proven optimal, and its `limit` says what ended the run.
 
     Raises:
-        InputError: A bad instance.
+        InputError: A bad instance or option file.
         UsageError: A bad argument.
         SolverError: The solver fails, or reports nothing but false solutions.
     """
@@ -92,6 +96,8 @@ def solve(
         time_limit = _DEFAULT_TIME_LIMIT
     patience = None if patience is None else _patience(patience, time_limit, iterations)
     adapter, data = load(instance, problem)
+    if options is not None:
+        solver, solver_options = _from_file(options, adapter.name, solver, solver_options)
     chosen, name = _solver(solver, adapter.name, data, time_limit, iterations, solver_options)
     _check_solver(chosen, name, data, iterations, patience)
     run = Run(
@@ -116,6 +122,18 @@ def _starts(adapter: Problem, data: Any, given: Any, method: Solver) -> dict[str
     from corl.warm_starts import starts
 
     return starts(adapter, data, given, method.completes_starts)
+
+
+def _from_file(
+    path: str | os.PathLike[str], problem: str, solver: str | Solver, given: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return the solver of an option file, and its options, replaced by the given ones."""
+    from corl.files.option_files import options_for
+
+    if not isinstance(solver, str):
+        raise UsageError("options: a Solver has its options already; accepted: the name of a solver, or auto")
+    found = options_for(path, problem, solver)
+    return found.solver, {**found.options, **given}
 
 
 def _number(name: str, value: Any) -> float:
@@ -161,7 +179,7 @@ def _solver(
     """Return the Solver, and its name for the Result: the chosen solver's for "auto", the class's name for an object."""
     if isinstance(solver, str):
         name = registry.choose(problem, solver, data, time_limit, iterations)
-        return options.build(registry.solver(problem, name), given_options, _arguments()), name
+        return build(registry.solver(problem, name), given_options, _arguments()), name
     if given_options:
         name = next(iter(given_options))
         raise UsageError(
@@ -267,7 +285,7 @@ def _result(run: Run, method: Solver, name: str, setup: float, engines: dict[str
         solution=run.solution,
         trace=tuple(run.trace),
         solver=name,
-        options=options.values(method),
+        options=values(method),
         seed=run.seed,
         versions=engines,
         verified=verified,

@@ -89,6 +89,18 @@ class Resampling:
             resampled = (self.weights @ total.T) / (self.weights @ count.T)
         return [self._estimate(*each) for each in zip(means, resampled.T, known)]
 
+    def ratio(self, values: NDArray[np.float64], to: NDArray[np.float64]) -> Estimate:
+        """Return the mean of `values` divided by the mean of `to`, runs of the same instances and seeds, with its interval.
+
+        Pairs with a NaN are excluded. The value is None if there are none, or if the mean of `to` is 0.
+        """
+        above, below = values[self.requested], to[self.requested]
+        known = ~np.isnan(above) & ~np.isnan(below)
+        above, below = np.where(known, above, 0.0), np.where(known, below, 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = above.sum() / below.sum() if below.sum() else math.nan
+            return self._estimate(ratio, (self.weights @ above) / (self.weights @ below), known)
+
     def interquartile_mean(self, values: NDArray[np.float64], excluded: NDArray[np.bool_] | None = None) -> Estimate:
         """Return the interquartile mean, with its interval. NaN counts as +inf, the worst.
 

@@ -31,6 +31,7 @@ SHORTER = [  # what is printed, what runs here, and why
     (r"(corl train milp --instances .*)", r"\1 --option judge=false", "a judgement needs ten programs, and may write no file"),
     (r"(corl train milp .*)", r"\1 --option samples=10 --option share=0.5 --option updates=5", "trainings"),
     (r"(corl solve [^#&\n]*)", r"\1 --time-limit 1", "ten seconds, or what is printed"),
+    (r"corl tune .*", "true", "hours; read above, with tests of its own (tests/corl/benchmark/tuning)"),
     (r"corl trace resnet50", "corl trace alexnet", "a minute"),
 ]
 LONGEST = 1.0  # seconds of a `corl.solve` here, whatever is printed
@@ -42,6 +43,10 @@ TWO_PROGRAMS = (
 )
 BEFORE = {  # what a reader of the page has at hand
     "corl/documentation/decisions-over-time.md": "echo time,kind > events.csv",  # with the printed events: tests/corl/online
+    "corl/documentation/tuning.md": (
+        "corl generate vrp --size 20 --output day.vrp;"
+        """ printf 'problem = "vrp"\\nsolver = "ruin-recreate"\\n[options]\\nheat = 3.0\\n' > mine.toml"""
+    ),
     "problems/bandits/README.md": "corl generate bandits capacity --option arms=20 --output bandit.json",
     "problems/memory/README.md": "corl generate memory dag --output program.json",
     "problems/memory_static/README.md": "corl generate memory-static tiled --output buffers.csv",

@@ -24,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("suite", metavar="SUITE", nargs="?", help="a TOML file, or a shipped suite such as tsp/smoke")
     add("--solvers", metavar="A,B", help="labels of solvers in the suite, or names of other solvers; default: the suite's")
+    add("--options", metavar="FILE", type=Path, help="option file of a further solver, as corl tune writes it; its label: FILE")
     add("--time-limits", metavar="S,S", help="time limits in seconds; default: the suite's")
     add("--seeds", metavar="N", type=int, help="number of seeds; default: the suite's")
     add(
@@ -110,6 +111,7 @@ def _bench(args: argparse.Namespace, solvers: list[str] | None) -> int:
     suite = read_suite(args.suite)
     if args.peers is not None:
         suite = _with_peers(suite, args.peers, solvers)
+    suite = suite if args.options is None else suite.with_option_file(args.options)
     suite = suite.with_changes(solvers, _seconds(args.time_limits), seeds)
     path = args.store or Path(suite.store)
     target = None

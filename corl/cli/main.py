@@ -38,6 +38,7 @@ COMMANDS = {
     "bench": "compare solvers over instances, seeds and time limits",
     "report": "show the results of a benchmark as a web page, tables or JSON",
     "compare": "compare two solvers of a benchmark",
+    "tune": "search for better options of a solver for the instances of a folder",
 }
 
 _EPILOG = """exit codes: 0 feasible or optimal, 1 internal error, 2 wrong arguments, 3 invalid input, 4 infeasible, unbounded or

@@ -56,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     option_help = "option of the solver; repeatable; FILE --solver NAME --help lists the options"
     add("--option", metavar="KEY=VALUE", action="append", default=[], help=option_help)
+    add("--options", metavar="FILE", type=Path, help="option file, as corl tune writes it; --option replaces its values")
     add("--time-limit", metavar="S", type=float, help="seconds of wall-clock time; default 10, or none with --iterations")
     add("--iterations", metavar="N", type=int, help="limit in the solver's own unit; the same seed then gives the same result")
     add("--target", metavar="X", type=float, help="stop at an objective value this good or better")
@@ -174,6 +175,7 @@ def _solve_one(file: Path, args: argparse.Namespace) -> int:
                 workers=args.workers,
                 warm_start=args.warm_start,
                 on_improvement=follow,
+                options=args.options,
                 **solver_options,
             )
             output_guard.begun = True

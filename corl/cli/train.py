@@ -62,6 +62,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="store, as of corl bench, to write the learning curves to; corl report shows them",
     )
+    logging_help = "further target of the learning curves: tensorboard:FOLDER, for tensorboard --logdir FOLDER"
+    add("--logging", metavar="TARGET", default="", help=logging_help)
     add("--name", metavar="NAME", default="", help='name of the run in the store; default "PROBLEM NAME seed N"')
     add("--progress", action="store_true", help="show progress on stderr even if stderr is not a terminal")
 
@@ -116,6 +118,7 @@ def execute(args: argparse.Namespace) -> int:
             resume=args.resume,
             save_every=args.save_every,
             store=store,
+            logging=args.logging,
             name=args.name,
             on_progress=follow,
             **recipe_options,

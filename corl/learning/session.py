@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from corl.adapter import Problem
 from corl.errors import UsageError
 from corl.learning import snapshots
 from corl.learning.branches import Branches, idle_layers
-from corl.learning.curves import Curves
+from corl.learning.curves import Curves, Target
 from corl.learning.torch_state import put_back, set_torch_random, state_of, torch_device, torch_random
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Training:
         facts: Mapping[str, Any] | None = None,
         defaults: Mapping[str, Any] | None = None,
         store: Store | None = None,
+        logging: Sequence[Target] = (),
         name: str = "",
         on_progress: Callable[[Training], object] | None = None,
     ) -> None:
@@ -82,7 +83,8 @@ class Training:
         """The results of the run in words, in one line each, for `corl train` to print."""
         self._defaults = defaults or {}  # defaults of the recipe's options, for options that an older snapshot does not have
         self._facts = {"problem": problem.name, "seed": seed, **(facts or {})}
-        self._curves, self._store, self._name = Curves(store, name), store, name
+        self._curves = Curves(name, *([] if store is None else [store]), *logging)
+        self._store, self._name = store, name
         self._parts: dict[str, Any] = {}
         self._branches = Branches()
         self._snapshot = snapshots.path_of(output) if output is not None else None
@@ -152,7 +154,7 @@ class Training:
         return min(1.0, max(of_steps, of_time))
 
     def log(self, **metrics: float) -> None:
-        """Record values of the current step, for the display of progress and for the run's curves in the store.
+        """Record values of the current step, for the display of progress and for the run's curves in the logging targets.
 
         Every 50 steps the sizes of the network's residual branches are recorded as well (corl.learning.branches).
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from corl import registry
 from corl.deprecation import renamed_members
 from corl.errors import UsageError, unknown
 from corl.options import option
+from corl.splitting import hash_of
 
 if TYPE_CHECKING:
     from corl.adapter import Problem
@@ -90,7 +90,7 @@ class Source:
         if not folder.is_dir():
             raise UsageError(f"instances: no folder {self.folder}; accepted: a folder of instance files of {self.problem.name}")
         files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-        validation = [path for path in files if hashlib.sha256(path.name.encode()).digest()[0] % _HELD_OUT == 0]
+        validation = [path for path in files if hash_of(path)[0] % _HELD_OUT == 0]
         training = [path for path in files if path not in set(validation)]
         if not training:
             raise UsageError(f"instances: {self.folder} has no files to train on")

@@ -14,6 +14,7 @@ from corl.arguments import python
 from corl.errors import UsageError, shown
 from corl.interruption import interruptible
 from corl.learning import snapshots
+from corl.learning.curves import Target
 from corl.learning.recipe import Recipe, recipe_class
 from corl.learning.session import SAVE_EVERY, Training
 from corl.learning.torch_state import torch_seeded
@@ -43,6 +44,7 @@ def train(
     resume: bool = False,
     save_every: float = SAVE_EVERY,
     store: Store | None = None,
+    logging: str = "",
     name: str = "",
     on_progress: Callable[[Training], object] | None = None,
     **recipe_options: Any,
@@ -71,7 +73,8 @@ def train(
         resume: Continue from the snapshot beside `output`, if there is one.
         save_every: Seconds between two snapshots.
         store: The store of the curves; None: they are not kept.
-        name: The name of the run in the store.
+        logging: A further target of the curves: "tensorboard:FOLDER" writes files for `tensorboard --logdir FOLDER`.
+        name: The name of the run in the store and in FOLDER.
         on_progress: Called with the session after each step.
         **recipe_options: The recipe's own options.
 
@@ -103,6 +106,7 @@ def train(
         facts={"recipe": called, "options": _plain(options.values(chosen))},
         defaults=_plain(options.defaults(type(chosen))),
         store=store,
+        logging=_targets(logging),
         name=name or f"{adapter.name} {called} seed {seed}",
         on_progress=on_progress,
     )
@@ -111,6 +115,18 @@ def train(
         chosen.train(training)
     training.finish()
     return training
+
+
+def _targets(logging: str) -> list[Target]:
+    """Return the target that `logging` names, in a list, which is empty for "". Raises UsageError."""
+    if logging == "":
+        return []
+    kind, _, folder = logging.partition(":") if isinstance(logging, str) else ("", "", "")
+    if kind != "tensorboard" or not folder or Path(folder).is_file():
+        raise UsageError(f"logging: {shown(logging)} is not accepted; accepted: tensorboard:FOLDER")
+    from corl.files.event_files import EventFile
+
+    return [EventFile(folder)]
 
 
 def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[Recipe, str]:

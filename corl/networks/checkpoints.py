@@ -84,10 +84,11 @@ def load(path: Path) -> tuple[nn.Module, dict[str, Any]]:
 
 
 def load_policy(name_or_path: str | os.PathLike[str], problem: str = "", instance: Any = None) -> nn.Module:
-    """Return the shipped network of that name ("tsp-bq"), or the network in a checkpoint file, in evaluation mode.
+    """Return the shipped network of that name ("tsp-bq"), or the network in a checkpoint, in evaluation mode.
 
     Args:
-        name_or_path: The name or the file.
+        name_or_path: The name; a checkpoint file; a folder that holds one; or "hub:OWNER/NAME", which the package
+            huggingface_hub finds in its cache or downloads. "hub:OWNER/NAME@REVISION" names a version.
         problem: The name of the problem that the policy must be for; "": the problem of `instance`, or any.
         instance: An Instance, or None.
 
@@ -129,10 +130,22 @@ def _loaded(path: Path, changed: int) -> tuple[Any, dict[str, Any]]:
 
 
 def resolve(name_or_path: str | os.PathLike[str]) -> Path:
-    """Return the checkpoint file of a shipped network's name, or the path itself. Raises UsageError if there is no such file."""
+    """Return the checkpoint file of a shipped network's name, of a path, a folder or a hub id (see `load_policy`).
+
+    Raises UsageError if there is no such file.
+    """
     path, known = Path(name_or_path), shipped()
     if (name := os.fspath(name_or_path)) in known:
         return known[name]
+    if name.startswith("hub:") and not path.exists():
+        path = _downloaded(name)
+    if path.is_dir():
+        files = sorted(path.glob("*.safetensors"))
+        files = [file for file in files if not file.name.endswith(".snapshot.safetensors")]
+        if len(files) != 1:
+            found = ", ".join(file.name for file in files) or "none"
+            raise UsageError(f"policy {name}: the folder must hold one checkpoint; there are: {found}")
+        return files[0]
     if name in _RENAMED and not path.exists():
         message = f"the policy {name} is now called {_RENAMED[name]}; the old name will be removed in the next version"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
@@ -140,6 +153,19 @@ def resolve(name_or_path: str | os.PathLike[str]) -> Path:
     if not path.exists():
         raise UsageError(unknown("neither a checkpoint file nor a shipped policy:", name, known))
     return path
+
+
+def _downloaded(name: str) -> Path:
+    """Return the folder with the checkpoint of "hub:OWNER/NAME[@REVISION]", from the cache of huggingface_hub or downloaded."""
+    repository, _, revision = name.removeprefix("hub:").partition("@")
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as error:
+        raise UsageError(f'policy {name} needs the package huggingface_hub: pip install ".[hub]"') from error
+    try:
+        return Path(snapshot_download(repository, revision=revision or None, allow_patterns="*.safetensors"))
+    except Exception as error:  # of the package, of its HTTP client, or of the system
+        raise UsageError(f"policy {name} is not available: {' '.join(described(error).split())[:300]}") from error
 
 
 def shipped() -> dict[str, Path]:

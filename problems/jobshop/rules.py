@@ -264,14 +264,22 @@ class SideConstraints:
             raise InputError(f"accepted: {count} different texts, or none", field="resource_names")
 
 
-def refused(instance: JobShopInstance) -> str:
-    """Return the reason why a method that supports no side constraints refuses an instance; "" if the instance has none."""
-    return f"it does not support {first}" if (first := first_rule(instance)) else ""
+def refused(instance: JobShopInstance, *supported: str) -> str:
+    """Return the reason why a method that supports only some side constraints refuses an instance; "" if it does not.
+
+    supported: Fields of SideConstraints.
+    """
+    return f"it does not support {first}" if (first := first_rule(instance, *supported)) else ""
 
 
-def first_rule(instance: JobShopInstance) -> str:
-    """Return the first side constraint of an instance, in words; "" if it has none."""
-    return "" if instance.rules is None else (instance.rules.names or ["earliness"])[0]
+def first_rule(instance: JobShopInstance, *without: str) -> str:
+    """Return the first side constraint of an instance, in words; "" if it has none except for the fields `without`."""
+    if instance.rules is None:
+        return ""
+    names = [name for name in instance.rules.names if name not in {_WORDS[field] for field in without}]
+    if names or not without:
+        return (names or ["earliness"])[0]
+    return "earliness" if instance.objective == "earliness_tardiness" or not instance.rules.names else ""
 
 
 _WORDS = {

@@ -29,7 +29,7 @@ class Online(Solver):
     """
 
     policy: str | OnlinePolicy = option("", "The policy: a name (`corl list online`) or, from Python, an OnlinePolicy; needed.")
-    options: str = option("", "The policy's options, KEY=VALUE, separated by commas.")
+    policy_options: str = option("", "The policy's options, KEY=VALUE, separated by commas.")
     seconds: float = option(1.0, "The time limit of a decision, in seconds; later decisions count, and are counted.", above=0)
     speed: float = option(
         0.0,
@@ -87,6 +87,6 @@ class Online(Solver):
         problem = registry.problem_of(instance)
         assert problem is not None
         stream = problem.stream(instance)
-        given = parse_pairs(_BETWEEN.split(self.options)) if self.options else {}
+        given = parse_pairs(_BETWEEN.split(self.policy_options)) if self.policy_options else {}
         policy, name = named_policy(problem.name, self.policy, given)
         return Dispatcher(problem, instance, stream, policy, name, self.seconds, seed)

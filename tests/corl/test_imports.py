@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GROUND = ("adapter", "environment", "hooks", "parts", "policy", "solver", "tokens")
 """The contracts. They import one another and what stands here; from a folder only what they describe a picture with."""
 BENEATH = ("deprecation", "errors", "jit", "judging", "online.stream", "options", "run", "termination", "tolerance", "view.scene")
-ALONE = {"corl.benchmark": ("corl.cli",), "corl.cli": ("corl.__main__",)}
+ALONE = {"corl.benchmark": ("corl.cli", "corl.tuning"), "corl.cli": ("corl.__main__",)}
 """Folders that nobody imports but those behind."""
 
 

@@ -44,16 +44,16 @@ class _EngineRun(ProcessorRun):
         return super().should_stop or self.elapsed >= self.seconds
 
 
-def solve_own(instance: JobShopInstance, method: str, seconds: float) -> tuple[Any, Any, float]:
+def solve_own(instance: JobShopInstance, method: str, seconds: float, seed: int = 0) -> tuple[Any, Any, float]:
     """Return the makespan, the bound and the processor seconds of a solver of corl."""
     solver = registry.solver("jobshop", method)()
     solver.prepare(instance)
     run: ProcessorRun
     if method == "cp-sat":
-        engine = _EngineRun(JobShop(), instance)
+        engine = _EngineRun(JobShop(), instance, seed=seed)
         engine.seconds, run = seconds, engine
     else:
-        run = ProcessorRun(JobShop(), instance, time_limit=seconds)
+        run = ProcessorRun(JobShop(), instance, time_limit=seconds, seed=seed)
     run.start()
     solver.solve(instance, run)
     return run.objective, run.bound, run.elapsed

@@ -80,7 +80,7 @@ def read_runs(file: Path) -> list[Run]:
     """The runs of a TOML file. Raises InputError for a fault in it."""
     from learning_splits import GENERATED
 
-    from corl.benchmark.running.tables import read_toml
+    from corl.files.toml_tables import read_toml
 
     whole, runs = read_toml(file), list[Run]()
     for table in whole.tables("run"):

@@ -38,10 +38,10 @@ from typing import Any
 from corl import registry
 from corl.adapter import Problem
 from corl.benchmark.peers.solver import PLACEHOLDERS, ExternalSolver, expanded
-from corl.benchmark.running.tables import Table, read_toml
 from corl.errors import InputError, UsageError
 from corl.fields import Array, Choice, Number, String, Worded
 from corl.files.json_values import to_json
+from corl.files.toml_tables import Table, read_toml
 
 __all__ = ["Peer", "Published", "read_peers"]
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from corl import version
 from corl.processes.child import Child, end
 
 __all__ = ["git_commit", "machine_facts", "measure_slowdown"]
@@ -36,9 +37,7 @@ def machine_facts() -> dict[str, Any]:
 @cache
 def git_commit() -> str:
     """Return the commit of corl's own sources, with "+" appended if tracked files were changed; "" outside a checkout."""
-    import corl
-
-    source = Path(str(corl.__file__)).resolve()
+    source = Path(version.__file__).resolve()
     if not _git(source.parent, "ls-files", source.name):  # corl is installed inside a checkout of another project
         return ""
     commit = _git(source.parent, "rev-parse", "HEAD")

@@ -61,7 +61,14 @@ def missing(suite: Suite, store: Store, *, resume: bool) -> list[PlannedRun]:
 
 
 def run_suite(
-    suite: Suite, todo: Iterable[PlannedRun], store: Store, supervisor: Supervisor, listener: Listener, command: str = ""
+    suite: Suite,
+    todo: Iterable[PlannedRun],
+    store: Store,
+    supervisor: Supervisor,
+    listener: Listener,
+    command: str = "",
+    *,
+    warm: bool = True,
 ) -> None:
     """Execute the runs and store each when it ends.
 
@@ -72,6 +79,7 @@ def run_suite(
         supervisor: Starts the processes of runs; it is closed at the end.
         listener: Receives the progress.
         command: The command line, which is stored with the suite.
+        warm: Whether to call `warm_up` first, on this machine.
 
     Raises:
         UsageError: A solver needs more processors than there are; no run has started.
@@ -89,7 +97,8 @@ def run_suite(
         if supervisor.local:
             if supervisor.jobs > 1:
                 circumstances["parallel_slowdown"] = _slowdown(suite, store, listener)
-            warm_up(suite, waiting, supervisor, listener)
+            if warm:
+                warm_up(suite, waiting, supervisor, listener)
         for plan, ended in _run_all(suite, waiting, supervisor, listener.started):
             record = judged(suite, plan, load(suite, plan.source), ended, circumstances)
             store.add(record)

@@ -13,10 +13,10 @@ from typing import Any
 from corl import options
 from corl.adapter import Problem
 from corl.benchmark.running.references import STATUSES, Reference, given_references, read_array, read_references
-from corl.benchmark.running.tables import Table
 from corl.errors import UsageError, shortened
 from corl.files.json_values import is_number
 from corl.files.opening import plain_name, reading
+from corl.files.toml_tables import Table
 
 __all__ = ["SuiteInstance", "read_sources"]
 

@@ -24,7 +24,7 @@ key = "coords"
 [[solvers]]
 solver = "eax"
 label = "eax-30"                        # default: the solver's name
-options = { population = 30 }
+options = { population = 30 }           # or an option file, as corl tune writes it: "mine.toml"
 cores = 1                               # processors per run, by default 1
 """
 
@@ -44,9 +44,10 @@ from corl.adapter import Problem
 from corl.benchmark.peers.definition import Peer
 from corl.benchmark.peers.solver import ExternalSolver
 from corl.benchmark.running.sources import SuiteInstance, read_sources
-from corl.benchmark.running.tables import Table, read_toml
 from corl.errors import InputError, UsageError, hint, unknown
 from corl.fields import Array, Flag, Integer, Number, Worded
+from corl.files.option_files import options_for
+from corl.files.toml_tables import Table, read_toml
 
 __all__ = ["Lineup", "Suite", "read_suite"]
 
@@ -143,6 +144,13 @@ class Suite:
         )
         return replace(self, lineups=self.lineups + lineups, notices=self.notices + skipped)
 
+    def with_option_file(self, path: Path) -> Suite:
+        """Return the suite with a further solver, that of an option file, labelled by the file's name. Raises InputError."""
+        found = options_for(path, self.problem.name, "auto")
+        if path.stem in (lineup.label for lineup in self.lineups):
+            raise InputError(f"the suite has a solver {path.stem!r} already; accepted: another name of the file", file=str(path))
+        return replace(self, lineups=(*self.lineups, _lineup(self.problem, path.stem, found.solver, found.options)))
+
     def hard_limit(self, lineup: Lineup, time_limit: float | None) -> float:
         """Return the seconds after which the process of a run is killed."""
         if time_limit is None:
@@ -189,7 +197,7 @@ def read_suite(name: str | os.PathLike[str]) -> Suite:
         file=path,
         problem=problem,
         sources=tuple(_sources(table, problem, path.parent, notices)),
-        lineups=tuple(_lineups(table, problem, notices)),
+        lineups=tuple(_lineups(table, problem, path.parent, notices)),
         time_limits=_limits(table),
         iterations=_iterations(table),
         seeds=tuple(table.seeds("seeds", [0])),
@@ -232,12 +240,18 @@ def _sources(table: Table, problem: Problem, folder: Path, notices: list[str]) -
     return list(sources.values())
 
 
-def _lineups(table: Table, problem: Problem, notices: list[str]) -> list[Lineup]:
+def _lineups(table: Table, problem: Problem, folder: Path, notices: list[str]) -> list[Lineup]:
     """Return the solvers whose optional packages are installed; append a notice for each other solver to `notices`."""
     lineups: dict[str, Lineup] = {}
     for part in table.tables("solvers"):
-        name, given, cores = part.text("solver"), part.table("options").rest(), part.integer("cores", 1)
-        label = part.text("label", name)
+        name = part.text("solver")
+        if part.holds_text("options"):
+            file = folder / part.text("options")
+            found = options_for(file, problem.name, name or "auto")
+            name, given, usual_label = found.solver, found.options, file.stem
+        else:
+            given, usual_label = part.table("options").rest(), name
+        cores, label = part.integer("cores", 1), part.text("label", usual_label)
         part.close()
         if "," in label:
             raise part.error("label", f"{label!r} is not accepted; accepted: a text without commas (--solvers a,b)")

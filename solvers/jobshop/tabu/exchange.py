@@ -16,6 +16,7 @@ from corl.jit import kernel
 from corl.rng import below
 from corl.solvers.jobshop.tabu.reassignment import earliest_place, set_choice
 from corl.solvers.jobshop.tabu.selection import rebuild
+from corl.solvers.jobshop.tabu.setups import after_setup
 
 __all__ = ["ESTIMATE", "FIRST", "FIRST_CHOICE", "SECOND", "SECOND_CHOICE", "TIES", "choose_exchange", "exchange"]
 
@@ -91,8 +92,9 @@ def _consider(shop, selection, choices, v, c, w, path_of_v, weight, now, best, r
 def _path_without(shop, selection, v, w):
     """Return the length of the longest path through v at the place of w, without the duration of v."""
     end, to_end = selection.end, selection.to_end
-    head = np.int64(max(end[shop.job_pred[v]], end[selection.machine_pred[w]]))
-    return head + max(to_end[shop.job_succ[v]], to_end[selection.machine_succ[w]])
+    x, y = selection.machine_pred[w], selection.machine_succ[w]
+    head = np.int64(max(end[shop.job_pred[v]], after_setup(end[x], shop.setups, w, x, v)))
+    return head + max(to_end[shop.job_succ[v]], after_setup(to_end[y], shop.setups, w, v, y))
 
 
 @kernel(borrow=True)

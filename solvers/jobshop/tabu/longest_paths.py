@@ -1,8 +1,8 @@
 """Kernels on the graph of a selection: a topological order and its repair, and longest paths.
 
 `order` [N] is a topological order of the N operations, and `rank` [N] the position of each operation in it. `p` [N] are
-durations. The other arrays are those of Shop and Selection (selection.py). A predecessor or successor that does not exist has a
-number of N or more.
+durations, `setups` the Setups or None (setups.py). The other arrays are those of Shop and Selection (selection.py). A predecessor
+or successor that does not exist has a number of N or more.
 """
 
 # mypy: allow-untyped-defs
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.solvers.jobshop.tabu.setups import after_setup
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -127,20 +128,20 @@ def reorder_backward(job_succ, machine_succ, order, rank, marked, scratch, v, u)
 
 
 @kernel(borrow=True)
-def recompute_ends(order, job_pred, machine_pred, end, p, first, stop):
+def recompute_ends(order, job_pred, machine_pred, end, p, setups, first, stop):
     """Recompute `end`, the longest path to an operation's end, for the operations at ranks first..stop - 1, in place."""
     for k in range(first, stop):
         i = order[k]
-        x, y = end[job_pred[i]], end[machine_pred[i]]
+        x, y = end[job_pred[i]], after_setup(end[machine_pred[i]], setups, i, machine_pred[i], i)
         end[i] = max(x, y) + p[i]
 
 
 @kernel(borrow=True)
-def recompute_to_end(order, job_succ, machine_succ, to_end, p, last, first):
+def recompute_to_end(order, job_succ, machine_succ, to_end, p, setups, last, first):
     """Recompute `to_end`, the longest path from an operation's start, for the operations at ranks last..first, in place."""
     for k in range(last, first - 1, -1):
         i = order[k]
-        x, y = to_end[job_succ[i]], to_end[machine_succ[i]]
+        x, y = to_end[job_succ[i]], after_setup(to_end[machine_succ[i]], setups, i, i, machine_succ[i])
         to_end[i] = max(x, y) + p[i]
 
 

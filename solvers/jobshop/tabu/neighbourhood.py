@@ -2,8 +2,9 @@
 
 A critical block is a run of the path along one machine. A move takes an operation of the block directly behind the block's last
 operation or directly before its first one; or it takes the first operation directly behind an inner one, or the last directly
-before an inner one. A move is considered only if it provably creates no cycle (Balas and Vazacopoulos, 1998, propositions 2.2 and
-2.3, made strict for durations of zero).
+before an inner one. With set-ups (setups.py), a move takes any operation of the block to any other place in it: there, moves
+inside a block can also shorten the path. A move is considered only if it provably creates no cycle (Balas and Vazacopoulos, 1998,
+propositions 2.2 and 2.3, made strict for durations of zero).
 
 A move is estimated by the longest path through the operations between the old and the new place, with the heads and tails that
 these operations would have (section 2.2 of Balas and Vazacopoulos). The estimate is mostly exact, and rarely above the true
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from corl.jit import kernel
 from corl.rng import below
+from corl.solvers.jobshop.tabu.setups import after_setup
 from corl.solvers.jobshop.tabu.windows import FIRST, JOBS, MACHINES
 
 __all__ = ["ESTIMATE", "FROM", "LENGTH", "TABU_COUNT", "TIES", "Scan", "choose_move", "feasible", "new_scan"]
@@ -74,7 +76,7 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
     found, path, new_times = scan.found, scan.path, scan.new_times
     sequence, place = selection.sequence, selection.place
     machine_pred, machine_succ = selection.machine_pred, selection.machine_succ
-    job_pred, job_succ, p, member = shop.job_pred, shop.job_succ, shop.duration, shop.member
+    job_pred, job_succ, p, member, setups = shop.job_pred, shop.job_succ, shop.duration, shop.member, shop.setups
     end, to_end = selection.end, selection.to_end
     found[ESTIMATE], found[FROM], found[TO], found[TIES] = _INFINITY, -1, -1, 0
     found[TABU_COUNT], found[TABU_FROM], found[TABU_TO] = 0, -1, -1
@@ -87,21 +89,21 @@ def choose_move(shop, selection, window, scan, tabu, now, best, makespan, random
         first, last = np.int64(place[path[i]]), np.int64(place[path[j]])
         m = shop.machine[path[i]]
         size, pairs = shop.eligible[m], shop.pair[m]
-        for k in range(_move_count(last - first + 1) if j < i else 0):
-            a, b = _nth_move(first, last, k)
+        for k in range(_move_count(setups, last - first + 1) if j < i else 0):
+            (a, b), limit = _nth_move(setups, first, last, k), found[ESTIMATE]
             if a < b:
                 if not feasible(sequence, job_succ, to_end, p, a, b):
                     continue
                 estimate = _estimate_forward(
-                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, a, b, found[ESTIMATE]
+                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, setups, end, to_end, new_times, a, b, limit
                 )
             else:
                 if not feasible(sequence, job_pred, end, p, a, b):
                     continue
                 estimate = _estimate_backward(
-                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, b, a, found[ESTIMATE]
+                    sequence, job_pred, job_succ, machine_pred, machine_succ, p, setups, end, to_end, new_times, b, a, limit
                 )
-            if estimate > found[ESTIMATE]:
+            if estimate > limit:
                 continue
             if estimate >= best and _is_tabu(sequence, member, tabu, pairs, size, now, a, b):
                 found[TABU_COUNT] += 1
@@ -131,17 +133,16 @@ def _path_in_window(shop, selection, window, path, makespan, random):
                 i = x
     for k in range(window.span[MACHINES]):
         x = sequence[window.last_of_machines[k]]
-        if end[x] + to_end[machine_succ[x]] == makespan:
+        if end[x] + after_setup(to_end[machine_succ[x]], shop.setups, x, x, machine_succ[x]) == makespan:
             count += 1
             if below(random, count) == 0:
                 i = x
-    return _trace_back(
-        shop.job_pred, selection.machine_pred, selection.rank, end, shop.duration, window.span[FIRST], i, path, random
-    )
+    job_pred, machine_pred, rank, first = shop.job_pred, selection.machine_pred, selection.rank, window.span[FIRST]
+    return _trace_back(job_pred, machine_pred, rank, end, shop.duration, shop.setups, first, i, path, random)
 
 
 @kernel(borrow=True)
-def _trace_back(job_pred, machine_pred, rank, end, p, first, i, path, random):
+def _trace_back(job_pred, machine_pred, rank, end, p, setups, first, i, path, random):
     """Write to `path` a longest path from operation i back to rank `first`, random at forks; return its number of operations."""
     n, length = len(path), 0
     while i < n and rank[i] >= first:
@@ -149,7 +150,7 @@ def _trace_back(job_pred, machine_pred, rank, end, p, first, i, path, random):
         length += 1
         x, y, start = job_pred[i], machine_pred[i], end[i] - p[i]
         by_job = x < n and end[x] == start
-        by_machine = y < n and end[y] == start
+        by_machine = y < n and after_setup(end[y], setups, i, y, i) == start
         if by_job and by_machine and x != y:
             i = x if below(random, 2) == 0 else y
         elif by_machine:
@@ -160,15 +161,22 @@ def _trace_back(job_pred, machine_pred, rank, end, p, first, i, path, random):
 
 
 @kernel(inline=True)
-def _move_count(size):
-    """Return the number of distinct moves of a block of `size` operations."""
+def _move_count(setups, size):
+    """Return the number of distinct moves of a block of `size` operations: N7, or with set-ups every move inside the block."""
+    if setups is not None:
+        return (size - 1) * (size - 1)
     return 1 if size == 2 else 2 * (size - 1) + 2 * (size - 3)
 
 
 @kernel(inline=True)
-def _nth_move(first, last, k):
+def _nth_move(setups, first, last, k):
     """Return the k-th of the distinct moves of the block at places first..last, as (from, to)."""
     size = last - first + 1
+    if setups is not None:
+        if k < size - 1:
+            return first, first + 1 + k
+        a, b = 1 + (k - size + 1) // (size - 2), (k - size + 1) % (size - 2)
+        return first + a, first + b + (2 if b >= a - 1 else 0)  # the step back by one is the move of the other forward
     if k < size - 1:
         return first + k, last
     k -= size - 1
@@ -201,58 +209,84 @@ def feasible(sequence, neighbour, times, p, a, b):
 
 
 @kernel(borrow=True)
-def _estimate_forward(s, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, a, b, limit):
+def _estimate_forward(s, job_pred, job_succ, machine_pred, machine_succ, p, setups, end, to_end, new_times, a, b, limit):
     """Return the longest path through places a..b if the operation at place a is moved directly behind that at place b.
 
     s: uint32 [N], the machine orders. new_times: int64 [N], a work array. If the result exceeds `limit`, it is not exact.
     """
-    u, v = s[a], s[b]
-    head = np.int64(end[machine_pred[u]])
-    tail = np.int64(max(to_end[job_succ[u]], to_end[machine_succ[v]]))
-    longest = head + (end[v] - end[u]) + p[u] + tail
+    u, v, x, y = s[a], s[b], machine_pred[s[a]], machine_succ[s[b]]
+    head = np.int64(end[x])
+    tail = np.int64(max(to_end[job_succ[u]], after_setup(to_end[y], setups, u, u, y)))
+    longest = head + _length_before(setups, s, x, end, p, a, b) + p[u] + tail
     if longest > limit:
         return longest
     for k in range(a + 1, b + 1):
         i = s[k]
-        head = max(head, end[job_pred[i]])
+        head = max(after_setup(head, setups, u, x, i), end[job_pred[i]])
         new_times[k] = head
         head += p[i]
+        x = i
     tail += p[u]
-    longest = max(head, end[job_pred[u]]) + tail
+    longest = max(after_setup(head, setups, u, v, u), end[job_pred[u]]) + tail
+    y = u
     for k in range(b, a, -1):
         if longest > limit:
             return longest
         i = s[k]
-        tail = max(tail, to_end[job_succ[i]]) + p[i]
+        tail = max(after_setup(tail, setups, u, i, y), to_end[job_succ[i]]) + p[i]
         longest = max(longest, new_times[k] + tail)
+        y = i
     return longest
 
 
+@kernel(inline=True, borrow=True)
+def _length_before(setups, s, x, end, p, a, b):
+    """Return the length from the end of x to the start of the operation at place a, once it is moved from the head of a block
+    behind place b; x is its predecessor now."""
+    if setups is None:
+        return end[s[b]] - end[s[a]]
+    first = s[a + 1]
+    return after_setup(after_setup(end[s[b]] - end[first] + p[first], setups, first, x, first), setups, first, s[b], s[a])
+
+
+@kernel(inline=True, borrow=True)
+def _length_behind(setups, s, y, to_end, p, a, b):
+    """Return the length from the end of the operation at place b, once it is moved before place a of its block, to the start of
+    y, its successor now."""
+    if setups is None:
+        return to_end[s[a]] - to_end[s[b]]
+    last = s[b - 1]
+    return after_setup(after_setup(to_end[s[a]] - to_end[last] + p[last], setups, last, last, y), setups, last, s[b], s[a])
+
+
 @kernel(borrow=True)
-def _estimate_backward(s, job_pred, job_succ, machine_pred, machine_succ, p, end, to_end, new_times, a, b, limit):
+def _estimate_backward(s, job_pred, job_succ, machine_pred, machine_succ, p, setups, end, to_end, new_times, a, b, limit):
     """Return the longest path through places a..b if the operation at place b is moved directly before that at place a.
 
     s: uint32 [N], the machine orders. new_times: int64 [N], a work array. If the result exceeds `limit`, it is not exact.
     """
-    u, v = s[a], s[b]
-    tail = np.int64(to_end[machine_succ[v]])
-    head = np.int64(max(end[job_pred[v]], end[machine_pred[u]]))
-    longest = head + p[v] + (to_end[u] - to_end[v]) + tail
+    u, v, x, y = s[a], s[b], machine_pred[s[a]], machine_succ[s[b]]
+    tail = np.int64(to_end[y])
+    head = np.int64(max(end[job_pred[v]], after_setup(end[x], setups, v, x, v)))
+    longest = head + p[v] + _length_behind(setups, s, y, to_end, p, a, b) + tail
     if longest > limit:
         return longest
     for k in range(b - 1, a - 1, -1):
         i = s[k]
-        tail = max(tail, to_end[job_succ[i]]) + p[i]
+        tail = max(after_setup(tail, setups, v, i, y), to_end[job_succ[i]]) + p[i]
         new_times[k] = tail
+        y = i
     head += p[v]
-    longest = head + max(tail, to_end[job_succ[v]])
+    longest = head + max(after_setup(tail, setups, v, v, u), to_end[job_succ[v]])
+    x = v
     for k in range(a, b):
         if longest > limit:
             return longest
         i = s[k]
-        head = max(head, end[job_pred[i]])
+        head = max(after_setup(head, setups, v, x, i), end[job_pred[i]])
         longest = max(longest, head + new_times[k])
         head += p[i]
+        x = i
     return longest
 
 

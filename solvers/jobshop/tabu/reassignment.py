@@ -26,6 +26,7 @@ from corl.kernels.search import bisect_left_falling_by, bisect_right_by
 from corl.rng import below
 from corl.solvers.jobshop.tabu.longest_paths import reorder_backward, reorder_forward
 from corl.solvers.jobshop.tabu.selection import Shop, members
+from corl.solvers.jobshop.tabu.setups import after_setup, after_setup_on
 
 if TYPE_CHECKING:
     from corl.problems.jobshop.instance import JobShopInstance
@@ -121,12 +122,12 @@ def choose_reassignment(shop, selection, choices, path, length, weight, now, bes
         if shop.duration[v] == 0 and _has_zero_neighbour(shop, v):
             continue
         head, tail, is_tabu = end[shop.job_pred[v]], to_end[shop.job_succ[v]], choices.tabu[v] > now
-        past = end[machine_pred[v]] + to_end[machine_succ[v]]
+        past = end[machine_pred[v]] + after_setup(to_end[machine_succ[v]], shop.setups, v, machine_pred[v], machine_succ[v])
         for c in range(choices.first[v], choices.first[v + 1]):
             added = (choices.duration[c] - shop.duration[v]) * weight // 2
             if c == choices.taken[v] or max(past, head + choices.duration[c] + tail) + added > found[ESTIMATE]:
                 continue
-            around, to = _best_place(shop, selection, choices.machine[c], head, tail, random)
+            around, to = _best_place(shop.setups, shop, selection, v, choices.machine[c], head, tail, random)
             longest = np.int64(max(past, around + choices.duration[c]))
             if longest + added > found[ESTIMATE]:
                 continue
@@ -151,15 +152,17 @@ def _has_zero_neighbour(shop, v):
 
 
 @kernel(borrow=True)
-def _best_place(shop, selection, m, head, tail, random):
-    """Return the best position on machine m for an operation.
+def _best_place(setups, shop, selection, v, m, head, tail, random):
+    """Return the best position on machine m for operation v.
 
-    Its job predecessor ends at `head`; `tail` is the longest path from the start of its job successor.
+    Its job predecessor ends at `head`; `tail` is the longest path from the start of its job successor. setups: `Shop.setups`.
 
     Returns:
         (around, to): the operation is inserted before the operation at place `to` of the sequence; `around` is the length of the
         longest path up to the operation's start, plus the length of the longest path from its end.
     """
+    if setups is not None:
+        return _best_place_with_setups(setups, shop, selection, v, m, head, tail, random)
     sequence, end, to_end = selection.sequence, selection.end, selection.to_end
     low = earliest_place(shop, selection, m, head)
     high = bisect_left_falling_by(to_end, sequence, shop.first[m], shop.first[m + 1], tail)  # first with to_end <= tail
@@ -170,6 +173,31 @@ def _best_place(shop, selection, m, head, tail, random):
         longest = to_end[sequence[at]] if at < high else tail
         if end[sequence[at - 1]] + longest < around:
             around, to = end[sequence[at - 1]] + longest, at
+    return around, to
+
+
+@kernel(borrow=True)
+def _best_place_with_setups(setups, shop, selection, v, m, head, tail, random):
+    """Do what `_best_place` does, with set-ups: all positions that provably create no cycle are evaluated.
+
+    A path from the job successor of v to an operation means that the operation starts after the successor ends; a path from an
+    operation to the job predecessor, that it ends before the predecessor starts.
+    """
+    sequence, end, to_end, n = selection.sequence, selection.end, selection.to_end, len(selection.sequence)
+    job_pred, job_succ, begin, stop = shop.job_pred[v], shop.job_succ[v], shop.first[m], shop.first[m + 1]
+    low = begin if job_pred >= n else earliest_place(shop, selection, m, end[job_pred] - shop.duration[job_pred])
+    around, to, ties = np.int64(_INFINITY), np.int64(-1), 0
+    for at in range(low, stop + 1):
+        x, y = sequence[at - 1] if at > begin else np.uint32(n), sequence[at] if at < stop else np.uint32(n)
+        if x < n and job_succ < n and (x == job_succ or end[x] - shop.duration[x] >= end[job_succ]):
+            break
+        before = max(head, after_setup_on(end[x], setups, m, x, v))
+        length = before + max(tail, after_setup_on(to_end[y], setups, m, v, y))
+        if length > around or y == job_pred:
+            continue
+        ties = 1 if length < around else ties + 1
+        if ties == 1 or below(random, ties) == 0:
+            around, to = length, at
     return around, to
 
 

@@ -28,6 +28,7 @@ from corl.solvers.jobshop.tabu.longest_paths import (
     reorder_forward,
     topological_order,
 )
+from corl.solvers.jobshop.tabu.setups import Setups, setups_of
 from corl.solvers.jobshop.tabu.windows import FIRST, STOP, Window, longest_path
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Shop(NamedTuple):
     """[M] the number k of operations that each machine can process."""
     pair: NDArray[np.int64]
     """[M + 1] the index of each machine's first pair in a table that holds k x k ordered pairs of operations per machine."""
+    setups: Setups | None
+    """The set-up times; None if the instance has none."""
 
 
 class Selection(NamedTuple):
@@ -111,7 +114,8 @@ def shop_of(instance: JobShopInstance) -> Shop:
     pair = np.concatenate([[0], np.cumsum(eligible.astype(np.int64) ** 2)])
     release = instance.release.astype(np.int32)
     duration = instance.choice_duration[taken]
-    return Shop(duration, machine, job_pred, job_succ, release, last, first, member[taken], eligible, pair)
+    setups = setups_of(instance, machine)
+    return Shop(duration, machine, job_pred, job_succ, release, last, first, member[taken], eligible, pair, setups)
 
 
 def members(instance: JobShopInstance) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -172,8 +176,8 @@ def rebuild(shop: Shop, selection: Selection) -> int:
     order, rank = selection.order, selection.rank
     if not topological_order(shop.job_pred, shop.job_succ, machine_pred, machine_succ, order, rank, selection.scratch):
         return -1
-    recompute_ends(order, shop.job_pred, machine_pred, selection.end, shop.duration, np.int64(0), n)
-    recompute_to_end(order, shop.job_succ, machine_succ, selection.to_end, shop.duration, n - 1, np.int64(0))
+    recompute_ends(order, shop.job_pred, machine_pred, selection.end, shop.duration, shop.setups, np.int64(0), n)
+    recompute_to_end(order, shop.job_succ, machine_succ, selection.to_end, shop.duration, shop.setups, n - 1, np.int64(0))
     return makespan(shop.last, selection.end)
 
 
@@ -206,9 +210,11 @@ def shift(shop: Shop, selection: Selection, window: Window, a: int, b: int) -> i
 @kernel(borrow=True)
 def update(shop: Shop, selection: Selection, window: Window, lowest: np.int64, highest: np.int64) -> int:
     """Recompute, within the window, `end` from rank `lowest` on and `to_end` up to rank `highest`; return the makespan."""
-    first, stop, order = np.int64(window.span[FIRST]), np.int64(window.span[STOP]), selection.order
-    recompute_ends(order, shop.job_pred, selection.machine_pred, selection.end, shop.duration, max(lowest, first), stop)
-    recompute_to_end(order, shop.job_succ, selection.machine_succ, selection.to_end, shop.duration, min(highest, stop - 1), first)
+    first, stop = np.int64(window.span[FIRST]), np.int64(window.span[STOP])
+    order, p, setups = selection.order, shop.duration, shop.setups
+    lowest, highest = max(lowest, first), min(highest, stop - 1)
+    recompute_ends(order, shop.job_pred, selection.machine_pred, selection.end, p, setups, lowest, stop)
+    recompute_to_end(order, shop.job_succ, selection.machine_succ, selection.to_end, p, setups, highest, first)
     return longest_path(shop, selection, window)
 
 

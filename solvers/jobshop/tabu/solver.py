@@ -1,4 +1,4 @@
-"""`Tabu`: tabu search with path relinking, for classic and flexible job shops without side constraints."""
+"""`Tabu`: tabu search with path relinking, for classic and flexible job shops; of the side constraints it takes set-ups."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Tabu(Solver):
     """Tabu search on the N7 neighbourhood, restarted between two members of a population (TS/PR: Peng, Lu and Cheng, 2015).
 
     Beyond 2,000 operations each tabu search improves one time window after the other. In flexible shops, a move may also take a
-    critical operation to the best position on another machine, or exchange it with an operation of another machine. For the
-    weighted tardiness, moves swap two operations that follow each other on the critical path of a late job, or take an operation
-    on such a path to another machine; each move is evaluated by the exact objective. With `workers`, each worker is a thread, and
-    all share the population.
+    critical operation to the best position on another machine, or exchange it with an operation of another machine. With set-ups,
+    a move may take an operation to any place in its critical block. For the weighted tardiness, moves swap two operations that
+    follow each other on the critical path of a late job, or take an operation on such a path to another machine; each move is
+    evaluated by the exact objective. With `workers`, each worker is a thread, and all share the population.
     """
 
     population: int = option(
@@ -45,6 +45,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(2, 30),
     )
     cut: int = option(
         0,
@@ -52,6 +53,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(500, 50_000),
     )
     tenure: int = option(
         0,
@@ -61,6 +63,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(4, 50),
     )
 
     window: int = option(
@@ -70,6 +73,7 @@ class Tabu(Solver):
         low=1,
         special=0,
         scale="log",
+        tuning=(100, 10_000),
     )
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
@@ -81,7 +85,7 @@ class Tabu(Solver):
     def accepts(self, instance: JobShopInstance) -> str:
         from corl.problems.jobshop.rules import refused
 
-        if reason := refused(instance):
+        if reason := refused(instance, "setups"):
             return reason
         has_due_dates = instance.objective == "weighted_tardiness"
         if has_due_dates and int(instance.weight.sum()) * instance.horizon >= _MAX_TARDINESS:
@@ -92,18 +96,16 @@ class Tabu(Solver):
         return ""
 
     def kind(self, instance: JobShopInstance) -> str:
-        return f"flexible {instance.objective}" if instance.flexible else instance.objective
+        parts = ["flexible"] * instance.flexible + [instance.objective] + ["set-ups"] * (instance.rules is not None)
+        return " ".join(parts)
 
     def prepare(self, instance: JobShopInstance) -> None:
-        from corl.problems.jobshop.generators import flexible, taillard, tardiness
         from corl.problems.jobshop.problem import JobShop
         from corl.rng import random_state, uniform
         from corl.run import Run
         from corl.solvers.jobshop.tabu.classic import compile_relinking
 
-        has_due_dates = instance.objective != "makespan"
-        tiny = tardiness(jobs=6, machines=3) if has_due_dates else taillard(jobs=6, machines=3)
-        tiny = flexible(jobs=6, machines=3, operations=3, tightness=1.3 * has_due_dates) if instance.flexible else tiny
+        tiny = _tiny(instance)
         Tabu(cut=5, population=2)._search(tiny, Run(JobShop(), tiny, iterations=40))
         if instance.flexible:
             uniform(random_state(0))  # only relinking calls it, which may not happen in 40 moves
@@ -168,6 +170,20 @@ def _report(searches: PathRelinking, run: Run) -> None:
     """Report the best schedule since the last start if it is the best of the run."""
     if run.objective is None or searches.value < run.objective:
         run.report(searches.schedule(), searches.value)
+
+
+def _tiny(instance: JobShopInstance) -> JobShopInstance:
+    """Return a small instance that needs the same kernels."""
+    from corl.problems.jobshop.generators import flexible, taillard, tardiness
+    from corl.problems.jobshop.generators_rules import workshop
+
+    has_due_dates = instance.objective != "makespan"
+    if instance.rules is not None:
+        ask = ["setups"] + ["choices"] * instance.flexible + ["tardiness"] * has_due_dates
+        return workshop(jobs=6, machines=3, ask=",".join(ask))
+    if instance.flexible:
+        return flexible(jobs=6, machines=3, operations=3, tightness=1.3 * has_due_dates)
+    return tardiness(jobs=6, machines=3) if has_due_dates else taillard(jobs=6, machines=3)
 
 
 def _machine_counts(instance: JobShopInstance) -> list[int]:

@@ -22,6 +22,7 @@ from corl.solvers.jobshop.tabu.longest_paths import recompute_ends, reorder_forw
 from corl.solvers.jobshop.tabu.makespan_search import IDLE, MOVES, NOW, VALUE, WRAP, TabuState
 from corl.solvers.jobshop.tabu.reassignment import Choices, earliest_place, reassign
 from corl.solvers.jobshop.tabu.selection import link, rebuild
+from corl.solvers.jobshop.tabu.setups import after_setup
 
 __all__ = ["advance_tardiness", "begin_tardiness", "late_moves", "move", "swap", "tardiness"]
 
@@ -187,7 +188,14 @@ def move(shop, selection, choices, v, c, to):
     """Move operation v to choice c before the operation at place `to`, in place; `end` is recomputed, `to_end` is not."""
     lowest, _ = reassign(shop, selection, choices, v, c, to)
     recompute_ends(
-        selection.order, shop.job_pred, selection.machine_pred, selection.end, shop.duration, lowest, len(selection.order)
+        selection.order,
+        shop.job_pred,
+        selection.machine_pred,
+        selection.end,
+        shop.duration,
+        shop.setups,
+        lowest,
+        len(selection.order),
     )
 
 
@@ -223,7 +231,8 @@ def late_moves(shop, selection, choices, due, found, random):
         while i < n and not visited[i]:
             visited[i] = 1
             x, y, start = job_pred[i], machine_pred[i], end[i] - p[i]
-            by_job, by_machine = x < n and end[x] == start, y < n and end[y] == start
+            by_job = x < n and end[x] == start
+            by_machine = y < n and after_setup(end[y], shop.setups, i, y, i) == start
             if by_job and by_machine and x != y:
                 by_machine = below(random, 2) == 0
             if by_machine and x != y:
@@ -254,4 +263,4 @@ def swap(shop, selection, at):
     sequence[at], sequence[at + 1] = v, u
     link(sequence, selection.place, machine_pred, selection.machine_succ, at, at + 1, shop.first[m], shop.first[m + 1])
     reorder_forward(shop.job_pred, machine_pred, selection.order, rank, selection.marked, selection.scratch, u, v)
-    recompute_ends(selection.order, shop.job_pred, machine_pred, selection.end, shop.duration, k, len(sequence))
+    recompute_ends(selection.order, shop.job_pred, machine_pred, selection.end, shop.duration, shop.setups, k, len(sequence))

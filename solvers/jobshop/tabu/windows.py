@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.jit import kernel
+from corl.solvers.jobshop.tabu.setups import after_setup
 
 if TYPE_CHECKING:
     from corl.solvers.jobshop.tabu.selection import Selection, Shop
@@ -66,7 +67,7 @@ def open_window(shop: Shop, selection: Selection, window: Window, first: int | n
         x, y = shop.job_succ[i], machine_succ[i]
         by_job, by_machine = x >= n or rank[x] >= stop, y < n and rank[y] >= stop
         if rank[i] < first:  # an arc from before the window to after it
-            after_window = max(to_end[x] if by_job else 0, to_end[y] if by_machine else 0)
+            after_window = max(to_end[x] if by_job else 0, after_setup(to_end[y], shop.setups, i, i, y) if by_machine else 0)
             span[OUTSIDE] = max(span[OUTSIDE], end[i] + after_window if by_job | by_machine else 0)
         elif rank[i] >= stop:
             if shop.job_pred[i] >= n:  # the path that begins with the job's release date
@@ -91,5 +92,5 @@ def longest_path(shop: Shop, selection: Selection, window: Window) -> int:
         longest = max(longest, end[i] + to_end[job_succ[i]])
     for k in range(window.span[MACHINES]):
         i = sequence[window.last_of_machines[k]]
-        longest = max(longest, end[i] + to_end[machine_succ[i]])
+        longest = max(longest, end[i] + after_setup(to_end[machine_succ[i]], shop.setups, i, i, machine_succ[i]))
     return longest

@@ -44,6 +44,7 @@ class Eax(Solver):
         low=2,
         special=0,
         scale="log",
+        tuning=(20, 400),
     )
     candidates: int = option(10, "Neighbours of a city that the local search may link it to.", low=5, scale="log")
     per_quadrant: int = option(

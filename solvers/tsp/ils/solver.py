@@ -55,6 +55,7 @@ class Ils(Solver):
         low=5,
         special=0,
         scale="log",
+        tuning=(5, 20),
     )
     per_quadrant: int = option(
         2,

@@ -59,6 +59,7 @@ class RuinRecreate(Solver):
         "Number of coolings, each from the best solution; 0: chosen by the expected iterations per client, with fewer and slower "
         "coolings if routes are short.",
         low=0,
+        tuning=(0, 16),
     )
     reheat: float = option(
         0.1,

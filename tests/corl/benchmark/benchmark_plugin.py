@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +16,7 @@ import corl
 
 SOLVERS = (
     "Cores", "Empty", "Errs", "Exits", "Good", "Hangs", "Infeasible", "Killed", "Lies", "Murderer", "Raises", "Refuses",
-    "Segfaults", "Slow", "Talks",
+    "Segfaults", "Slow", "Talks", "Tunable", "Untunable",
 )  # fmt: skip
 
 
@@ -193,6 +194,31 @@ class Murderer(Base):
             file.write("killing\n")
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(60)
+
+
+@dataclass(frozen=True)
+class Tunable(Base):
+    """Best at power 4; each halving or doubling makes its solution worse. The other options have no effect."""
+
+    power: float = corl.option(1.0, "The power.", low=0.01, high=100, scale="log")
+    colour: Literal["red", "green"] = corl.option("red", "The colour.")
+    steps: int = corl.option(0, "Steps; 0: automatic.", low=1, special=0, tuning=(10, 20))
+
+    def solve(self, instance, run):
+        noise = np.random.default_rng([run.seed, instance.size]).random()
+        while run.budget(1):
+            run.report(np.full(instance.size, 1 + abs(np.log2(self.power / 4)) / 8 + noise / 20))
+
+
+@dataclass(frozen=True)
+class Untunable(Base):
+    """Its options have no effect."""
+
+    power: float = corl.option(1.0, "The power.", low=0.01, high=100, scale="log")
+
+    def solve(self, instance, run):
+        while run.budget(1):
+            run.report(np.full(instance.size, 1.0 + np.random.default_rng([run.seed, instance.size]).random()))
 
 
 def install(folder: Path) -> Path:

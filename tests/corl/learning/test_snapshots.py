@@ -55,7 +55,7 @@ def test_arrays_and_tensors_come_back_to_the_bit(tmp_path):
 def test_what_cannot_be_kept_is_told(tmp_path):
     """An object of another class is a TypeError that names it, and nothing is written."""
     with pytest.raises(TypeError, match="a Curves cannot be kept in a snapshot"):
-        snapshots.write(tmp_path / "a.safetensors", {"a": Curves(None, "")})
+        snapshots.write(tmp_path / "a.safetensors", {"a": Curves("")})
     assert not list(tmp_path.iterdir())
 
 
@@ -84,7 +84,7 @@ class Kept:
 def test_curves_thin_out_and_resume_alike(steps, broken):
     """Points are means since the last one, hundreds for thousands of steps; broken off and resumed, they are the same."""
     whole, parts = Kept(), Kept()
-    curves, first, second = Curves(whole, "r"), Curves(parts, "r"), Curves(parts, "r")
+    curves, first, second = Curves("r", whole), Curves("r", parts), Curves("r", parts)
     for step in range(steps):
         curves.add(step, {"x": float(step)})
     for step in range(min(steps, broken)):
@@ -102,7 +102,7 @@ def test_curves_thin_out_and_resume_alike(steps, broken):
 def test_a_long_run_has_hundreds_of_points():
     """100,000 steps leave under a thousand points, none far from the next."""
     kept = Kept()
-    curves = Curves(kept, "r")
+    curves = Curves("r", kept)
     for step in range(100_000):
         curves.add(step, {"one": 1.0})
     curves.flush()

@@ -27,7 +27,7 @@ options = { policy = "fifo" }
 [[solvers]]
 solver = "online"
 label = "resolve"
-options = { policy = "resolve", options = "solver=orders,iterations=20" }
+options = { policy = "resolve", policy_options = "solver=orders,iterations=20" }
 """
 
 

@@ -65,7 +65,9 @@ def test_wrong_arguments(day, wrong):
 
 def test_the_solver_plays_the_day(day):
     """With the same result as `simulate`, verified."""
-    result = corl.solve(day, solver="online", policy="resolve", options="iterations=20,solver=orders", key=0, iterations=100)
+    result = corl.solve(
+        day, solver="online", policy="resolve", policy_options="iterations=20,solver=orders", key=0, iterations=100
+    )
     assert (
         result.verified
         and result.objective == corl.online.simulate("resolve", day, iterations=20).objective
@@ -93,7 +95,7 @@ def test_what_the_solver_does_not_take(day):
     """No policy, an unknown one, an instance that is not revealed over time, malformed options."""
     for more, message in (
         ({}, "no online policy for counter is called ''; there are: fifo, resolve, shortest"),
-        ({"policy": "fifo", "options": "sleep"}, "--option takes KEY=VALUE, not 'sleep'"),
+        ({"policy": "fifo", "policy_options": "sleep"}, "--option takes KEY=VALUE, not 'sleep'"),
     ):
         with pytest.raises(UsageError, match=f"because {message}"):
             corl.solve(day, solver="online", **more)

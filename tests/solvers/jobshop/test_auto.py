@@ -4,6 +4,7 @@ import pytest
 
 import corl
 from corl.problems.jobshop.generators import flexible, taillard, tardiness
+from corl.problems.jobshop.generators_rules import workshop
 from corl.problems.jobshop.instance import from_jobs
 from corl.solvers.jobshop.auto import choose
 
@@ -36,6 +37,11 @@ def flexible_makespan(jobs):
         ("cp-sat", lambda: flexible_tardiness(20, 4), 10.0, None),
         ("tabu", lambda: flexible_tardiness(30, 4), 10.0, None),
         ("tabu", lambda: flexible_tardiness(20, 4), None, 10),
+        ("cp-sat", lambda: workshop(jobs=6, machines=8, ask="setups"), 10.0, None),
+        ("tabu", lambda: workshop(jobs=10, machines=10, ask="setups"), 10.0, None),
+        ("tabu", lambda: workshop(jobs=20, machines=10, ask="choices,setups,tardiness"), 10.0, None),
+        ("tabu", lambda: workshop(jobs=6, machines=8, ask="setups"), None, 100),
+        ("annealing", lambda: workshop(jobs=20, machines=10, ask="calendars,setups"), 10.0, None),
         ("dispatch", lambda: flexible_tardiness(3000, 4), 10.0, None),
         ("dispatch", lambda: taillard(jobs=100_000, machines=1), 10.0, None),
     ],

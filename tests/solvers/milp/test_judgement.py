@@ -13,9 +13,10 @@ from corl.errors import UsageError
 from corl.learning.training import train
 from corl.problems.milp.generators import multiple_knapsack
 from corl.problems.milp.problem import Milp
-from corl.solvers.milp.folder import FEWEST_FILES, parts
+from corl.solvers.milp.folder import parts
 from corl.solvers.milp.imitation import judgement as judging
 from corl.solvers.milp.imitation.judgement import CANDIDATES, SETTINGS, Judgement, seconds_of
+from corl.splitting import FEWEST_FILES
 
 OPTIONS = {"samples": 8, "share": 1.0, "each": 4, "updates": 4}
 

@@ -167,9 +167,11 @@ def kernel_samples() -> list[Any]:
         make["tardiness"](jobs=4, machines=3),
         make["flexible"](jobs=4, machines=3, tightness=1.3),
         make["workshop"](jobs=4, machines=3, ask="setups,calendars"),
+        *(make["workshop"](jobs=4, machines=3, ask=ask) for ask in _SETUPS),
     ]
 
 
+_SETUPS = ("setups", "choices,setups", "setups,tardiness", "choices,setups,tardiness")
 EXOGENOUS = {"arrival", "down"}
 
 

@@ -11,8 +11,8 @@ from .cells import ROOT, bold, figure, interval, mean, number, recorded, row, ro
 
 __all__ = [
     "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes", "floor_resolving",
-    "floor_resolving_ratios", "hard", "hard_whole", "records", "resources", "rules", "slim", "slim_authors", "standard", "stays",
-    "summary", "tardiness_ratio",
+    "floor_resolving_ratios", "hard", "hard_whole", "published", "records", "resources", "rules", "setups", "slim",
+    "slim_authors", "standard", "stays", "summary", "tardiness_ratio",
 ]  # fmt: skip
 
 _SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
@@ -51,6 +51,20 @@ def hard_whole() -> str:
     return table(["", *short, "all dmu", *others.values()], lines)
 
 
+def published() -> str:
+    """Gaps that others publish on the same instances, below ours."""
+    columns = ("12 of Taillard and Demirkol", "dmu41-55, dmu61-75")
+    harder = (row("jobshop/hard-whole", group=group, time_limit=60) for group in ("dmu41 to dmu55", "dmu61 to dmu75"))
+    ours = [suite_gap("standard", "tabu", 60), number(mean(each["mean_gap_percent"] for each in harder), 2)]
+    cells = recorded("jobshop", "published")
+    lines = [["`tabu`", "60 s, one core", *ours]]
+    for name in dict.fromkeys(name for name, _ in cells):
+        label, _, seconds = name.partition(", ")
+        limit = f"{seconds}, eight cores" if seconds else "600 s, four cores"
+        lines.append([label, limit, *(cells[name, column] for column in columns)])
+    return table(["mean gap, %", "", *columns], lines)
+
+
 def hard() -> str:
     """Gaps on eleven hard instances, beside CP-SAT."""
     groups = {"dmu41 to dmu60": "four of dmu41-60", "dmu61 to dmu80": "five of dmu61-80", "30 x 20": "ta41, ta46", "all": "all"}
@@ -78,6 +92,18 @@ def rules() -> str:
         lines.append([name.removeprefix(size), *(bold(text, k == best) + proven for k, (text, proven, _) in enumerate(texts))])
         size = name.partition(": ")[0] + ": " if ": " in name else size
     return table(["rules", "`annealing`", "CP-SAT", "with 8 threads"], lines)
+
+
+def setups() -> str:
+    """Mean objectives with set-ups over the seeds, beside annealing and CP-SAT; the least in bold."""
+    methods, lines = {"tabu": "`tabu`", "annealing": "`annealing`", "cp-sat": "`cp-sat`"}, []
+    for rule, jobs in dict.fromkeys((each["rule"], each["jobs"]) for each in rows("jobshop/setups")):
+        found = {name: rows("jobshop/setups", rule=rule, jobs=jobs, method=name) for name in methods}
+        values = {name: mean(float(each["value"]) for each in of) for name, of in found.items()}
+        cells = [bold(f"{value:,.0f}", value == min(values.values())) for value in values.values()]
+        bound = max(int(each["bound"]) for of in found.values() for each in of)
+        lines.append([rule, f"{jobs} x 10", *cells, f"{bound:,}"])
+    return table(["set-ups", "jobs, machines", *methods.values(), "best bound"], lines)
 
 
 def stays() -> str:

@@ -97,7 +97,7 @@ def test_no_place_is_better(random_instance, kind, jobs, machines, seed):
         for m in np.delete(np.arange(instance.machines), shop.machine[v]):
             line = [n, *selection.sequence[shop.first[m] : shop.first[m + 1]].tolist(), n]
             places = [max(end[x], head) + max(rest[y], tail) for x, y in pairwise(line)]
-            around, to = _best_place(shop, selection, m, head, tail, random_state(seed))
+            around, to = _best_place(None, shop, selection, np.uint32(v), m, head, tail, random_state(seed))
             assert around == min(places) == places[to - shop.first[m]]
 
 

@@ -56,6 +56,10 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
+    def holds_text(self, key: str) -> bool:
+        """Return whether the value of a key is a text."""
+        return isinstance(self._values.get(key), str)
+
     def take(self, key: str, kind: Kind, default: Any = None) -> Any:
         """Return the value of a key, or `default` if the key is missing. Raises InputError if the value is not of this kind."""
         self._accepted.append(key)
