@@ -135,6 +135,10 @@ class Run:
         elif self.partial_start is None and (reason := self.problem.infeasible(self.instance)):
             self.report_infeasible(reason)
 
+    def restart_clock(self) -> None:
+        """Start the clock again at 0: for a solver that is another program, when the program starts."""
+        self._started = time.perf_counter()
+
     @property
     def elapsed(self) -> float:
         """Seconds since the clock started."""

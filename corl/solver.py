@@ -49,6 +49,11 @@ class Solver(Options, abc.ABC):
     requires: ClassVar[tuple[str, ...]] = ()
     """Import names of optional packages that the solver requires; suites skip it if one of them is not installed."""
 
+    @property
+    def result_name(self) -> str:
+        """The name in the Result of a solver that was given as an object: by default that of its class."""
+        return type(self).__name__
+
     def accepts(self, instance: Any) -> str:
         """Return "" if the solver can solve `instance`; otherwise the reason, for a message "... because REASON"."""
         return ""

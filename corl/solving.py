@@ -222,7 +222,7 @@ def _solver(
         raise UsageError(
             f"{name}{hint(name, _arguments())}: a Solver has its options already; give them to {type(solver).__name__}"
         )
-    return solver, type(solver).__name__
+    return solver, solver.result_name
 
 
 def _arguments() -> list[str]:

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corl.errors import UsageError
+from corl.cli.main import one_line
+from corl.errors import UsageError, unknown
 
 if TYPE_CHECKING:
+    from corl.benchmark.running.suite import Suite
     from corl.benchmark.running.supervisor import Supervisor
 
 __all__ = ["arguments", "execute"]
@@ -20,7 +22,7 @@ __all__ = ["arguments", "execute"]
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("suite", metavar="SUITE", help="a TOML file, or a shipped suite such as tsp/smoke")
+    add("suite", metavar="SUITE", nargs="?", help="a TOML file, or a shipped suite such as tsp/smoke")
     add("--solvers", metavar="A,B", help="labels of solvers in the suite, or names of other solvers; default: the suite's")
     add("--options", metavar="FILE", type=Path, help="option file of a further solver, as corl tune writes it; its label: FILE")
     add("--time-limits", metavar="S,S", help="time limits in seconds; default: the suite's")
@@ -51,10 +53,51 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="local",
         help="where runs are executed: on this machine or on a Ray cluster (needs the package ray)",
     )
+    add("--peers", metavar="FOLDER", type=Path, help="also run the programs that the TOML files in this folder describe")
+    add("--verify", action="store_true", help="with --peers, instead of SUITE: run each peer on its published instances")
     add("--address", metavar="HOST:PORT", help="address of the Ray cluster; default: the cluster that Ray finds")
 
 
 def execute(args: argparse.Namespace) -> int:
+    solvers = None if args.solvers is None else [name.strip() for name in args.solvers.split(",") if name.strip()]
+    if solvers == []:
+        raise UsageError(f"--solvers: {args.solvers!r} is not accepted; it takes names, separated by commas")
+    if args.verify:
+        return _verify(args, solvers)
+    if args.suite is None:
+        raise UsageError("SUITE is missing; accepted: a TOML file, a shipped suite (corl list suites); --peers FOLDER --verify")
+    return _bench(args, solvers)
+
+
+def _verify(args: argparse.Namespace, names: list[str] | None) -> int:
+    """Run peers on their published instances; return the exit code, 1 if one of them does not count as held."""
+    from corl.benchmark.peers.definition import read_peers
+    from corl.benchmark.peers.verification import FILE, verify
+
+    if args.peers is None or args.suite is not None:
+        raise UsageError("--verify: accepted: --peers FOLDER --verify, without SUITE")
+    peers = read_peers(args.peers)
+    for name in names or []:
+        if name not in peers:
+            raise UsageError(unknown("--solvers: no peer is called", name, peers))
+    found = verify({name: peers[name] for name in names or peers}, args.peers, lambda text: print(one_line(text), flush=True))
+    print(f"stored in {args.peers / FILE}")
+    return int(any(found.values()))
+
+
+def _with_peers(suite: Suite, folder: Path, solvers: list[str] | None) -> Suite:
+    """Return the suite with the peers in a folder. Raises UsageError if one of the wanted ones cannot be run."""
+    from corl.benchmark.peers.definition import read_peers
+    from corl.benchmark.peers.verification import held
+
+    peers = read_peers(folder)
+    for name in solvers or []:
+        if name in peers and peers[name].solver.problem == suite.problem.name and (reason := peers[name].unavailable):
+            raise UsageError(f"--solvers: {name} cannot be run: {reason}")
+    return suite.with_peers(peers, held(peers, folder))
+
+
+def _bench(args: argparse.Namespace, solvers: list[str] | None) -> int:
     from corl.benchmark.reporting.export import export
     from corl.benchmark.reporting.notes import disturbed
     from corl.benchmark.running.board import Board
@@ -62,13 +105,12 @@ def execute(args: argparse.Namespace) -> int:
     from corl.benchmark.running.suite import read_suite
     from corl.store import Store
 
-    solvers = None if args.solvers is None else [name.strip() for name in args.solvers.split(",") if name.strip()]
-    if solvers == []:
-        raise UsageError(f"--solvers: {args.solvers!r} is not accepted; it takes names, separated by commas")
     seeds = args.seeds
     if seeds is not None and seeds < 1:
         raise UsageError(f"--seeds: {seeds} is not accepted; it takes an integer from 1 up")
     suite = read_suite(args.suite)
+    if args.peers is not None:
+        suite = _with_peers(suite, args.peers, solvers)
     suite = suite if args.options is None else suite.with_option_file(args.options)
     suite = suite.with_changes(solvers, _seconds(args.time_limits), seeds)
     path = args.store or Path(suite.store)
@@ -82,6 +124,9 @@ def execute(args: argparse.Namespace) -> int:
         todo = missing(suite, store, resume=args.resume)
         for notice in suite.notices:
             progress.say(f"note: {notice}")
+        for lineup in suite.lineups:
+            if lineup.held:
+                progress.say(f"note: {lineup.label}: {lineup.held}")
         try:
             run_suite(suite, todo, store, _supervisor(args), board.listener, _command())
         except KeyboardInterrupt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from corl.tolerance import TIE
 
@@ -27,16 +28,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=TIE,
         help="relative difference up to which two objective values are a tie; default %(default)g",
     )
+    parser.add_argument(
+        "--published",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="list results of others, from CSV or JSON files",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def execute(args: argparse.Namespace) -> int:
     from corl.benchmark.reporting.duel import duel
+    from corl.benchmark.reporting.published import read_published
     from corl.cli.main import one_line
     from corl.files.json_values import to_json
     from corl.store import Store
 
     with Store(args.store) as store:
-        found = duel(store, args.a, args.b, args.suite, args.time_limit, args.tolerance)
+        found = duel(store, args.a, args.b, args.suite, args.time_limit, args.tolerance, read_published(args.published))
     print(to_json(found.values()) if args.json else "\n".join(map(one_line, found.lines())))
     return 0

@@ -18,16 +18,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--markdown", action="store_true", help="print Markdown (default)")
     kind.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument("--figures", metavar="FOLDER", type=Path, help="also write the charts into this folder, as PNG and SVG")
+    parser.add_argument(
+        "--published",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="show results of others, from CSV or JSON files",
+    )
     parser.add_argument("--suite", metavar="NAME", help="report only this suite")
 
 
 def execute(args: argparse.Namespace) -> int:
     from corl.benchmark.reporting.markdown import report_markdown
+    from corl.benchmark.reporting.published import read_published
     from corl.benchmark.reporting.report import build, report_json
     from corl.store import Store
 
     with Store(args.store) as store:
-        report = build(store, args.suite)
+        report = build(store, args.suite, read_published(args.published))
         if args.html is not None:
             from corl.benchmark.reporting.drawings import solutions_of
             from corl.benchmark.reporting.page import page

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-__all__ = ["main", "model_of"]
+__all__ = ["main", "model_of", "schedule_of"]
 
 
 def model_of(given: dict[str, Any]) -> Any:
@@ -61,6 +61,17 @@ def _flags(job: dict[str, Any], given: dict[str, Any], key: str, count: int) -> 
     return flags if isinstance(flags, list) else [flags] * count
 
 
+def schedule_of(given: dict[str, Any], result: Any) -> dict[str, list[list[int]]]:
+    """Return the best schedule of a result in corl's JSON."""
+    lengths = [len(job["operations"] if isinstance(job, dict) else job) for job in given["jobs"]]
+    tasks = iter(result.best.tasks)
+    rows = [[next(tasks) for _ in range(length)] for length in lengths]
+    return {
+        "start": [[task.start for task in row] for row in rows],
+        "machine": [[min(task.resources) for task in row] for row in rows],
+    }
+
+
 def _stop_after(seconds: float) -> None:
     """Make every search of CP-SAT in this process stop after so many processor seconds."""
     from ortools.sat.python import cp_model
@@ -94,12 +105,7 @@ def main() -> None:
     _stop_after(seconds - (time.process_time() - began))
     result = model.solve(time_limit=1e6, num_workers=1, display=False)
     used = time.process_time() - began
-    lengths = [len(job["operations"] if isinstance(job, dict) else job) for job in given["jobs"]]
-    tasks = iter(result.best.tasks)
-    rows = [[next(tasks) for _ in range(length)] for length in lengths]
-    found = {"start": [[task.start for task in row] for row in rows]}
-    found["machine"] = [[min(task.resources) for task in row] for row in rows]
-    print(json.dumps({"solution": found, "bound": result.lower_bound, "seconds": round(used, 1)}))
+    print(json.dumps({"solution": schedule_of(given, result), "bound": result.lower_bound, "seconds": round(used, 1)}))
 
 
 if __name__ == "__main__":

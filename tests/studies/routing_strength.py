@@ -4,9 +4,7 @@ The tables stand in routing_strength.toml. Every run is by processor time, on on
 the file has already are skipped, so that a table can be interrupted and continued. Solutions of all solvers are evaluated by the
 problem. Peers outside the environment are named by variables:
 
-- HYGESE_PYTHON: the interpreter of an environment with `hygese` (HGS-CVRP) for the solver `hgs`.
-- AILSII_PYTHON: the interpreter of an environment with `ailsii` (AILS-II, Java) for the solver `ails2`.
-- HGS_VRPTW and FILO2: the programs `genvrp` of HGS-VRPTW and `filo2` for the solvers `hgs-vrptw` and `filo2`.
+- HYGESE_PYTHON, AILSII_PYTHON, HGS_VRPTW and FILO2: see peers/README.md.
 - CORL_DATA, ORTEC_DATA, XL_DATA and PDPTW_DATA: the folders of the instances.
 """
 
@@ -23,10 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from processor_run import ProcessorRun
-from routing_peers import PEERS
 from run_table import RunTable
 
 from corl import registry
+from corl.benchmark.peers.definition import read_peers
+from corl.run import Run
 
 __all__ = ["FIELDS", "TABLES", "Task", "gap_percent", "missing", "tasks"]
 
@@ -44,6 +43,7 @@ FIELDS = (
     "seconds",
 )
 TABLES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("routing_strength.toml").read_text())
+_PEERS = read_peers(Path(__file__).with_name("peers"))
 _FOLDERS = {"data": "CORL_DATA", "ortec": "ORTEC_DATA", "xl": "XL_DATA", "pdptw": "PDPTW_DATA"}
 _SECONDS_PER_CLIENT = 2.4  # of "2.4n", the limit of Uchoa et al.'s and PyVRP's tables
 
@@ -119,8 +119,11 @@ def solve(task: Task) -> tuple[Any, Outcome]:
     problem = registry.problem("vrp")
     instance = problem.read(task.file)
     limit = _SECONDS_PER_CLIENT * instance.clients if task.limit == "2.4n" else float(task.limit)
-    if task.solver in PEERS:
-        return instance, Outcome(PEERS[task.solver](instance, task.file, limit, task.seed), math.nan)
+    if task.solver in _PEERS:
+        run = Run(problem, instance, time_limit=limit, seed=task.seed)
+        run.start()
+        _PEERS[task.solver].solver.solve(instance, run)
+        return instance, Outcome(run.solution, math.nan)
     solver = registry.solver("vrp", task.solver)()
     solver.prepare(instance)
     run = ProcessorRun(problem, instance, time_limit=limit, seed=task.seed)

@@ -11,7 +11,8 @@ import numpy as np
 from corl.benchmark.reporting.analysis import Comparison, compare
 from corl.benchmark.reporting.grid import Grid, Limit, is_limit_free
 from corl.benchmark.reporting.notes import warnings
-from corl.benchmark.reporting.report import suite_limits
+from corl.benchmark.reporting.published import PublishedResult, published_columns
+from corl.benchmark.reporting.report import held_warnings, peers_held, suite_limits
 from corl.errors import UsageError
 from corl.formatting import percent
 from corl.record import Record
@@ -36,6 +37,8 @@ class Duel:
     runs_of_each: str
     """The number of runs of each solver as text, such as "10 instances x 3 seeds"."""
     warnings: tuple[str, ...]
+    published: tuple[str, ...] = ()
+    """Results that others published, a line each; they take no part in the comparison."""
 
     def lines(self) -> list[str]:
         """Return about ten lines for a terminal."""
@@ -54,6 +57,7 @@ class Duel:
             lines[-1] += f", 95 % interval {percent(d.low)} to {percent(d.high)}, over {d.over}"
         lines += [f"  {other.limit}: {other.verdict}" for other in self.others]
         lines += [f"  note: {text}" for text in self.warnings]
+        lines += [f"  beside: {text}" for text in self.published]
         return [*lines, f"{c.limit}: {c.verdict}"]
 
     def values(self) -> dict[str, Any]:
@@ -61,10 +65,19 @@ class Duel:
         return {
             "suite": self.suite, "chosen": asdict(self.chosen), "other_limits": [asdict(other) for other in self.others],
             "mean_gaps": list(self.means), "warnings": list(self.warnings),
+            "published": list(self.published),
         }  # fmt: skip
 
 
-def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: float | None = None, tolerance: float = TIE) -> Duel:
+def duel(
+    store: Store,
+    a: str,
+    b: str,
+    suite: str | None = None,
+    time_limit: float | None = None,
+    tolerance: float = TIE,
+    published: Sequence[PublishedResult] = (),
+) -> Duel:
     """Return the verdict on two solvers from the runs in a store.
 
     Args:
@@ -73,6 +86,7 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
         suite: The suite's name; None: the only suite with runs of both solvers.
         time_limit: Seconds; None: the longest time limit at which both solvers have runs.
         tolerance: The relative difference up to which two objective values are a tie.
+        published: Results of others, which are only listed.
 
     Raises:
         UsageError: The store has no such suite, solvers or limit.
@@ -96,10 +110,13 @@ def duel(store: Store, a: str, b: str, suite: str | None = None, time_limit: flo
     solved = grid.slots & ~np.isnan(gaps).any(axis=0)
     means = tuple(float(each[solved].mean()) if solved.any() else None for each in gaps)
     of_pair = [record for record in of_suite if record.solver in (a, b)]
-    notes = warnings(Grid.of(of_pair, suite_limits(store.suites().get(name)), is_limit_free), resampling)
+    definition = store.suites().get(name)
+    notes = held_warnings(peers_held(definition, (a, b)))
+    notes += warnings(Grid.of(of_pair, suite_limits(definition), is_limit_free), resampling)
     return Duel(
         name, verdicts[at], tuple(verdicts[k] for k in common if k != at), means,  # type: ignore[arg-type]
         f"{resampling.instances} instance{'s' * (resampling.instances != 1)} x {_seeds(grid)}", tuple(notes),
+        tuple(map(str, published_columns(published, grid))),
     )  # fmt: skip
 
 

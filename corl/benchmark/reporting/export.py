@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corl.benchmark.reporting.grid import FAILURES, OUTCOMES, Grid, is_limit_free
 from corl.benchmark.reporting.measures import proven_gap
-from corl.benchmark.reporting.report import suite_limits
+from corl.benchmark.reporting.report import held_warnings, peers_held, suite_limits
 from corl.errors import UsageError
 from corl.files.json_values import to_json
 from corl.files.opening import replacing
@@ -44,7 +44,8 @@ def export(store: Store, suite: str, path: Path) -> None:
         raise UsageError(f"{store.path} holds no runs of {suite}")
     grid = Grid.of(records, suite_limits(store.suites().get(suite)), is_limit_free)
     text = io.StringIO()
-    for line in _comments(records, store.commands(suite)):
+    not_held = held_warnings(peers_held(store.suites().get(suite), grid.solvers))
+    for line in (*_comments(records, store.commands(suite)), *not_held):
         text.write(f"# {' '.join(line.split())}\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEAD)

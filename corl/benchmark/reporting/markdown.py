@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from corl.benchmark.reporting.numbers import interval, lost
+from corl.benchmark.reporting.published import NOTE
 from corl.benchmark.reporting.report import Report, SuiteReport
 from corl.formatting import memory, percent, seconds, value
 
@@ -15,6 +16,7 @@ _CURVE_NOTE = (
     '"objective" is the mean objective value of the training episodes, in which the network explores; "greedy" is the mean with '
     "the likeliest actions, on instances that are not used for training."
 )
+_PUBLISHED_COLUMNS = ("Solver", "Instances", "Mean gap", "Time", "Hardware", "Date", "Source")
 _CURVE_COLUMNS = ("Training", "Curve", "Points", "Steps", "First", "Last", "Least", "Most")
 
 
@@ -32,13 +34,21 @@ def _suite(suite: SuiteReport) -> list[str]:
     lines += [f"- Warning: {_cell(text)}" for text in suite.warnings] + ["", *_head(_SUMMARY_COLUMNS)]
     lines += [
         _line(
-            row.solver, row.limit + " (trace)" * row.derived, percent(row.gap.value), interval(row.gap),
+            row.solver + " (not held)" * bool(suite.held.get(row.solver)),
+            row.limit + " (trace)" * row.derived, percent(row.gap.value), interval(row.gap),
             percent(row.middle.value), f"{100 * row.at_reference:.0f} %", f"{row.best}/{row.runs}", lost(row),
             percent(row.integral.value), seconds(row.seconds), memory(row.peak_bytes),
         )
         for row in suite.rows
     ]  # fmt: skip
+    lines += _published(suite) if suite.published else []
     return [*lines, "", _circumstances(suite), ""]
+
+
+def _published(suite: SuiteReport) -> list[str]:
+    """Return the table of results that others published."""
+    rows = [_line(c.solver, c.of, percent(c.gap), c.seconds, c.hardware, c.date, c.source) for c in suite.published]
+    return ["", "### Published", "", NOTE, "", *_head(_PUBLISHED_COLUMNS), *rows]
 
 
 def _trainings(report: Report) -> list[str]:

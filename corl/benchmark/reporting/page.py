@@ -14,6 +14,7 @@ from corl.benchmark.reporting.charts import Axis, chart, percent_tick
 from corl.benchmark.reporting.curves import Curve
 from corl.benchmark.reporting.notes import described
 from corl.benchmark.reporting.numbers import interval
+from corl.benchmark.reporting.published import NOTE
 from corl.benchmark.reporting.report import Report, SuiteReport
 from corl.files.page import render
 from corl.formatting import memory, percent, seconds, value
@@ -35,6 +36,7 @@ def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = Non
         "nodes_shift": NODES_SHIFT,
         "generated": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "interval": interval,
+        "published_note": NOTE,
     }
     filters: dict[str, Callable[..., str]]
     filters = {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}

@@ -10,6 +10,7 @@ from corl.benchmark.reporting.analysis import Comparison, GroupRow, InstanceRow,
 from corl.benchmark.reporting.curves import Curve, curves, gap_profile, size_curves, time_profile
 from corl.benchmark.reporting.grid import Grid, is_limit_free
 from corl.benchmark.reporting.notes import Failure, Provenance, beaten, failures, provenance, warnings
+from corl.benchmark.reporting.published import PublishedColumn, PublishedResult, published_columns
 from corl.errors import UsageError
 from corl.files.json_values import to_json
 from corl.formatting import percent
@@ -17,7 +18,9 @@ from corl.record import Record
 from corl.statistics import Resampling
 from corl.store import Store
 
-__all__ = ["CurveRow", "Report", "SuiteReport", "build", "of_suite", "report_json", "suite_limits"]
+__all__ = [
+    "CurveRow", "Report", "SuiteReport", "build", "held_warnings", "of_suite", "peers_held", "report_json", "suite_limits",
+]  # fmt: skip
 
 _StoredCurves: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float | None]]]]
 """Training run -> learning curve -> [(step, value)], as `Store.curves` returns them."""
@@ -47,6 +50,10 @@ class SuiteReport:
     instance_rows: list[InstanceRow]
     groups: list[GroupRow]
     failures: list[Failure]
+    held: dict[str, str]
+    """Label of a peer (a program of others) -> "", or why it does not count as held against its published figures."""
+    published: list[PublishedColumn]
+    """Results that others published, which take no part in any other field."""
     provenance: Provenance
     curves: list[Curve]
     """The mean primal gap of each solver against time."""
@@ -90,8 +97,11 @@ class Report:
     curve_rows: list[CurveRow] = field(default_factory=list)
 
 
-def build(store: Store, suite: str | None = None) -> Report:
-    """Return the report of a whole store, or of one suite by its name. Raises UsageError if there is no such suite."""
+def build(store: Store, suite: str | None = None, published: Sequence[PublishedResult] = ()) -> Report:
+    """Return the report of a whole store, or of one suite by its name. Raises UsageError if there is no such suite.
+
+    `published`: results of others, shown beside those of the suites.
+    """
     records: dict[str, list[Record]] = {}
     for record in store.records():
         records.setdefault(record.suite, []).append(record)
@@ -100,14 +110,21 @@ def build(store: Store, suite: str | None = None) -> Report:
             raise UsageError(f"{store.path} holds no runs of a suite {suite!r}; there are: {', '.join(records) or 'none'}")
         records = {suite: records[suite]}
     definitions = store.suites()
-    reports = [of_suite(suite_records, definitions.get(name), store.commands(name)) for name, suite_records in records.items()]
+    reports = [
+        of_suite(suite_records, definitions.get(name), store.commands(name), published) for name, suite_records in records.items()
+    ]
     if suite is not None:
         return Report(store.path.name, reports, {}, {})
     stored = store.curves()
     return Report(store.path.name, reports, _learning(stored), store.trainings(), _curve_rows(stored))
 
 
-def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequence[str] = ()) -> SuiteReport:
+def of_suite(
+    records: Sequence[Record],
+    definition: Any = None,
+    commands: Sequence[str] = (),
+    published: Sequence[PublishedResult] = (),
+) -> SuiteReport:
     """Return the report of one suite.
 
     Args:
@@ -115,6 +132,7 @@ def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequen
         definition: The definition of the suite, as in `Store.suites`: it names groups of instances, whose results are averaged,
             and time limits, at which results of limit-free solvers are read off their traces.
         commands: The commands that ran the suite.
+        published: Results of others.
     """
     definition = definition if isinstance(definition, Mapping) else {}
     grid = Grid.of(records, suite_limits(definition), is_limit_free)
@@ -122,6 +140,7 @@ def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequen
     rows = summary(grid, resampling)
     comparisons = {str(limit): compare(grid, resampling, at) for at, limit in enumerate(grid.limits)}
     target, profile = time_profile(grid)
+    held = peers_held(definition, grid.solvers)
     return SuiteReport(
         name=grid.suite,
         problem=grid.problem,
@@ -132,13 +151,15 @@ def of_suite(records: Sequence[Record], definition: Any = None, commands: Sequen
         runs=len(grid.records),
         intervals=resampling.over,
         headline=_headline(grid, rows, comparisons),
-        warnings=warnings(grid, resampling),
+        warnings=[*held_warnings(held), *warnings(grid, resampling)],
         beaten=beaten(grid),
         rows=rows,
         comparisons=comparisons,
         instance_rows=instance_rows(grid),
         groups=group_rows(grid, _groups(definition)),
         failures=failures(grid.records),
+        held=held,
+        published=published_columns(published, grid),
         provenance=provenance(grid.records, grid, commands),
         curves=curves(grid, resampling),
         target=target,
@@ -165,6 +186,19 @@ def _groups(definition: Mapping[str, Any]) -> dict[str, str]:
     found = definition.get("instances")
     instances = found if isinstance(found, Mapping) else {}
     return {name: str(facts.get("group", "")) for name, facts in instances.items() if isinstance(facts, Mapping)}
+
+
+def peers_held(definition: Any, solvers: Sequence[str]) -> dict[str, str]:
+    """Return label -> "" or why it is not held, of those solvers that a suite's definition marks as programs of others."""
+    found = definition.get("solvers") if isinstance(definition, Mapping) else None
+    facts = found if isinstance(found, Mapping) else {}
+    entries = {label: facts[label] for label in solvers if isinstance(facts.get(label), Mapping)}
+    return {label: str(entry["held"]) for label, entry in entries.items() if "held" in entry}
+
+
+def held_warnings(held: Mapping[str, str]) -> list[str]:
+    """Return a warning for each peer that does not count as held against its published figures."""
+    return [f"{label}: {reason}" for label, reason in held.items() if reason]
 
 
 def suite_limits(definition: Any) -> list[float]:

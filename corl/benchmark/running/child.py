@@ -40,7 +40,8 @@ def _answer(body: bytes) -> bytes:
         failed = {"outcome": "refused", "reason": str(error)}
     except SolverError as error:  # caused by an exception of the solver: a crash; otherwise a wrong solution or claim
         crashed = error.__cause__ is not None and not isinstance(error.__cause__, CorlError)
-        failed = {"outcome": "crash" if crashed else "wrong", "reason": str(error)}
+        outcome = "timeout" if isinstance(error.__cause__, TimeoutError) else "crash" if crashed else "wrong"
+        failed = {"outcome": outcome, "reason": str(error)}
     except Exception as error:
         failed = {"outcome": "crash", "reason": described(error)}
     return pickle.dumps(failed | {"peak_bytes": _peak_bytes()}, protocol=5)
@@ -53,6 +54,7 @@ def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
     os.environ[STRICT] = "1"  # a solver's false report ends a run of a benchmark instead of being discarded
     options = arguments.pop("options")
     result = solve(pickle.loads(instance), **arguments, **options)
+    ended = getattr(arguments["solver"], "ended", [])  # of a program
     solved = result.status in ("optimal", "feasible")
     return {
         "outcome": "ok" if solved else "nothing",
@@ -67,6 +69,7 @@ def _solved(*, instance: bytes, **arguments: Any) -> dict[str, Any]:
         "solver_name": result.solver,
         "options": dict(result.options),
         "versions": dict(result.versions),
+        **({"program_cpu_seconds": round(ended[-1].cpu_seconds, 3)} if ended else {}),
     }
 
 

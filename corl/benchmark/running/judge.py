@@ -29,6 +29,8 @@ def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circums
             outcome, reason = "wrong", wrong
     reference = plan.source.reference
     facts = loaded.facts | {"group": plan.source.group, "origin": plan.source.origin}
+    if "program_cpu_seconds" in answer:
+        facts |= {"program_cpu_seconds": answer["program_cpu_seconds"]}
     return Record(
         suite=suite.name,
         problem=suite.problem.name,
@@ -54,7 +56,7 @@ def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circums
         trace=tuple(answer.get("trace", ())) if outcome in ("ok", "nothing") else (),
         solution=solution if suite.keep_solutions else None,
         solver_name=answer.get("solver_name", plan.lineup.solver),
-        options=answer.get("options", plan.lineup.options),
+        options=plan.lineup.options if plan.lineup.external else answer.get("options", plan.lineup.options),
         facts=facts,
         cores=ended.cores,
         started=ended.started,

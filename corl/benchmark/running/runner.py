@@ -24,7 +24,7 @@ from corl.processes.processors import available
 from corl.record import Record
 from corl.store import Store
 
-__all__ = ["Listener", "missing", "run_suite", "warm_up"]
+__all__ = ["Listener", "missing", "run_suite", "task_of", "warm_up"]
 
 _ATTEMPTS = 2  # a run that is lost with its machine is repeated once
 _WARM_LIMIT = 0.2  # seconds of a run that only fills the cache of kernels
@@ -121,7 +121,7 @@ def _run_all(
                 lost.popleft()
             else:
                 waiting.popleft()
-            supervisor.submit(number, _task(suite, plan), plan.lineup.cores, suite.hard_limit(plan.time_limit))
+            supervisor.submit(number, task_of(suite, plan), plan.lineup.cores, suite.hard_limit(plan.lineup, plan.time_limit))
             running[number] = plan, attempt
             number += 1
             started(plan)
@@ -133,13 +133,13 @@ def _run_all(
             yield plan, ended
 
 
-def _task(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
+def task_of(suite: Suite, plan: PlannedRun, **changes: Any) -> bytes:
     """Return the pickled task for the process of a run: the arguments of `corl.solve`, with the instance as pickled bytes."""
     arguments = {
         "instance": load(suite, plan.source).pickled,
         "problem": suite.problem.name,
-        "solver": plan.lineup.solver,
-        "options": dict(plan.lineup.options),
+        "solver": plan.lineup.external or plan.lineup.solver,
+        "options": {} if plan.lineup.external else dict(plan.lineup.options),
         "time_limit": plan.time_limit,
         "iterations": plan.iterations,
         "seed": plan.seed,
@@ -157,6 +157,8 @@ def warm_up(suite: Suite, todo: Iterable[PlannedRun], supervisor: Supervisor, li
     """
     short: dict[Path, PlannedRun] = {}
     for plan in {(plan.source.label, plan.lineup.label): plan for plan in todo}.values():
+        if plan.lineup.external is not None:  # a program has no kernels of ours
+            continue
         plan = _shortened(suite, plan)
         if (stamp := _stamp(suite, plan)) is not None and not stamp.exists():
             short.setdefault(stamp, plan)
@@ -221,7 +223,7 @@ def _check_same(suite: Suite, before: Mapping[str, Any], solvers: set[str], inst
     for part, labels in (("solvers", solvers), ("instances", instances)):
         for label in sorted(labels & set(now[part]) & set(before.get(part, {}))):
             was, new = before[part][label], now[part][label]
-            if any(was.get(key) != new[key] for key in new if key != "group"):
+            if any(was.get(key) != new[key] for key in new if key not in ("group", "held")):
                 fault = f"{part[:-1]} {label!r} was {_settings(was)} and is {_settings(new)} now"
                 raise UsageError(f"{path}: {fault}; choose another label, or another file with --store")
 
@@ -237,4 +239,4 @@ def _merged(now: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, 
 
 
 def _settings(definition: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in definition.items() if key != "group")
+    return ", ".join(f"{key}={value}" for key, value in definition.items() if key not in ("group", "held"))

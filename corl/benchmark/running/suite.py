@@ -41,6 +41,8 @@ from typing import Any
 
 from corl import options, registry
 from corl.adapter import Problem
+from corl.benchmark.peers.definition import Peer
+from corl.benchmark.peers.solver import ExternalSolver
 from corl.benchmark.running.sources import SuiteInstance, read_sources
 from corl.errors import InputError, UsageError, hint, unknown
 from corl.fields import Array, Flag, Integer, Number, Worded
@@ -64,6 +66,10 @@ class Lineup:
     """The number of processors that a run is pinned to, and the argument `workers` of `corl.solve`."""
     limit_free: bool = False
     """Whether the trace of one run with the longest time limit has the results of all shorter limits (Solver.limit_free)."""
+    external: ExternalSolver | None = None
+    """The solver itself if it is a program; `solver` is then its name."""
+    held: str | None = None
+    """Of a program: "", or why it does not count as held against its published figures; None for solvers of corl."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,27 @@ class Suite:
             changed = replace(changed, seeds=(*self.seeds[:seeds], *_unused_seeds(self.seeds, seeds - len(self.seeds))))
         return changed
 
+    def with_peers(self, peers: Mapping[str, Peer], held: Mapping[str, str]) -> Suite:
+        """Return the suite with those peers of its problem that can be run here, and a notice for each that cannot.
+
+        Args:
+            peers: Name -> peer.
+            held: Name -> "", or why the peer does not count as held against its published figures.
+
+        Raises:
+            UsageError: A peer has the name of one of the suite's solvers.
+        """
+        own = {name: peer for name, peer in peers.items() if peer.solver.problem == self.problem.name}
+        for name in {lineup.label for lineup in self.lineups} & own.keys():
+            raise UsageError(f"--peers: {own[name].file} has the name {name!r} of a solver of the suite; accepted: another name")
+        skipped = tuple(f"{name} skipped: {reason}" for name, peer in own.items() if (reason := peer.unavailable))
+        lineups = tuple(
+            Lineup(name, name, options.values(peer.solver), peer.cores, external=peer.solver, held=held[name])
+            for name, peer in own.items()
+            if not peer.unavailable
+        )
+        return replace(self, lineups=self.lineups + lineups, notices=self.notices + skipped)
+
     def with_option_file(self, path: Path) -> Suite:
         """Return the suite with a further solver, that of an option file, labelled by the file's name. Raises InputError."""
         found = options_for(path, self.problem.name, "auto")
@@ -124,9 +151,12 @@ class Suite:
             raise InputError(f"the suite has a solver {path.stem!r} already; accepted: another name of the file", file=str(path))
         return replace(self, lineups=(*self.lineups, _lineup(self.problem, path.stem, found.solver, found.options)))
 
-    def hard_limit(self, time_limit: float | None) -> float:
+    def hard_limit(self, lineup: Lineup, time_limit: float | None) -> float:
         """Return the seconds after which the process of a run is killed."""
-        return self.setup_allowance + (self.patience if time_limit is None else 2 * time_limit)
+        if time_limit is None:
+            return self.setup_allowance + self.patience
+        longest = 2 * time_limit
+        return self.setup_allowance + max(longest, lineup.external.kill_after(time_limit) if lineup.external else 0.0)
 
     def definition(self) -> dict[str, Any]:
         """Return the JSON values that the store keeps: a resumed benchmark compares them, and the report uses them."""
@@ -135,6 +165,7 @@ class Suite:
             "title": self.title,
             "solvers": {
                 lineup.label: {"solver": lineup.solver, "options": dict(lineup.options), "cores": lineup.cores}
+                | ({} if lineup.held is None else {"held": lineup.held})
                 for lineup in self.lineups
             },
             "instances": {source.label: {"group": source.group, "origin": source.origin} for source in self.sources},
