@@ -7,6 +7,7 @@ None). Its last message about a job is ("ended", state, reason, result in JSON o
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import gc
 import logging
@@ -114,7 +115,7 @@ class Worker:
             if message == "cancel":
                 if self._busy and not self._cancelled:
                     self._cancelled = True
-                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                    _thread.interrupt_main(signal.SIGINT)  # also if the process blocks the signal, as Ray's do
             else:
                 self._started = self._cancelled = False
                 self._busy = True
