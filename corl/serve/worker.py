@@ -175,7 +175,8 @@ def _reason(error: CorlError, limits: Limits) -> str:
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, MemoryError):
         cause = cause.__cause__
-    return str(error) if cause is None else f"{error} (limit: {limits.max_memory} MiB)"
+    is_memory = cause is not None or "MemoryError" in str(error)  # the message alone, if a process of the job raised it
+    return f"{error} (limit: {limits.max_memory} MiB)" if is_memory else str(error)
 
 
 def solved(request: Request, send: Callable[..., None]) -> Ended:
