@@ -65,8 +65,11 @@ def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = 
             server.run()
         except KeyboardInterrupt:  # uvicorn has ended because of Ctrl-C or SIGTERM, and repeats the signal
             return
-        except SystemExit:  # uvicorn has logged the reason
-            raise UsageError(f"cannot listen at {host}:{port}; accepted: a free port, and an address of this machine") from None
+        except SystemExit:  # at the start, uvicorn has logged the reason; later, it is Ray's answer to SIGTERM
+            if not server.started:
+                raise UsageError(
+                    f"cannot listen at {host}:{port}; accepted: a free port, and an address of this machine"
+                ) from None
 
 
 def _pool(queue: Queue, limits: Limits, jobs: int | None, folder: str, address: str) -> Pool | RayPool:

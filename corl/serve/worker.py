@@ -7,6 +7,7 @@ None). Its last message about a job is ("ended", state, reason, result in JSON o
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import gc
 import logging
@@ -114,7 +115,7 @@ class Worker:
             if message == "cancel":
                 if self._busy and not self._cancelled:
                     self._cancelled = True
-                    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                    _thread.interrupt_main(signal.SIGINT)  # also if the process blocks the signal, as Ray's do
             else:
                 self._started = self._cancelled = False
                 self._busy = True
@@ -174,7 +175,8 @@ def _reason(error: CorlError, limits: Limits) -> str:
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, MemoryError):
         cause = cause.__cause__
-    return str(error) if cause is None else f"{error} (limit: {limits.max_memory} MiB)"
+    is_memory = cause is not None or "MemoryError" in str(error)  # the message alone, if a process of the job raised it
+    return f"{error} (limit: {limits.max_memory} MiB)" if is_memory else str(error)
 
 
 def solved(request: Request, send: Callable[..., None]) -> Ended:

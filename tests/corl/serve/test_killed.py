@@ -34,10 +34,9 @@ def test_a_killed_server_loses_no_job(server):
 @pytest.mark.long
 def test_a_job_that_exceeds_its_memory_fails(server):
     """In one line that names the limit; the worker then solves the next job."""
-    running = server("--jobs", "1", "--max-memory", "128")
-    large = {"problem": "knapsack", "values": list(range(1, 2001)), "weights": [list(range(9001, 11001))], "capacities": [10**7]}
-    job = running.call("POST", "/jobs", {"instance": large, "solver": "dp"})[1]["id"]
-    assert "128 MiB" in running.wait(job, "failed", "done")["reason"]
+    running = server("--jobs", "1", "--max-memory", "120")
+    job = running.call("POST", "/jobs", {"instance": cities(5000), "solver": "ortools"})[1]["id"]  # a matrix of 200 MB and more
+    assert "120 MiB" in running.wait(job, "failed", "done")["reason"]
     job = running.call("POST", "/jobs", {"instance": SQUARE, "solver": "greedy-edge"})[1]["id"]
     running.wait(job, "done")
 
