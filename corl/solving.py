@@ -87,6 +87,9 @@ def solve(
         UsageError: A bad argument.
         SolverError: The solver fails, or reports nothing but false solutions.
     """
+    if options is not None:
+        problem, instance = load(instance, problem)
+        solver, solver_options = _from_file(options, problem.name, solver, solver_options)
     return _execute(
         *planned(
             instance,
@@ -133,8 +136,6 @@ def planned(
         time_limit = _DEFAULT_TIME_LIMIT
     patience = None if patience is None else _patience(patience, time_limit, iterations)
     adapter, data = load(instance, problem)
-    if options is not None:
-        solver, solver_options = _from_file(options, adapter.name, solver, solver_options)
     chosen, name = _solver(solver, adapter.name, data, time_limit, iterations, solver_options)
     _check_solver(chosen, name, data, iterations, patience)
     run = Run(
