@@ -197,7 +197,7 @@ def _best_place_with_setups(setups, shop, selection, v, m, head, tail, random):
             continue
         ties = 1 if length < around else ties + 1
         if ties == 1 or below(random, ties) == 0:
-            around, to = length, at
+            around, to = length, np.int64(at)
     return around, to
 
 

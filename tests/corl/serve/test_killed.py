@@ -41,7 +41,7 @@ def test_a_job_that_exceeds_its_memory_fails(server):
     running.wait(job, "done")
 
 
-@pytest.mark.long
+@pytest.mark.chance
 def test_compilation_is_announced_and_not_in_the_clock(server, tmp_path):
     """With an empty cache of kernels: a note while the job is prepared, and the whole time limit for the search."""
     running = server("--jobs", "1", environment={"CORL_CACHE": str(tmp_path / "cache")})
