@@ -146,9 +146,9 @@ def test_dispatching_with_rules():
 def test_who_takes_rules(ask):
     """`auto` chooses one that does; the others refuse by name."""
     small, middling, large = (workshop(jobs=jobs, machines=5, ask=ask) for jobs in (3, 30, 80))
-    assert choose(small, 10.0, None) == "cp-sat" and choose(large, 10.0, None) == choose(small, None, 100) == "annealing"
-    assert choose(middling, 5.0, None) == "annealing"
-    assert choose(middling, 10.0, None) == ("annealing" if ask == "setups" else "cp-sat")
+    search = "tabu" if ask == "setups" else "annealing"
+    assert choose(small, 10.0, None) == "cp-sat" and choose(large, 10.0, None) == choose(small, None, 100) == search
+    assert choose(middling, 5.0, None) == search and choose(middling, 10.0, None) == ("tabu" if ask == "setups" else "cp-sat")
     for solver in ("slim", "cp-agent"):
         with pytest.raises(UsageError, match="it does not support"):
             corl.solve(small, solver=solver, iterations=10)

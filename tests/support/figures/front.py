@@ -30,8 +30,8 @@ def readme() -> str:
         [
             "[job shop](problems/jobshop/README.md), 12 instances of Taillard and Demirkol, 60 s, one seed",
             f"{shops[0]} % above the best known",
-            f"CP-SAT {shops[1]} %, with 8 threads {shops[2]} %; published, 600 s on four cores: "
-            f"OptalCP {published[0]} %, CP-SAT {published[1]} %",
+            f"CP-SAT {shops[1]} %, with 8 threads {shops[2]} %; [published](instances/jobshop/results/README.md), 600 s on four "
+            f"cores: OptalCP {published[0]} %, CP-SAT {published[1]} %",
         ],
         [
             "[memory mapping](problems/memory/README.md), 32 pairs of a program and a memory, 1 s",
