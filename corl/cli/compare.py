@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from corl.cli.report import published_argument
 from corl.tolerance import TIE
 
 __all__ = ["arguments", "execute"]
@@ -28,14 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=TIE,
         help="relative difference up to which two objective values are a tie; default %(default)g",
     )
-    parser.add_argument(
-        "--published",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="list results of others, from CSV or JSON files",
-    )
+    published_argument(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

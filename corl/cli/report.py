@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corl.files.opening import replacing
 
-__all__ = ["arguments", "execute"]
+__all__ = ["arguments", "execute", "published_argument"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,15 +18,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--markdown", action="store_true", help="print Markdown (default)")
     kind.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.add_argument("--figures", metavar="FOLDER", type=Path, help="also write the charts into this folder, as PNG and SVG")
-    parser.add_argument(
-        "--published",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        default=[],
-        help="show results of others, from CSV or JSON files",
-    )
+    published_argument(parser)
     parser.add_argument("--suite", metavar="NAME", help="report only this suite")
+
+
+def published_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the files with results of others, for `corl.benchmark.reporting.published.read_published`."""
+    of_others = "show results of others beside the own ones, from CSV or JSON files"
+    parser.add_argument("--published", metavar="FILE", type=Path, nargs="+", default=[], help=of_others)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
 """Curves: the logged values of a training run, thinned out to a few hundred points each, and written to logging targets.
 
-A target has the method `add_curve(run, step, name, value)`: a store (corl.store), or an `EventFile` of TensorBoard.
+A target has the method `add_curve(run, step, name, value)`: a store (corl.store), or a `TensorBoard` (corl.learning.tensorboard).
 """
 
 from __future__ import annotations

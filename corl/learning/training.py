@@ -124,9 +124,9 @@ def _targets(logging: str) -> list[Target]:
     kind, _, folder = logging.partition(":") if isinstance(logging, str) else ("", "", "")
     if kind != "tensorboard" or not folder or Path(folder).is_file():
         raise UsageError(f"logging: {shown(logging)} is not accepted; accepted: tensorboard:FOLDER")
-    from corl.files.event_files import EventFile
+    from corl.learning.tensorboard import TensorBoard
 
-    return [EventFile(folder)]
+    return [TensorBoard(folder)]
 
 
 def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[Recipe, str]:
