@@ -34,6 +34,8 @@ _DROP_SHARE = 0.3  # share of the first cooling's time for a search with one rou
 _DROP_ITERATIONS = 1_500.0  # iterations per client from which a run has time for it
 _DROP_HEAT = 2.0  # first temperature of this search, in the unit of `heat`
 _FLEET_SHARE = 0.3  # greatest share of the run for reducing the number of routes
+_WINDOW_HEAT, _WINDOW_COLD = 0.2, 2.0  # factors of both temperatures with time windows: above and below, time was wasted
+_WINDOW_FARTHER = 6  # with time windows, at most a client in so many is an additional neighbour
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,21 @@ class RuinRecreate(Solver):
 
     neighbours: int = option(40, "Clients next to which a client may be inserted.", low=2, scale="log")
     farther: int = option(
-        150, "Additional clients, sampled among those farther away, considered in a quarter of the iterations.", low=0
+        150,
+        "Additional clients, sampled among those farther away, considered in a quarter of the iterations; with time windows and no "
+        "other constraints at most a sixth of all clients.",
+        low=0,
     )
     heat: float = option(
-        5.0, "First temperature, in mean distances to the ten nearest clients; short runs begin colder.", above=0, scale="log"
+        5.0,
+        "First temperature, in mean distances to the ten nearest clients; short runs begin colder. With time windows and no other "
+        "constraints it is a fifth of this.",
+        above=0,
+        scale="log",
     )
-    cold: float = option(0.025, "Last temperature, in the same unit.", above=0, scale="log")
+    cold: float = option(
+        0.025, "Last temperature, in the same unit; twice this with time windows and no other constraints.", above=0, scale="log"
+    )
     coolings: int = option(
         0,
         "Number of coolings, each from the best solution; 0: chosen by the expected iterations per client, with fewer and slower "
@@ -119,15 +130,25 @@ class RuinRecreate(Solver):
         if report_if_empty(instance, run):
             return
         instance = _with_rules(instance)
-        search = Search(instance, self.neighbours, self.farther, run)
-        if not search.serve_all(self.heat):
+        options = self._for_windows(instance.clients) if _has_only_windows(instance) else self
+        search = Search(instance, options.neighbours, options.farther, run)
+        if not search.serve_all(options.heat):
             return
         search.report()
         if not run.should_stop:
             run.report_bound(radial_bound(instance))
         if instance.fleet == "fewest":
-            drop_routes(search, _FLEET_SHARE, self.heat)
-        self._anneal(instance, search, run)
+            drop_routes(search, _FLEET_SHARE, options.heat)
+        options._anneal(instance, search, run)
+
+    def _for_windows(self, clients: int) -> RuinRecreate:
+        """Return the options for an instance with time windows and no other constraints than capacities.
+
+        With windows, routes are random above a fifth of the first temperature, and frozen at twice the last one. With few clients,
+        additional neighbours are nearly all clients, and iterations take longer for no gain.
+        """
+        farther = min(self.farther, clients // _WINDOW_FARTHER)
+        return replace(self, heat=_WINDOW_HEAT * self.heat, cold=_WINDOW_COLD * self.cold, farther=farther)
 
     def _anneal(self, instance: VrpInstance, search: Search, run: Run) -> None:
         """Make coolings until the run ends, each from the best solution or from a better selection of stored routes.
@@ -209,6 +230,15 @@ def _with_rules(instance: VrpInstance) -> VrpInstance:
     from corl.problems.vrp.rules import SideConstraints
 
     return replace(instance, rules=SideConstraints()) if instance.rules is None and _needs_rules(instance) else instance
+
+
+def _has_only_windows(instance: VrpInstance) -> bool:
+    """Return whether there are time windows, one depot and vehicle type, and no other constraints than capacities.
+
+    All clients must be served.
+    """
+    simple = instance.rules is None and instance.depots == 1 and instance.vehicles.types == 1 and instance.fleet != "fewest"
+    return instance.windows and simple and bool(instance.required[1:].all())
 
 
 def _needs_rules(instance: VrpInstance) -> bool:
