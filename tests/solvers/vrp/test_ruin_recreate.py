@@ -96,6 +96,20 @@ def test_coolings_without_a_better_solution_begin_hotter(make, monkeypatch):
     assert heats == pytest.approx([5.0, 1.0, 2.0, 4.0, 5.0, 0.5, 1.0, 2.0])
 
 
+@pytest.mark.parametrize(("feature", "factor"), [("plain", 1.0), ("windows", 0.2), ("all", 1.0)])
+def test_coolings_with_only_windows_begin_colder(make, monkeypatch, feature, factor):
+    """Time windows without other constraints have a fifth of the first temperature, and fewer additional neighbours."""
+    heats, columns, cool = [], [], Search.cool
+    monkeypatch.setattr(
+        Search,
+        "cool",
+        lambda self, heat, *rest: (heats.append(heat), columns.append(self.data.near.shape[1]), cool(self, heat, *rest)),
+    )
+    solve(make(feature, 12, 1), 24_000, coolings=1, choices=False, heat=3.0, neighbours=4, farther=5)
+    assert heats[0] == pytest.approx(3.0 * factor)
+    assert columns[0] == (6 if feature == "windows" else 9)
+
+
 def test_chunks_do_not_matter(make, monkeypatch):
     """The same iterations end in the same routes whatever the size of the chunks, with a smallest fleet too."""
     budget = Run.budget
