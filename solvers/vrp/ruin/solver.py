@@ -35,6 +35,7 @@ _DROP_ITERATIONS = 1_500.0  # iterations per client from which a run has time fo
 _DROP_HEAT = 2.0  # first temperature of this search, in the unit of `heat`
 _FLEET_SHARE = 0.3  # greatest share of the run for reducing the number of routes
 _WINDOW_HEAT, _WINDOW_COLD = 0.2, 2.0  # factors of both temperatures with time windows: above and below, time was wasted
+_WINDOW_CLIENTS = 500  # greatest number of clients for these factors; with 1,000 they gained nothing
 _WINDOW_FARTHER = 6  # with time windows, at most a client in so many is an additional neighbour
 
 
@@ -52,13 +53,13 @@ class RuinRecreate(Solver):
     farther: int = option(
         150,
         "Additional clients, sampled among those farther away, considered in a quarter of the iterations; at most a sixth of all "
-        "clients if there are only capacities and time windows.",
+        "clients if there are only capacities and time windows, and up to 500 clients.",
         low=0,
     )
     heat: float = option(
         5.0,
         "First temperature, in mean distances to the ten nearest clients; short runs begin colder. If there are only capacities "
-        "and time windows, it is a fifth of this.",
+        "and time windows, and up to 500 clients, it is a fifth of this.",
         above=0,
         scale="log",
     )
@@ -133,7 +134,8 @@ class RuinRecreate(Solver):
         if report_if_empty(instance, run):
             return
         instance = _with_rules(instance)
-        options = self._for_windows(instance.clients) if _has_only_windows(instance) else self
+        colder = instance.clients <= _WINDOW_CLIENTS and _has_only_windows(instance)
+        options = self._for_windows(instance.clients) if colder else self
         search = Search(instance, options.neighbours, options.farther, run)
         if not search.serve_all(options.heat):
             return
