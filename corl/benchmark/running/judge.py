@@ -29,6 +29,7 @@ def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circums
             outcome, reason = "wrong", wrong
     reference = plan.source.reference
     facts = loaded.facts | {"group": plan.source.group, "origin": plan.source.origin}
+    facts |= {name: load for name, load in zip(("load_begin", "load_end"), ended.loads) if load is not None}
     if "program_cpu_seconds" in answer:
         facts |= {"program_cpu_seconds": answer["program_cpu_seconds"]}
     return Record(
