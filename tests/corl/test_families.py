@@ -36,6 +36,8 @@ OUTSIDE = {
     "corl/documentation/tutorials/scheduling.md": "an example",
     "tests/corl/test_families.py": "this table",
     "tests/support/figures/front.py": "figures of choosing.md",
+    "corl/documentation/arena.md": "headline figures",
+    "tests/support/figures/arena.py": "headline figures",
     "tests/corl/test_recognition.py": "texts that two families read",
     "tests/problems/jobshop/test_stages.py": "texts that two families may read",
     "tests/studies/records.py": "what the archive of records holds",

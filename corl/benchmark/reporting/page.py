@@ -66,7 +66,7 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
     """
     found: list[tuple[str, str, str, list[Curve], Axis, Axis, bool]] = []
     if suite.curves:
-        x, y = time_axes(suite.curves)
+        x, y = time_axes(suite.curves, suite.grid.limits[0].per)
         note = "Mean over all runs, 100 % before the first solution and for failed runs"
         note += f"; bands: 95 % over {suite.intervals}." if any(c.low is not None for c in suite.curves) else "."
         found.append(("Gap against time", note, "", suite.curves, x, y, False))
@@ -93,11 +93,12 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
     return found
 
 
-def time_axes(curves: Sequence[Curve]) -> tuple[Axis, Axis]:
-    """Return the axes of curves of gaps against time: seconds, and the mean primal gap in per cent, both logarithmic."""
+def time_axes(curves: Sequence[Curve], per: str) -> tuple[Axis, Axis]:
+    """Return the axes of curves of gaps against time: seconds (by Limit.per), and the mean primal gap, both logarithmic."""
     gaps = np.concatenate([c.y for c in curves])
     low = _floor(gaps[gaps > 0])
-    x = Axis("seconds", float(min(c.x[0] for c in curves)), float(max(c.x[-1] for c in curves)), log=True)
+    title = f"seconds / {per}" if per else "seconds"
+    x = Axis(title, float(min(c.x[0] for c in curves)), float(max(c.x[-1] for c in curves)), log=True)
     return x, Axis("mean primal gap", low, max(float(gaps.max()), 10 * low), log=True, zero=True, text=percent_tick)
 
 

@@ -2,6 +2,7 @@
 
 problem = "tsp"
 time_limits = [1, 10]                   # or iterations = [1000]
+time_limit_per = "clients"              # optional: limits are multiplied by this fact of an instance (`corl info`)
 seeds = 3                               # their number (0, 1, 2), or a list
 
 [[instances]]
@@ -96,6 +97,8 @@ class Suite:
     """Seconds for imports, compilation and the end of a run, which `hard_limit` adds."""
     patience: float = _ITERATION_RUN_LIMIT
     """Seconds that a run with a limit of iterations may take, besides `setup_allowance`."""
+    time_limit_per: str = ""
+    """The fact of an instance that its time limits are multiplied by; "" for none."""
     keep_solutions: bool = True
     """Whether the store gets the solutions."""
     notices: tuple[str, ...] = ()
@@ -180,6 +183,7 @@ class Suite:
             },
             "instances": {source.label: {"group": source.group, "origin": source.origin} for source in self.sources},
             "time_limits": list(self.time_limits),
+            **({"time_limit_per": self.time_limit_per} if self.time_limit_per else {}),
             "iterations": list(self.iterations),
             "seeds": list(self.seeds),
             "left_out": list(self.notices),
@@ -213,6 +217,7 @@ def read_suite(name: str | os.PathLike[str]) -> Suite:
         seeds=tuple(table.seeds("seeds", [0])),
         setup_allowance=table.number("setup_allowance", _SETUP_ALLOWANCE),
         patience=table.number("patience", _ITERATION_RUN_LIMIT),
+        time_limit_per=table.text("time_limit_per"),
         keep_solutions=table.take("keep_solutions", Flag(), True),
         notices=tuple(notices),
     )

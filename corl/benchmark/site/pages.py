@@ -99,7 +99,9 @@ def _chart(found: Standings) -> Any:
     if not found.curves:
         return ""
     colours = {solver: number for number, solver in enumerate(found.report.solvers)}
-    return chart(found.curves, *time_axes(found.curves), colours, f"Gap against time, {found.report.name}")
+    return chart(
+        found.curves, *time_axes(found.curves, found.report.grid.limits[0].per), colours, f"Gap against time, {found.report.name}"
+    )
 
 
 def _title(problem: str) -> str:

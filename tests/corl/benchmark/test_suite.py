@@ -114,6 +114,22 @@ def test_bounds_in_json(tmp_path):
         read_references(file)
 
 
+def test_limits_in_proportion_to_a_fact(toy, suite):
+    """Each instance has its own limits; a fact that is missing, or no number, is an error that names those that are."""
+    sizes = 'generate = "line"\nparameters = { size = [2, 5] }'
+    read = read_suite(suite("good", "slow", instances=sizes, head='time_limits = [0.1, 2.4]\ntime_limit_per = "dimension"'))
+    found = [(plan.source.label, plan.lineup.label, plan.time_limit, plan.base_limit) for plan in planned_runs(read)]
+    assert found == [
+        ("line-2-0", "slow", 0.2, 0.1), ("line-2-0", "good", 4.8, 2.4), ("line-2-0", "slow", 4.8, 2.4),
+        ("line-5-0", "slow", 0.5, 0.1), ("line-5-0", "good", 12.0, 2.4), ("line-5-0", "slow", 12.0, 2.4),
+    ]  # fmt: skip
+    wrong = read_suite(suite("good", instances=sizes, head='time_limits = [1]\ntime_limit_per = "parity"'))
+    with pytest.raises(
+        InputError, match=r"time_limit_per: no number above 0 among the facts of line-2-0; accepted: size, dimension"
+    ):
+        list(planned_runs(wrong))
+
+
 def test_a_sample_of_more_than_there_is(toy, suite):
     """Is an error that says how many there are; without a number the sample is the whole set."""
     read = read_suite(suite("good", instances='generate = "line"\nparameters = { size = [2, 4, 6] }'))
