@@ -102,7 +102,8 @@ def _bounds(entries: Any, file: str, source: str) -> dict[str, Reference]:
     found = {}
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
         names = ("instance", "lower_bound", "upper_bound")
-        name, low, high = (entry.get(name) for name in names) if isinstance(entry, dict) else (None, None, None)
+        values: list[Any] = [entry.get(name) for name in names] if isinstance(entry, dict) else [None] * 3
+        name, low, high = values
         if not (isinstance(name, str) and is_number(low) and is_number(high)):
             raise InputError(f"accepted: a list of objects with {', '.join(names)}", file=file, field=f"[{number}]")
         found[name] = Reference(float(high), "proven" if low == high else "best known", source)

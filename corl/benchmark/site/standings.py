@@ -150,15 +150,15 @@ def _comparisons(grid: Grid, main: str, whose: Mapping[str, str]) -> list[Compar
 def _ahead(suite: str, main: str, pair: Comparison) -> str:
     """Return how far a peer (`pair.b`) is ahead of ours (`pair.a`) as a sentence; "" if it is not."""
     value, low, high = pair.difference.value, pair.difference.low, pair.difference.high
-    failed = pair.failures[0] > pair.failures[1]
-    if not failed and (value is None or value <= 0.0):
+    failures = pair.failures
+    if failures[0] <= failures[1] and (value is None or value <= 0.0):
         return ""
     text = f"{pair.b} ahead of {main} on {suite} at {pair.limit}"
     if value is not None and value > 0.0:
         interval = "" if low is None or high is None else f" [{percent(low)}, {percent(high)}]"
         text += f" by {percent(value)}{interval} of the reference, {pair.instances} instances"
         text += "" if pair.better == pair.b else ", not significant"
-    return text + (f"; {main} failed in {pair.failures[0]} runs, {pair.b} in {pair.failures[1]}" if failed else "")
+    return text + (f"; {main} failed in {failures[0]} runs, {pair.b} in {failures[1]}" if any(failures) else "")
 
 
 def _strata(report: SuiteReport, main: str, whose: Mapping[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from corl.benchmark.running.board import Board
 from corl.benchmark.running.budget import Pace, affordable
 from corl.benchmark.running.plan import PlannedRun
 from corl.benchmark.running.sampling import stratified
@@ -83,3 +84,10 @@ def test_what_no_budget_can_be_given_for():
     assert affordable(counted, 10.0, known) == counted[:2]
     with pytest.raises(UsageError, match="the first instance takes about 28 s"):
         affordable(plans(3), 27.0, Pace())
+
+
+def test_the_expected_time_in_words():
+    """In the unit that suits, for as many runs at a time as there are jobs; unknown where a run's is."""
+    pace = Pace([record("x", 7.0, 2.0)])
+    assert Board(pace).expected(plans(1, (7.0,))) == "about 24 s" and Board(pace, 2).expected(plans(60, (7.0,))) == "about 12 min"
+    assert Board(pace).expected(plans(1, (None,), 100)) == "an unknown time"
