@@ -77,7 +77,7 @@ def _scale(suite: Suite, source: SuiteInstance) -> float | None:
     if not suite.time_limit_per:
         return None
     facts = load(suite, source).facts
-    value = facts.get(suite.time_limit_per)
+    value: Any = facts.get(suite.time_limit_per)
     if not is_number(value) or value <= 0:
         numbers = ", ".join(name for name, fact in facts.items() if is_number(fact))
         wrong = f"no number above 0 among the facts of {source.label}; accepted: {numbers}"
