@@ -133,7 +133,8 @@ def _without_self(cities: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray
     """Return `near` [m, w] without cities[i] in row i, int32 [m, w - 1]; a row without cities[i] loses its last entry."""
     dropped = near == cities[:, None]
     dropped[~dropped.any(1), -1] = True
-    return near[~dropped].reshape(len(near), -1).astype(np.int32)
+    kept: NDArray[np.int32] = near[~dropped].reshape(len(near), -1).astype(np.int32)
+    return kept
 
 
 @kernel(nogil=True)
