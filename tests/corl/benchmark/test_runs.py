@@ -240,8 +240,8 @@ def test_a_budget_is_continued_to_the_whole_set_and_a_site(bench, suite, tmp_pat
     path = suite("good", "slow", instances=f'generate = "line"{sizes}')
     assert "2 ok" in (first := bench(path, "--sample", 1)).stdout and "2 runs to do, about 6 s" in first.stderr
     before = set(rows(tmp_path / "s.db"))
-    partial = bench(path, "--budget", "200s", "--resume")
-    assert "within 200s: 10 of 10 runs" in partial.stderr and ", 0 s left" in partial.stderr
+    partial = bench(path, "--budget", "3h", "--resume")
+    assert "within 3h: 10 of 10 runs" in partial.stderr and "10/10, about 0 s left" in partial.stderr
     found = rows(tmp_path / "s.db")
     assert len(found) == 12 and before < set(found) and bench(path, "--resume").stdout.startswith("0 runs")
     if os.name == "posix":
