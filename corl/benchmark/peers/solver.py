@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -31,6 +32,7 @@ _VARIABLE = re.compile(r"\$(\w+)")
 _NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSAFEPATH", "VIRTUAL_ENV", "CORL_STRICT")  # they are of corl's interpreter
 _BUSY = 5  # times a limit of the processor that the program may take on the wall clock
 _POLL = 0.05  # seconds between two looks at an interruption
+_END_LIMIT = 5.0  # seconds in which an interrupted program must be gone
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,9 @@ def _watched(child: Child, task: Task, run: Run) -> Ended | None:
     while thread.is_alive() and not run.interrupted:
         thread.join(_POLL)
     if run.interrupted:
+        with contextlib.suppress(OSError, ValueError):
+            child.send("end")
+        thread.join(_END_LIMIT)  # the guard kills what the program started, also outside its process group
         child.kill()
         thread.join()
     elif not answer:

@@ -99,6 +99,30 @@ def test_the_job_of_a_killed_worker_is_solved_by_the_next(solving):
     assert solving.get(f"/jobs/{done}/result").status_code == 200
 
 
+def test_a_worker_killed_between_jobs_is_replaced(solving):
+    """kill -9 of an idle worker: the next job does not pay for it."""
+    before = solving.pool._workers[0]._child
+    before.kill()
+    while solving.pool._workers[0]._child in (before, None):
+        time.sleep(0.02)
+    job = submitted(solving, instance=SQUARE, solver="exact", time_limit=20)
+    assert reached(solving, job, "done", "failed")["attempts"] == 1
+
+
+def test_a_stream_has_the_last_event(idle):
+    """Also if the job ends just after its events were read."""
+    job = submitted(idle, instance=SQUARE)
+    read = idle.queue.events
+
+    def events_before_the_end(*given):
+        found = read(*given)
+        idle.queue.cancel(job)
+        return found
+
+    idle.queue.events = events_before_the_end
+    assert [json.loads(each["data"])["state"] for each in events(idle, job, **{"Last-Event-ID": "1"})] == ["cancelled"]
+
+
 REFUSED = {
     "{": (None, "not JSON"),
     "[1]": (None, "accepted: a JSON object"),
