@@ -183,7 +183,7 @@ def test_a_damaged_file_of_outcomes_is_named(peers):
     """In one line, as every file that cannot be read."""
     folder = peers("good")
     (folder / "verified.json").write_text("rubbish")
-    with pytest.raises(InputError, match="verified.json: not JSON"):
+    with pytest.raises(InputError, match=r"verified\.json: not JSON"):
         held(read_peers(folder), folder)
 
 
