@@ -43,7 +43,7 @@ def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = 
     uvicorn = _imported()
     _check_token(host, token)
     if jobs is not None and not address:
-        check_workers(jobs)
+        check_workers(jobs, "--jobs")
     from corl.serve.app import application
     from corl.serve.helper import Helper
     from corl.serve.queue import Queue

@@ -68,7 +68,12 @@ def _run(task: Task, messages: queue.SimpleQueue[bytes]) -> Ended:
     timer = threading.Timer(task.kill_after, kill)
     timer.daemon = True
     timer.start()
-    threading.Thread(target=lambda: (messages.get(), process.kill()), daemon=True).start()
+
+    def end_early() -> None:
+        messages.get()
+        process.kill()
+
+    threading.Thread(target=end_early, daemon=True).start()
     exit_code = process.wait()
     wall = time.perf_counter() - started
     timer.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import anyio
@@ -10,6 +11,7 @@ import pytest
 from mcp import Client
 
 from corl import registry
+from corl.errors import UsageError
 from corl.networks.checkpoints import SHIPPED_ONLY
 from corl.serve import tools
 from corl.serve.agents import agent_server
@@ -81,6 +83,35 @@ def test_faults_are_one_line(server, tool, given, message):
     """As for every client."""
     found = called(server, tool, **given)
     assert isinstance(found, str) and message in found and "\n" not in found
+
+
+def test_a_cancelled_call_ends_its_task():
+    """So that it does not delay the next one."""
+
+    class Slow:
+        def __init__(self) -> None:
+            self.begun, self.stopped = threading.Event(), threading.Event()
+
+        def ask(self, payload: Any) -> Any:
+            self.begun.set()
+            self.stopped.wait()
+            raise UsageError("stopped")
+
+        def stop(self) -> None:
+            self.stopped.set()
+
+    slow = Slow()
+
+    async def call() -> None:
+        async with Client(agent_server(slow)) as client:  # type: ignore[arg-type]
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "info", {"instance": SQUARE})
+                await anyio.to_thread.run_sync(slow.begun.wait)
+                group.cancel_scope.cancel()
+            await anyio.to_thread.run_sync(slow.stopped.wait)
+
+    anyio.run(call)
+    assert slow.stopped.is_set()
 
 
 def test_schemas_and_formats_are_resources(server):
