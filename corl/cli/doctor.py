@@ -99,14 +99,16 @@ def _plugins() -> list[str]:
 
 
 def _cache() -> str:
-    """Return the folder of cached kernels and its size, as text."""
+    """Return the folder of cached kernels and its size, and whether the package of compiled kernels is used, as text."""
     from corl.compilation.cache import cache_folder, package_folder
+    from corl.compilation.companion import examine
 
     folder = cache_folder()
     if package_folder("corl") is None:
         return f"{folder} cannot be used: kernels are compiled in every process; CORL_CACHE names another folder"
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return f"{folder}, {size / 1e6:.0f} MB"
+    companion = examine()[1]
+    return f"{folder}, {size / 1e6:.0f} MB{companion and '; '}{companion}"
 
 
 def _compiled() -> dict[str, str]:

@@ -7,6 +7,7 @@ import inspect
 import sys
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corl.cli.main import fail
@@ -21,6 +22,12 @@ __all__ = ["arguments", "execute"]
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("problems", nargs="*", metavar="PROBLEM", help="names (corl list problems); default: all")
     parser.add_argument(
+        "--wheel",
+        metavar="FOLDER",
+        type=Path,
+        help="write a wheel with the compiled kernels, for the same versions and any processor with AVX2 (x86-64-v3)",
+    )
+    parser.add_argument(
         "--all",
         action="store_true",
         help="also prepare every solver for generated instances, which compiles the kernels that no list of kernels names",
@@ -33,6 +40,12 @@ def execute(args: argparse.Namespace) -> int:
 
     begun = time.perf_counter()
     problems = [registry.problem(name) for name in args.problems or registry.problems()]
+    if args.wheel:
+        from corl.compilation.companion_wheel import write_wheel
+
+        file = write_wheel([problem.name for problem in problems], args.wheel)
+        print(f"{file}, {file.stat().st_size / 1e6:.0f} MB, after {time.perf_counter() - begun:.0f} s")
+        return 0
     solvers = {registry.solver(problem.name, short) for problem in problems for short in registry.solvers(problem.name)}
     records = [record for solver in solvers for record in precompile.recorded(solver)]
     precompile.compile_ahead(records, lambda count, seconds: _say(f"{count} kernels to compile, about {seconds:.0f} s"))

@@ -23,7 +23,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,10 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from corl.compilation import locks, shared_code, signals
-from corl.compilation.sources import modules, reached, text
+from corl.compilation import companion, locks, shared_code, signals
+from corl.compilation.sources import digest, modules, reached
 
-__all__ = ["Cache", "bare", "cache_folder", "kernel_cache", "package_folder"]
+__all__ = ["Cache", "bare", "cache_folder", "kernel_cache", "package_folder", "sources_digest"]
 
 _KEPT_DIGESTS = 6  # the most folders of a module on disk: those used last
 _IN_USE = 3600.0  # seconds since a folder was last used, within which a running process may still add to it
@@ -62,7 +62,7 @@ def cache_folder() -> Path:
 @cache
 def package_folder(package: str) -> Path | None:
     """Return a folder for data that are valid until a source of corl or of the package changes; None if it cannot be used."""
-    return _folder(package, lambda: [file for name in dict.fromkeys(["corl", package]) for file in modules(name).values()])
+    return _folder(package, lambda: digest(file for name in dict.fromkeys(["corl", package]) for file in modules(name).values()))
 
 
 @cache
@@ -71,7 +71,13 @@ def _module_folder(module: str) -> Path | None:
 
     numba would then use a folder next to the source, but others might be able to write there.
     """
-    return _folder(module, lambda: reached(module))
+    return _folder(module, lambda: sources_digest(module))
+
+
+@cache
+def sources_digest(module: str) -> str:
+    """Return the digest of the files on which the kernels of a module depend. Raises OSError if a file cannot be read."""
+    return digest(reached(module))
 
 
 # -------------------------------------------------------------------- subclasses of numba's cache
@@ -152,7 +158,7 @@ class _File(caching.IndexDataCacheFile):
         """
         path = Path(self._data_path(name))
         content = path.read_bytes()
-        if not _is_private(path):
+        if not self._is_trusted(path):
             raise OSError
         if content[:_SEAL_BYTES] != _seal(name, content[_SEAL_BYTES:]):
             _warn(f"{path.parents[2]} has damaged files: their kernels are compiled again")
@@ -167,10 +173,20 @@ class _File(caching.IndexDataCacheFile):
         """
         own_prefix = self._index_name.removesuffix("nbi")
         try:
-            found = super()._load_index() if _is_private(Path(self._index_path)) else {}
+            found = super()._load_index() if self._is_trusted(Path(self._index_path)) else {}
             return {key: name for key, name in found.items() if name.removeprefix(own_prefix).removesuffix(".nbc").isdigit()}
         except Exception:
             return {}
+
+    def _is_trusted(self, path: Path) -> bool:
+        return _is_private(path)
+
+
+class _CompanionFile(_File):
+    """The files of a kernel in an installed package (corl.compilation.companion); Python trusts them as it does their code."""
+
+    def _is_trusted(self, path: Path) -> bool:
+        return True
 
 
 def _seal(name: str, content: bytes) -> bytes:
@@ -187,6 +203,8 @@ class Cache(caching.FunctionCache):
         super().__init__(function)
         self._folder, self._file_name = Path(self._cache_path), self._impl.filename_base + kind
         self._cache_file = _File(self._cache_path, self._file_name, self._impl.locator.get_source_stamp())
+        shipped = companion.folder_of(function.__module__, sources_digest(function.__module__))
+        self._companion = None if shipped is None else _CompanionFile(str(shipped), self._file_name, "")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the stored code; None if the caller must compile the kernel.
@@ -201,15 +219,28 @@ class Cache(caching.FunctionCache):
         return found
 
     def find(self, sig: Any, target_context: Any) -> Any:
-        return super().load_overload(sig, target_context)
+        """Return the stored code, of the user's cache or of the companion package; None if there is none."""
+        found = super().load_overload(sig, target_context)
+        if found is None and self._companion is not None:
+            stored = self._companion.load(self._index_key(sig, companion.Target))
+            found = None if stored is None else self._impl.rebuild(target_context, stored)
+        return found
 
     def size(self, sig: Any, codegen: Any) -> int:
         """Return the size in bytes of the file that is stored for a signature; 0 if there is none."""
-        name = self._cache_file._load_index().get(self._index_key(sig, codegen))
-        try:
-            return 0 if name is None else (self._folder / name).stat().st_size
-        except OSError:
-            return 0
+        for file, target in ((self._cache_file, codegen), (self._companion, companion.Target)):
+            if file is not None and (name := file._load_index().get(self._index_key(sig, target))) is not None:
+                with contextlib.suppress(OSError):
+                    return Path(file._data_path(name)).stat().st_size
+        return 0
+
+    def copy(self, sig: Any, folder: Path) -> None:
+        """Copy the code that is stored for the companion package's target to a folder. Raises KeyError if there is none."""
+        folder.mkdir(parents=True, exist_ok=True)
+        key, copied = self._index_key(sig, companion.Target), _CompanionFile(str(folder), self._file_name, "")
+        name = self._cache_file._load_index()[key]
+        shutil.copyfile(self._cache_file._data_path(name), copied._data_path(name))
+        copied._save_index(copied._load_index() | {key: name})
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store machine code; do nothing if the folder cannot be written or the disk is full."""
@@ -252,17 +283,14 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 # -------------------------------------------------------------------- folders
-def _folder(name: str, files: Callable[[], Iterable[Path]]) -> Path | None:
-    """Return the folder for the digest of some files, created if missing; None if it cannot be used or a file cannot be read."""
+def _folder(name: str, sources: Callable[[], str]) -> Path | None:
+    """Return the folder for the digest of some sources, created if missing; None if it or a source cannot be used."""
     checks = numba.config.BOUNDSCHECK  # type: ignore[attr-defined]  # not part of numba's own key
     checked = " with checks of indices" if checks else ""
-    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}{checked}".encode())
     try:
-        for file in files():
-            digest.update(file.name.encode())
-            digest.update(text(file).encode())
+        full = hashlib.sha256(f"{sys.version} numba {numba.__version__}{checked} {sources()}".encode())
         root = _user_cache()
-        levels = [root / "corl", root / "corl" / name, folder := root / "corl" / name / digest.hexdigest()[:16]]
+        levels = [root / "corl", root / "corl" / name, folder := root / "corl" / name / full.hexdigest()[:16]]
         try:
             root.mkdir(parents=True, exist_ok=True)
             for level in levels:

@@ -22,7 +22,7 @@ from corl.processes.child import Child, connect, end
 from corl.processes.processors import available
 from corl.solver import Solver
 
-__all__ = ["Job", "compile_ahead", "compile_for", "is_shared", "missing", "record_file", "recorded", "stored_size"]
+__all__ = ["Job", "compile_ahead", "compile_for", "is_shared", "listed", "missing", "record_file", "recorded", "stored_size"]
 
 _SECONDS_PER_PROCESS = 4.0  # seconds of compilation that justify a further process; its start takes one or two
 
@@ -39,24 +39,33 @@ class Job(NamedTuple):
 
     @property
     def missing(self) -> bool:
-        """Whether the kernel is neither compiled in this process nor stored on disk."""
-        return self.types not in self.kernel.overloads and not stored_size(self.kernel, self.types)
+        """Whether the kernel is neither compiled in this process, so that Python can call it, nor stored on disk."""
+        from corl.compilation.bitcode_only import is_whole
+
+        found = self.kernel.overloads.get(self.types)
+        compiled = found is not None and (is_shared(self.kernel) or is_whole(found))
+        return not compiled and not stored_size(self.kernel, self.types)
 
     @property
     def free(self) -> bool:
         """Whether the kernel is missing and no other process is compiling it."""
-        from corl.compilation import cache
+        return self.missing and not self.cache.is_claimed(self.types)
 
-        found = cache.bare(self.kernel._cache) if is_shared(self.kernel) else self.kernel._cache
-        return self.missing and not found.is_claimed(self.types)
+    @property
+    def cache(self) -> Any:
+        """Where the kernel is stored (corl.compilation.cache)."""
+        return _cache_of(self.kernel)
 
 
 def stored_size(kernel: Any, types: tuple[Any, ...]) -> int:
     """Return the size in bytes of what is stored of a kernel for these types, as `compile_one` stores it; 0 if nothing is."""
+    return int(_cache_of(kernel).size(types, kernel.targetctx.codegen()))
+
+
+def _cache_of(kernel: Any) -> Any:
     from corl.compilation import cache
 
-    found = cache.bare(kernel._cache) if is_shared(kernel) else kernel._cache
-    return int(found.size(types, kernel.targetctx.codegen()))
+    return cache.bare(kernel._cache) if is_shared(kernel) else kernel._cache
 
 
 def is_shared(kernel: Any) -> bool:
@@ -81,10 +90,12 @@ def recorded(solver: type[Solver], kind: str | None = None) -> list[dict[str, An
 
 
 def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
-    """Return the recorded kernels that must be compiled, the longest compilation first.
+    """Return the recorded kernels that must be compiled, the longest compilation first."""
+    return [job for job in listed(records) if job.missing]
 
-    Kernels that no longer exist, or cannot be cached, are skipped.
-    """
+
+def listed(records: Iterable[dict[str, Any]]) -> list[Job]:
+    """Return the recorded kernels, the longest compilation first; without those that no longer exist or cannot be cached."""
     from corl.compilation import cache, signatures
 
     found: dict[tuple[Any, ...], Job] = {}
@@ -94,7 +105,7 @@ def missing(records: Iterable[dict[str, Any]]) -> list[Job]:
                 module, _, name = where.partition(":")
                 kernel = getattr(import_module(module), name)
                 job = Job(seconds, kernel, tuple(signatures.read(each, record["classes"]) for each in types))
-                if isinstance(kernel._cache, cache.Cache) and job.missing:
+                if isinstance(kernel._cache, cache.Cache):
                     found.setdefault((kernel, job.types), job)
     return sorted(found.values(), key=lambda job: -job.seconds)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["modules", "reached", "text"]
+__all__ = ["digest", "modules", "reached", "text"]
 
 _HOOKS = "corl.hooks"
 _IGNORED = {
-    f"corl.compilation.{name}" for name in ("announcing", "front_end", "locks", "signals")
+    f"corl.compilation.{name}" for name in ("announcing", "companion", "companion_wheel", "front_end", "locks", "signals")
 }  # edits of these change no machine code
 # Only imports at the top level of a module: kernels call its globals. Imports for type checkers are indented.
 _IMPORT = re.compile(r"^(?:from +([\w.]+) +import +(\([^)]*\)|[^\n]*)|import +([^\n]*))", re.MULTILINE)
@@ -39,6 +41,15 @@ def reached(module: str) -> list[Path]:
         if name == _HOOKS:
             waiting += _attaching()
     return [found[name] for name in sorted(found)]
+
+
+def digest(files: Iterable[Path]) -> str:
+    """Return a digest of the names and contents of some files. Raises OSError if one cannot be read."""
+    found = hashlib.sha256()
+    for file in files:
+        found.update(file.name.encode())
+        found.update(text(file).encode())
+    return found.hexdigest()
 
 
 @cache

@@ -77,18 +77,21 @@ def insert_nearest(lengths: Any, nodes: Any, count: Any, length: Any, node: Any)
 
 @kernel(inline=True, borrow=True)
 def sort_keys(keys: Any, count: Any) -> None:
-    """Sort keys[:count] in place, ascending (insertion sort).
+    """Sort keys[:count] in place, ascending: insertion sort, for many keys after passes over distant keys (Shell's method).
 
     Args:
         keys: array [>= count], in place.
-        count: number of keys; up to about 40 keys this is faster than NumPy's sort.
+        count: number of keys.
     """
-    for k in range(1, count):
-        key, i = keys[k], k
-        while i > 0 and keys[i - 1] > key:
-            keys[i] = keys[i - 1]
-            i -= 1
-        keys[i] = key
+    gap = count if count > 40 else 2
+    while gap > 1:
+        gap = max(1, gap * 5 // 11)  # Gonnet & Baeza-Yates, Handbook of Algorithms and Data Structures, 1991
+        for k in range(gap, count):
+            key, i = keys[k], k
+            while i >= gap and keys[i - gap] > key:
+                keys[i] = keys[i - gap]
+                i -= gap
+            keys[i] = key
 
 
 @kernel(inline=True, borrow=True)

@@ -16,6 +16,7 @@ from pyscipopt.scip import PY_SCIP_STAGE as SCIP_STAGE
 from pyscipopt.scip import Expr, ExprCons, Term
 
 from corl.problems.milp.instance import MilpInstance
+from corl.problems.milp.linearisation import linear
 from corl.solvers.milp.scip import FIRST
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Engine:
         """Create the Model.
 
         Args:
-            instance: A program of n variables.
+            instance: A program of n variables. Its conditions become rows with further variables.
             run: The run, whose limits and seed become SCIP's.
             parameters: Further parameters of SCIP, by name.
             begin: float64 [n], a solution to start from, or None.
@@ -83,7 +84,8 @@ class Engine:
         model.plugins = []
         model.hideOutput()
         self.callbacks = Callbacks(model)
-        self.variables = fill(model, instance, lambda: run.should_stop)
+        program = linear(instance)
+        self.variables = fill(model, program.program, lambda: run.should_stop)
         model.setParam("misc/catchctrlc", False)
         model.setParam("timing/clocktype", 2)
         model.setParam("randomization/randomseedshift", run.seed % _SEEDS)
@@ -99,7 +101,7 @@ class Engine:
         model.includeEventhdlr(self.improvements, "corl_news", "better solutions and bounds, for the Run")
         if begin is not None:
             start = model.createSol()
-            for variable, value in zip(self.variables, begin.tolist()):
+            for variable, value in zip(self.variables, program.extend(begin).tolist()):
                 model.setSolVal(start, variable, value)
             model.addSol(start)
 
@@ -109,7 +111,7 @@ class Engine:
 
     def values(self, solution: Any) -> NDArray[np.float64]:
         """Return the values of a SCIP solution in the instance's order of variables, float64 [n]."""
-        return np.array([self.model.getSolVal(solution, variable) for variable in self.variables])
+        return np.array([self.model.getSolVal(solution, variable) for variable in self.variables[: self.instance.n]])
 
     def solve(self, report: Callable[[str, Any], object]) -> str:
         """Run SCIP until it has solved the program or the Run must end; return SCIP's status.

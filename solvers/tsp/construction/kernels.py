@@ -108,24 +108,27 @@ def _lists(neighbours, city, other):
 
 
 @kernel(nogil=True)
-def random_greedy(metric, first, second, weight, noise, state):
+def random_greedy(metric, n, first, second, weight, noise, state):
     """Return a random greedy-edge tour, int32 [n]. Unlike `greedy_edge` it is a kernel, so that making many tours is fast.
 
     Paths are joined by `chain_fragments`, whose time grows with the square of their number: n should be at most about 50,000.
 
     Args:
         metric: Metric of n cities.
+        n: Number of cities.
         first: int32 [m], first ends of the candidate edges.
         second: int32 [m], second ends.
         weight: float64 [m], their lengths.
         noise: Each length is multiplied by a random number, uniform on 1 - noise .. 1 + noise.
         state: uint64 [1], the state of the random numbers.
     """
-    n = max(first.max(), second.max()) + 1
-    link = np.full((n, 2), -1, np.int32)
+    link, far = np.empty((n, 2), np.int32), np.empty(n, np.int32)
+    for city in range(n):
+        link[city, 0] = link[city, 1] = -1
+        far[city] = city
     weight = weight.copy()
     _perturb(weight, noise, state)
-    join_edges(first, second, sorted_order(weight), link, np.arange(n).astype(np.int32))
+    join_edges(first, second, sorted_order(weight), link, far)
     return chain_fragments(metric, link, below(state, n))
 
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from corl.problems.tsp.instance import TspInstance
     from corl.run import Run
 
-__all__ = ["GreedyEdge", "NearestNeighbour", "tiny_like"]
+__all__ = ["GreedyEdge", "NearestNeighbour", "kind_of_kernels", "tiny_like"]
+
+_TINY = 24  # cities of `tiny_like`
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def _construct_greedy(instance: TspInstance, candidates: int) -> np.ndarray:
 
 
 def tiny_like(instance: TspInstance) -> TspInstance:
-    """Return an instance of 24 cities with the given instance's kind of distance; solving it compiles every kernel.
+    """Return an instance of 24 cities (_TINY) with the given instance's kind of distance; solving it compiles every kernel.
 
     If the cities have coordinates, 14 of them are at one point, so that the kernels for equal cities are compiled too.
     """
@@ -91,8 +93,20 @@ def tiny_like(instance: TspInstance) -> TspInstance:
 
     rng = np.random.default_rng(0)
     if instance.points is None:
-        half = rng.integers(1, 9, (24, 24)).astype(float)
+        half = rng.integers(1, 9, (_TINY, _TINY)).astype(float)
         return TspInstance("tiny", instance.edge_weight_type, matrix=half + half.T)
-    points = np.trunc(rng.random((24, instance.points.shape[1])) * 60.0)
+    points = np.trunc(rng.random((_TINY, instance.points.shape[1])) * 60.0)
     points[:14] = 1.0
     return TspInstance("tiny", instance.edge_weight_type, points=points)
+
+
+def kind_of_kernels(instance: TspInstance) -> str:
+    """Return the kind of an instance (`Solver.kind`) for searches that use dynamic programming and Held-Karp bounds.
+
+    Fewer cities than those of `tiny_like` need dynamic programming, these and matrices another algorithm for spanning trees.
+    """
+    if not instance.symmetric:
+        return "asymmetric"
+    if instance.n < _TINY:
+        return "few"
+    return "matrix" if instance.points is None else ""

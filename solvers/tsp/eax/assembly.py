@@ -153,10 +153,7 @@ def _cut(work, segments):
             key[t] = (np.int64(p) << 32) | (t << 1)
         else:
             key[t] = (np.int64(q) << 32) | (t << 1) | 1
-    if segments <= 40:
-        sort_keys(key, segments)
-    else:
-        key[:segments].sort()
+    sort_keys(key, segments)
     for r in range(segments):
         work.cut[r] = key[r] >> 32
         flipped = key[r] & 1

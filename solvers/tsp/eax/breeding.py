@@ -145,7 +145,7 @@ class Breeding:
     def _start(self, state: NDArray[np.uint64]) -> float | None:
         """Make a random greedy tour and improve it by 3-opt in self.search; return its length, None if the run must stop."""
         first, second, weight = self.edges
-        return self._improve(random_greedy(self.metric, first, second, weight, self.noise, state))
+        return self._improve(random_greedy(self.metric, self.n, first, second, weight, self.noise, state))
 
     def _improve(self, tour: NDArray[np.int32]) -> float | None:
         """Improve a tour by 3-opt in self.search; return its length, or None if the run must stop first."""

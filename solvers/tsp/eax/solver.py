@@ -66,6 +66,11 @@ class Eax(Solver):
             return f"it keeps many tours in memory: at most {_MOST_CITIES} cities"
         return ""
 
+    def kind(self, instance: TspInstance) -> str:
+        from corl.solvers.tsp.construction.solver import kind_of_kernels
+
+        return kind_of_kernels(instance)
+
     def prepare(self, instance: TspInstance) -> None:
         from corl.problems.tsp.problem import Tsp
         from corl.run import Run

@@ -18,9 +18,9 @@ from corl.kernels.copy import copy
 from corl.problems.tsp.instance import TspInstance
 from corl.problems.tsp.metric import EXPLICIT, Metric, distance
 from corl.run import Run
-from corl.solvers.tsp.construction.kernels import greedy_edge
+from corl.solvers.tsp.construction.kernels import candidate_edges, greedy_edge
 from corl.solvers.tsp.held_karp.complete_tree import boxes, fit, forest, grow, prim
-from corl.solvers.tsp.held_karp.sparse_tree import sparse_edges, sparse_tree
+from corl.solvers.tsp.held_karp.sparse_tree import sparse_tree
 from corl.solvers.tsp.tours.renumbering import along_curve, inverse
 
 __all__ = ["complete_tree", "held_karp_bound"]
@@ -59,14 +59,14 @@ def held_karp_bound(
     """
     n = len(neighbours)
     if n < 4:
-        cities = np.arange(n)
+        cities = np.arange(n, dtype=np.int32)
         return float(_distances(metric, cities, (cities + 1) % n).sum()) if n > 1 else 0.0  # there is only one tour
     if run.iterations is not None:
         seconds = None
     until = math.inf if seconds is None else time.perf_counter() + seconds
     if metric.kind != EXPLICIT:
         metric, neighbours, lengths = _in_space_order(metric, neighbours, lengths)
-    u, v, d = sparse_edges(neighbours, lengths)
+    u, v, d = candidate_edges(neighbours, lengths)
     tour = greedy_edge(metric, neighbours, lengths)  # a tour in the graph limits the ascent's bound
     u, v, d = _with_edges(metric, u, v, d, np.stack((tour, np.roll(tour, -1)), 1))
     total = max(20, min(2000, 6_000_000 // n)) if iterations is None else iterations
@@ -225,7 +225,7 @@ def _one_tree_bound(metric: Metric, pi: NDArray[np.float64], tree: NDArray[np.in
     Every leaf gives a valid bound. Among a few leaves (`_remote`), the one with the longest second shortest edge is taken.
     """
     n = len(pi)
-    lengths = _distances(metric, tree[:, 0], tree[:, 1])
+    lengths = _distances(metric, *np.ascontiguousarray(tree.T))
     leaves = np.flatnonzero(np.bincount(tree.ravel(), minlength=n) == 1)
     extra = max(_second(metric, pi, leaf) for leaf in _remote(tree, leaves, lengths + pi[tree].sum(1)))
     terms = np.concatenate((lengths, pi[tree[:, 0]], pi[tree[:, 1]], [extra], -2.0 * pi))
@@ -242,15 +242,11 @@ def _remote(tree: NDArray[np.int32], leaves: NDArray[np.int64], weights: NDArray
     return leaves[np.argsort(-of_leaf[leaves], kind="stable")[:10]]
 
 
-@kernel
 def _second(metric: Metric, pi: NDArray[np.float64], i: int) -> float:
     """Return the weight of the second lightest edge at city i in the complete graph."""
-    first = second = np.inf
-    for j in range(len(pi)):
-        if j != i:
-            w = distance(metric, i, j) + (pi[i] + pi[j])
-            first, second = min(first, w), min(second, max(first, w))
-    return second
+    others = np.delete(np.arange(len(pi), dtype=np.int32), i)
+    weights = _distances(metric, np.full_like(others, i), others) + (pi[i] + pi[others])
+    return float(np.partition(weights, 1)[1])
 
 
 @kernel

@@ -225,8 +225,9 @@ def grow(metric, tree, pi, u, v, d, state, slack, most):
 def _join(state):
     """End a round: add each part's best edge to the forest and renumber the parts."""
     parts = state.counts[0]
-    root = np.arange(parts).astype(np.int32)
-    name = np.empty(parts, np.int32)
+    root, name = np.empty(parts, np.int32), np.empty(parts, np.int32)
+    for c in range(parts):
+        root[c] = c
     for c in range(parts):
         if state.best[c] < np.inf:
             i, j = state.ends[c, 0], state.ends[c, 1]

@@ -18,33 +18,7 @@ from numpy.typing import NDArray
 from corl.jit import kernel
 from corl.kernels.union_find import find, number_sets
 
-__all__ = ["sparse_edges", "sparse_tree"]
-
-
-@kernel
-def sparse_edges(
-    neighbours: NDArray[np.int32], lengths: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Return the edges between cities and their neighbours, each once: ends int32 u, v [m] and lengths float64 d [m]."""
-    n, width = neighbours.shape
-    u = np.empty(n * width, np.int32)
-    v = np.empty(n * width, np.int32)
-    d = np.empty(n * width)
-    m = 0
-    for i in range(n):
-        for k in range(width):
-            j = neighbours[i, k]
-            is_new = j > i
-            if j < i:
-                is_new = True
-                for q in range(width):
-                    if neighbours[j, q] == i:
-                        is_new = False
-                        break
-            if is_new:
-                u[m], v[m], d[m] = i, j, lengths[i, k]
-                m += 1
-    return u[:m].copy(), v[:m].copy(), d[:m].copy()
+__all__ = ["sparse_tree"]
 
 
 @kernel
@@ -77,11 +51,13 @@ def sparse_tree(
         degree: int32 [n], receives the degree of each city in the 1-tree.
     """
     n = len(pi)
-    second, other = np.full(n, np.inf), np.full(n, -1, np.int32)
+    second, other = np.empty(n), np.empty(n, np.int32)
     _weigh_edges(u, v, d, pi, edge_u, edge_v, edge_w, best, second, other)
     for i in range(n):
         degree[i] = 0
-    original = np.arange(len(u)).astype(np.int32)
+    original = np.empty(len(u), np.int32)
+    for e in range(len(u)):
+        original[e] = e
     root = np.empty(n, np.int32)
     total, parts, edge_count = 0.0, n, len(u)
     while parts > 1:
@@ -113,14 +89,15 @@ def _weigh_edges(
 ) -> None:
     """Fill edge_u, edge_v and edge_w with the edges and their weights under the penalties.
 
-    `best` [n] receives each city's shortest edge; `second` and `other` [n], which are inf and -1 before the call, receive the
-    weight and the far end of its second shortest edge.
+    `best` [n] receives each city's shortest edge, -1 if it has none; `second` and `other` [n] receive the weight and the far end
+    of its second shortest edge, inf and -1 if it has no second one.
     """
     n = len(pi)
-    first = np.full(n, np.inf)
-    nearest = np.full(n, -1, np.int32)  # the far end of the edge with weight `first`
+    first = np.empty(n)
+    nearest = np.empty(n, np.int32)  # the far end of the edge with weight `first`
     for i in range(n):
-        best[i] = -1
+        first[i] = second[i] = np.inf
+        best[i] = nearest[i] = other[i] = -1
     for e in range(len(u)):
         i, j = u[e], v[e]
         w = d[e] + (pi[i] + pi[j])

@@ -93,7 +93,10 @@ class Ils(Solver):
             raise UsageError(f"option breadth: {self.breadth} is not accepted; it takes 2 to 20 integers from 1")
 
     def kind(self, instance: TspInstance) -> str:
-        return "" if self._share_of_kicks(instance) == 1.0 else "regions"
+        from corl.solvers.tsp.construction.solver import kind_of_kernels
+
+        kind = kind_of_kernels(instance)
+        return kind or ("" if self._share_of_kicks(instance) == 1.0 else "regions")
 
     def uses_workers(self, run: Run) -> bool:
         return run.iterations is None and self._share_of_kicks(run.instance, run.time_limit) < 1.0

@@ -129,18 +129,12 @@ def _query(metric: Metric, k: int, per_quadrant: int) -> NDArray[np.int32]:
     return found
 
 
-@kernel
 def _without_self(cities: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return `near` [m, w] without cities[i] in row i, int32 [m, w - 1]; a row without cities[i] loses its last entry."""
-    m, w = near.shape
-    out = np.empty((m, w - 1), np.int32)
-    for i in range(m):
-        kept = 0
-        for c in range(w):
-            if near[i, c] != cities[i] and kept < w - 1:
-                out[i, kept] = near[i, c]
-                kept += 1
-    return out
+    dropped = near == cities[:, None]
+    dropped[~dropped.any(1), -1] = True
+    kept: NDArray[np.int32] = near[~dropped].reshape(len(near), -1).astype(np.int32)
+    return kept
 
 
 @kernel(nogil=True)

@@ -14,6 +14,7 @@ from corl.problems.tsp.metric import EXPLICIT, MANHATTAN, MAXIMUM, Metric
 __all__ = ["LiveTree", "hilbert_order", "live_tree", "nearest_in_quadrant", "nearest_live", "remove"]
 
 _BITS = 20  # bits of each coordinate in a key; the bits of three coordinates fit into an int64
+_POINTS_PER_BLOCK = 4096  # points whose keys are computed at a time, in the processor's cache
 
 
 def hilbert_order(metric: Metric) -> NDArray[np.int32]:
@@ -23,60 +24,40 @@ def hilbert_order(metric: Metric) -> NDArray[np.int32]:
     return np.argsort(_hilbert_keys(metric.points), kind="stable").astype(np.int32)
 
 
-@kernel
-def _hilbert_keys(points):
+def _hilbert_keys(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return a key for each point of float64 `points` [n, 3] that sorts the points along the Hilbert curve, int64 [n].
 
     After Skilling, Programming the Hilbert curve, AIP Conf. Proc. 707 (2004).
     """
-    n = len(points)
-    keys = np.empty(n, np.int64)
-    low, extent, dims = np.empty(3), 0.0, 2
-    for a in range(3):
-        low[a] = points[:, a].min()
-        spread = points[:, a].max() - low[a]
-        extent = max(extent, spread)
-        if a == 2 and spread > 0.0:
-            dims = 3
+    low, spread = points.min(0), np.ptp(points, axis=0)
+    extent = float(spread.max())
     scale = ((1 << _BITS) - 1) / extent if extent > 0.0 else 0.0
-    x = np.empty(3, np.int64)
-    for i in range(n):
-        for a in range(3):
-            x[a] = np.int64((points[i, a] - low[a]) * scale)
-        _to_transpose(x, dims)
-        key = 0
+    keys = np.zeros(len(points), np.int64)
+    for first in range(0, len(points), _POINTS_PER_BLOCK):
+        block = slice(first, first + _POINTS_PER_BLOCK)
+        axes = ((points[block] - low) * scale).astype(np.int64).T[: 3 if spread[2] > 0.0 else 2].copy()
+        _to_transpose(axes)
         for bit in range(_BITS - 1, -1, -1):
-            for a in range(dims):
-                key = (key << 1) | ((x[a] >> bit) & 1)
-        keys[i] = key
+            for x in axes:
+                keys[block] = (keys[block] << 1) | ((x >> bit) & 1)
     return keys
 
 
-@kernel
-def _to_transpose(x, dims):
-    """Replace coordinates x[:dims] by the bits of the Hilbert key, interleaved, in place (Skilling's AxestoTranspose)."""
-    top = 1 << (_BITS - 1)
-    q = top
-    while q > 1:
-        p = q - 1
-        for a in range(dims):
-            if x[a] & q:
-                x[0] ^= p
-            else:
-                t = (x[0] ^ x[a]) & p
-                x[0] ^= t
-                x[a] ^= t
-        q >>= 1
-    for a in range(1, dims):
-        x[a] ^= x[a - 1]
-    t = 0
-    q = top
-    while q > 1:
-        if x[dims - 1] & q:
-            t ^= q - 1
-        q >>= 1
-    for a in range(dims):
-        x[a] ^= t
+def _to_transpose(axes: NDArray[np.int64]) -> None:
+    """Replace coordinates, int64 [2 or 3, n], by interleaved bits of the Hilbert key, in place (Skilling's AxestoTranspose)."""
+    bits = [1 << bit for bit in range(_BITS - 1, 0, -1)]
+    for q in bits:
+        for x in axes:
+            unset = ((x & q) != 0) - np.int64(1)  # all bits where bit q of x is 0, else none
+            swapped = (axes[0] ^ x) & (q - 1) & unset
+            axes[0] ^= swapped | ((q - 1) & ~unset)
+            x ^= swapped
+    for a in range(1, len(axes)):
+        axes[a] ^= axes[a - 1]
+    flips = np.zeros(axes.shape[1], np.int64)
+    for q in bits:
+        flips ^= np.where(axes[-1] & q, q - 1, 0)
+    axes ^= flips
 
 
 # ---------------------------------------------------------------- nearest neighbour among the points not yet removed

@@ -37,6 +37,19 @@ def test_rewards_add_up_to_the_nodes():
     env.close()
 
 
+def test_conditions_are_kept(tmp_path):
+    """A row whose indicator is off does not bind; the solution has the instance's variables only."""
+    file = tmp_path / "indicator.lp"
+    rows = "c: x + y + z <= 10\n i: b = 1 -> x + y <= 4\n o: b <= 0"
+    limits = "x <= 8\n y <= 8\n z <= 3\nGenerals\n x y z\nBinaries\n b"
+    file.write_text(f"Maximize\n obj: 3 x + 2 y + z\nSubject To\n {rows}\nBounds\n {limits}\nEnd\n")
+    env = Branching()
+    env.reset(file)
+    assert env.status == "optimal" and env.objective == 28
+    assert env.solution.tolist() == [8, 2, 0, 0]
+    env.close()
+
+
 @pytest.mark.parametrize("reward", [pytest.param(name, marks=pytest.mark.long if k else ()) for k, name in enumerate(REWARDS)])
 def test_every_reward_adds_up_to_its_measure(reward):
     """Minus the measure at the end, also where the choices are taken at random."""

@@ -54,7 +54,7 @@ def test_every_construction_is_a_tour(name, n):
     assert _is_tour(kernels.nearest_neighbour(metric, near, n - 1), n)
     if n > 2:
         edges = kernels.candidate_edges(near, lengths)
-        assert _is_tour(kernels.random_greedy(metric, *edges, 0.3, random_state(2)), n)
+        assert _is_tour(kernels.random_greedy(metric, n, *edges, 0.3, random_state(2)), n)
 
 
 @pytest.mark.parametrize("make", [lambda: _uniform(120, kind="MAX_2D"), lambda: _uniform(120), lambda: _matrix(120, 10**6)])

@@ -15,8 +15,8 @@ from corl.problems.tsp.instance import COORDINATE_TYPES, TspInstance
 from corl.problems.tsp.metric import distance, metric_of
 from corl.problems.tsp.problem import Tsp
 from corl.run import Run
+from corl.solvers.tsp.construction.kernels import candidate_edges
 from corl.solvers.tsp.held_karp.bound import _in_space_order, complete_tree, held_karp_bound
-from corl.solvers.tsp.held_karp.sparse_tree import sparse_edges
 from corl.solvers.tsp.neighbours.candidates import neighbours
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "tsp"
@@ -68,7 +68,7 @@ def test_the_complete_tree_is_minimal(kind, clustered):
     n = instance.n
     pi = rng.normal(size=n) * lengths.mean() * 0.5
     weights = np.array([[distance(metric, i, j) + (pi[i] + pi[j]) for j in range(n)] for i in range(n)])
-    tree = complete_tree(metric, pi, *sparse_edges(near, lengths), Run(Tsp(), instance, iterations=1))
+    tree = complete_tree(metric, pi, *candidate_edges(near, lengths), Run(Tsp(), instance, iterations=1))
     inside, closest, total = np.zeros(n, bool), weights[0].copy(), 0.0
     inside[0] = True
     for _ in range(n - 1):

@@ -1,6 +1,7 @@
 """FILO2: `python filo2_cvrp.py PROGRAM INSTANCE.vrp SOLUTION.sol SECONDS SEED`.
 
-Its annealing counts iterations: the program makes as many as two short runs say that the limit, of the processor, has room for.
+Its annealing counts iterations: the program makes as many as short runs say that the limit, of the processor, has room for. They
+grow until one takes a twentieth of the limit, as later iterations take longer.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import cvrplib
 
-_PILOT = 5_000  # iterations from which the rate is known
+_PILOT = 5_000  # iterations of the shortest run
+_SHARE = 0.05  # of the limit, which the longest of the short runs takes
 
 
 def main() -> None:
@@ -23,8 +25,11 @@ def main() -> None:
     _rewrite(file, given)
     file = str(given.resolve())
     short, _ = _run(program, file, _PILOT, seed)
-    long, _ = _run(program, file, 2 * _PILOT, seed)
-    per_iteration = max(long - short, 1e-3) / _PILOT
+    pilot, long = _PILOT, short
+    while pilot == _PILOT or long - short < _SHARE * limit:
+        pilot *= 2
+        long, _ = _run(program, file, pilot, seed)
+    per_iteration = (long - short) / (pilot - _PILOT)
     iterations = max(_PILOT, int((limit - short) / per_iteration) + _PILOT)
     Path(solution).write_text(_run(program, file, iterations, seed)[1])
 

@@ -130,5 +130,6 @@ def smallest() -> list[Any]:
 def kernel_samples() -> list[Any]:
     """Small instances of the kinds that the solvers have kernels for."""
     random, adapt = np.random.default_rng(0), registry.problem("tsp").adapt
-    data = [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), random.random((40, 40)), random.random((20_001, 2))]
+    half = random.random((40, 40))
+    data = [random.random((40, 2)), np.ones((6, 6)) - np.eye(6), half + half.T, half, random.random((20_001, 2))]
     return [adapt(each) for each in data]
