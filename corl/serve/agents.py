@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import tempfile
 from collections.abc import Awaitable, Callable
 from importlib import resources
@@ -35,12 +38,24 @@ class _Decorator(Protocol):
 
 
 def serve_agents(limits: Limits) -> None:
-    """Serve on standard input and output until the client closes them. Raises UsageError if the package is missing."""
+    """Serve on standard input and output until the client closes them, or until Ctrl-C.
+
+    Raises UsageError if the package is missing.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="corl-mcp-", ignore_cleanup_errors=True) as folder,
         Helper(limits, f"{folder}/tools", _PREPARATION + limits.max_seconds, make) as helper,
     ):
-        agent_server(helper).run()
+
+        def interrupted(number: int, frame: Any) -> None:
+            """End at once: the server itself would first wait for the next line of standard input."""
+            helper.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(130)
+
+        server = agent_server(helper)
+        signal.signal(signal.SIGINT, interrupted)  # corl's commands treat SIGTERM as Ctrl-C
+        server.run()
 
 
 def agent_server(helper: Helper) -> Any:

@@ -39,7 +39,7 @@ def main() -> None:
     ended = _run(pickle.loads(messages.get()), messages)
     with contextlib.suppress(BrokenPipeError):
         send(outbox, ended)
-    os._exit(0)
+    threading.Event().wait()  # until the parent kills this process, or is gone itself
 
 
 def _run(task: Task, messages: queue.SimpleQueue[bytes]) -> Ended:

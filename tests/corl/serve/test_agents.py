@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -135,8 +139,6 @@ def test_schemas_and_formats_are_resources(server):
 @pytest.mark.long
 def test_the_command_serves_on_standard_streams():
     """`corl mcp` as an agent starts it."""
-    import sys
-
     from mcp import StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -146,3 +148,21 @@ def test_the_command_serves_on_standard_streams():
             return (await client.call_tool("solve", {"instance": SQUARE, "solver": "exact"})).structured_content
 
     assert anyio.run(call)["objective"] == 40
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_command(tmp_path, number):
+    """Also while the client keeps standard input open; nothing is left behind."""
+    command = [sys.executable, "-P", "-m", "corl", "mcp"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None and process.stdout is not None
+        facts = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": facts}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        assert b"result" in process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait() == 130
+    assert not list(tmp_path.glob("corl-mcp-*"))
