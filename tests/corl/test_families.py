@@ -31,7 +31,6 @@ OUTSIDE = {
     "corl/documentation/overview.md": "the table of solvers",
     "pyproject.toml": "entry points",
     "corl/documentation/choosing.md": "which solver",
-    "corl/documentation/serving.md": "the kernels of an image",
     "corl/documentation/mkdocs.yml": "the list of pages",
     "corl/documentation/tutorials/scheduling.md": "an example",
     "tests/corl/test_families.py": "this table",
