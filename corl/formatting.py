@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["memory", "percent", "seconds", "value"]
+__all__ = ["duration", "memory", "percent", "seconds", "value"]
 
 _DIGITS = ((100, 0), (10, 1), (1, 2), (5e-4, 3))  # (least percentage, digits after the point)
 
@@ -34,6 +34,14 @@ def seconds(time: float | None) -> str:
     if time is None:
         return "–"
     return f"{time:,.0f} s" if time >= 100 else f"{time:.3g} s"
+
+
+def duration(time: float) -> str:
+    """Return a time in seconds as text in seconds, minutes, hours or days, with at most two digits after the point."""
+    for unit, size in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+        if time >= 2 * size:
+            return f"{time / size:.3g} {unit}"
+    return f"{time:.0f} s"
 
 
 def memory(size: float | None) -> str:

@@ -48,6 +48,8 @@ class Solver(Options, abc.ABC):
     """Whether `solve` completes an incomplete warm start, `run.partial_start`, by inserting what is missing."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Import names of optional packages that the solver requires; suites skip it if one of them is not installed."""
+    engine: ClassVar[str] = ""
+    """The program of others whose search this is, such as "PyVRP", for reports that compare it with ours; "" for our own."""
 
     @property
     def result_name(self) -> str:

@@ -27,6 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--options", metavar="FILE", type=Path, help="option file of a further solver, as corl tune writes it; its label: FILE")
     add("--time-limits", metavar="S,S", help="time limits in seconds; default: the suite's")
     add("--seeds", metavar="N", type=int, help="number of seeds; default: the suite's")
+    add("--sample", metavar="K", type=int, help="only K instances, in proportion to the groups; a larger K adds to a smaller one")
+    add("--budget", metavar="TIME", help="only as many instances, in the order of --sample, as this time allows: 90m, 8h, ...")
     add(
         "--jobs",
         metavar="N",
@@ -97,41 +99,55 @@ def _with_peers(suite: Suite, folder: Path, solvers: list[str] | None) -> Suite:
     return suite.with_peers(peers, held(peers, folder))
 
 
-def _bench(args: argparse.Namespace, solvers: list[str] | None) -> int:
-    from corl.benchmark.reporting.export import export
-    from corl.benchmark.reporting.notes import disturbed
-    from corl.benchmark.running.board import Board
-    from corl.benchmark.running.runner import missing, run_suite
+def _suite(args: argparse.Namespace, solvers: list[str] | None) -> Suite:
+    """Return the suite with the changes that the command line asks for."""
     from corl.benchmark.running.suite import read_suite
-    from corl.store import Store
 
-    seeds = args.seeds
-    if seeds is not None and seeds < 1:
-        raise UsageError(f"--seeds: {seeds} is not accepted; it takes an integer from 1 up")
+    for name, count in (("--seeds", args.seeds), ("--sample", args.sample)):
+        if count is not None and count < 1:
+            raise UsageError(f"{name}: {count} is not accepted; it takes an integer from 1 up")
     suite = read_suite(args.suite)
     if args.peers is not None:
         suite = _with_peers(suite, args.peers, solvers)
     suite = suite if args.options is None else suite.with_option_file(args.options)
-    suite = suite.with_changes(solvers, _seconds(args.time_limits), seeds)
+    suite = suite.with_changes(solvers, _seconds(args.time_limits), args.seeds)
+    return suite if args.sample is None and args.budget is None else suite.sampled(args.sample)
+
+
+def _bench(args: argparse.Namespace, solvers: list[str] | None) -> int:
+    from corl.benchmark.reporting.export import export
+    from corl.benchmark.reporting.notes import disturbed
+    from corl.benchmark.running.board import Board
+    from corl.benchmark.running.budget import Pace, affordable
+    from corl.benchmark.running.runner import missing, run_suite
+    from corl.store import Store
+    from corl.tuning.arguments import seconds_of
+
+    suite = _suite(args, solvers)
+    budget = None if args.budget is None else seconds_of("--budget", args.budget)
     path = args.store or Path(suite.store)
     target = None
     if args.export is not None:
         target = Path(args.export) if args.export else suite.file.parent / "results" / f"{suite.file.stem}.csv"
         if target.is_dir():
             raise UsageError(f"--export: {target} is a folder; it takes a file")
-    board = Board()
-    with Store(path, create=True) as store, board.progress as progress:
+    with Store(path, create=True) as store:
         todo = missing(suite, store, resume=args.resume)
-        for notice in suite.notices:
-            progress.say(f"note: {notice}")
-        for lineup in suite.lineups:
-            if lineup.held:
-                progress.say(f"note: {lineup.label}: {lineup.held}")
-        try:
-            run_suite(suite, todo, store, _supervisor(args), board.listener, _command())
-        except KeyboardInterrupt:
-            progress.say(f"interrupted; {_runs(board.outcomes)} stored in {path}; continue with --resume")
-            return 130
+        supervisor = _supervisor(args)
+        board = Board(Pace(store.records(suite.name)), supervisor.jobs)
+        with board.progress as progress:
+            for notice in (*suite.notices, *(f"{each.label}: {each.held}" for each in suite.lineups if each.held)):
+                progress.say(f"note: {notice}")
+            try:
+                if budget is not None:
+                    every, todo = todo, affordable(todo, budget, board.pace, supervisor.jobs)
+                    progress.say(f"within {args.budget}: {len(todo):,} of {len(every):,} runs; {board.expected(every)} for all")
+                run_suite(suite, todo, store, supervisor, board.listener, _command())
+            except KeyboardInterrupt:
+                progress.say(f"interrupted; {_runs(board.outcomes)} stored in {path}; continue with --resume")
+                return 130
+            finally:
+                supervisor.close()
         if target is not None:
             export(store, suite.name, target)
         warnings = disturbed(store.records(suite.name))

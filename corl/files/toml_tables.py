@@ -98,11 +98,11 @@ class Table:
         value = self.take(key, _TABLE, {})
         return Table(value, self.file, ".".join(part for part in (self._path, key) if part))
 
-    def tables(self, key: str) -> list[Table]:
-        """Return the tables of `[[key]]`. Raises InputError if there is none."""
-        kind = Worded(Array(_TABLE), f"at least one [[{key}]]")
+    def tables(self, key: str, least: int = 1) -> list[Table]:
+        """Return the tables of `[[key]]`. Raises InputError if there are fewer than `least`, 0 or 1."""
+        kind = Worded(Array(_TABLE), f"at least one [[{key}]]" if least else f"tables [[{key}]]")
         values = self.take(key, kind, [])
-        if not values:
+        if len(values) < least:
             raise self.error(key, f"missing; accepted: {kind.words}")
         return [Table(value, self.file, f"{key}[{k}]") for k, value in enumerate(values, 1)]
 

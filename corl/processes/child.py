@@ -14,12 +14,12 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 from corl.processes.pipes import receive, receive_bytes, send, send_bytes
 
-__all__ = ["Child", "connect", "end", "pin", "search_path"]
+__all__ = ["Child", "at_parents_end", "connect", "end", "pin", "search_path"]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _POSIX = hasattr(os, "wait4")
@@ -107,6 +107,14 @@ class Child:
         return usage.ru_utime + usage.ru_stime
 
     @property
+    def ended(self) -> bool:
+        """Whether the process has ended, perhaps without having been reaped."""
+        with self._lock:
+            if self._process.returncode is not None or not _POSIX:
+                return self._process.poll() is not None
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+    @property
     def exit_code(self) -> int:
         """The exit code of a child that has closed its pipe, negative for a signal; a child that does not end is killed."""
         try:
@@ -155,6 +163,14 @@ def _signals_blocked() -> Iterator[None]:
 
 
 # -------------------------------------------------------------------- in the child
+_last_acts: list[Callable[[], object]] = []
+
+
+def at_parents_end(act: Callable[[], object]) -> None:
+    """Call a function before this process ends because its parent is gone, such as one that removes temporary files."""
+    _last_acts.append(act)
+
+
 def connect() -> tuple[queue.SimpleQueue[bytes], IO[bytes]]:
     """Connect a child to its parent; return the queue of the parent's messages, still pickled, and the pipe to the parent.
 
@@ -178,6 +194,9 @@ def _listen(inbox: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
         while True:
             messages.put(receive_bytes(inbox))
     finally:
+        for act in _last_acts:
+            with contextlib.suppress(Exception):
+                act()
         if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
             os.killpg(0, signal.SIGKILL)
         os._exit(1)

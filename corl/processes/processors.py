@@ -18,9 +18,9 @@ def available() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def check_workers(workers: int) -> None:
-    """Raise UsageError for more worker processes than four for each processor."""
+def check_workers(workers: int, name: str = "workers") -> None:
+    """Raise UsageError, about the argument `name`, for more worker processes than four for each processor."""
     count = len(available())
     if workers > (most := _PER_PROCESSOR * count):
         owner = "the one processor" if count == 1 else f"each of {count} processors"
-        raise UsageError(f"workers: {workers} is not accepted; it takes up to {most}, {_PER_PROCESSOR} for {owner}")
+        raise UsageError(f"{name}: {workers} is not accepted; it takes up to {most}, {_PER_PROCESSOR} for {owner}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib import resources
 from typing import Any, Protocol, TypeVar
 
@@ -35,28 +38,46 @@ class _Decorator(Protocol):
 
 
 def serve_agents(limits: Limits) -> None:
-    """Serve on standard input and output until the client closes them. Raises UsageError if the package is missing."""
+    """Serve on standard input and output until the client closes them, or until Ctrl-C.
+
+    Raises UsageError if the package is missing.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="corl-mcp-", ignore_cleanup_errors=True) as folder,
-        Helper(limits, folder, _PREPARATION + limits.max_seconds, make) as helper,
+        Helper(limits, f"{folder}/tools", _PREPARATION + limits.max_seconds, make) as helper,
     ):
-        agent_server(helper).run()
+
+        def interrupted(number: int, frame: Any) -> None:
+            """End at once: the server itself would first wait for the next line of standard input."""
+            helper.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(130)
+
+        server = agent_server(helper)
+        signal.signal(signal.SIGINT, interrupted)  # corl's commands treat SIGTERM as Ctrl-C
+        server.run()
 
 
 def agent_server(helper: Helper) -> Any:
-    """Return the server, an `mcp.server.MCPServer`, whose tools run in the process of `helper`."""
+    """Return the server, an `mcp.server.MCPServer`, whose tools run in the process of `helper`, one at a time."""
     try:
+        import anyio
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
     except ImportError as error:
         raise UsageError(f'corl mcp needs the package mcp: in a checkout pip install ".[mcp]" ({error})') from error
 
-    def ask(tool: str, **given: Any) -> dict[str, Any]:
-        try:
-            answer: dict[str, Any] = helper.ask((tool, given))
-        except CorlError as error:
-            raise ToolError(" ".join(str(error).split())) from error
-        return answer
+    turn = anyio.Lock()
+
+    async def ask(tool: str, **given: Any) -> dict[str, Any]:
+        async with turn:
+            try:
+                return await anyio.to_thread.run_sync(helper.ask, (tool, given), abandon_on_cancel=True)
+            except CorlError as error:
+                raise ToolError(" ".join(str(error).split())) from error
+            except anyio.get_cancelled_exc_class():
+                helper.stop()
+                raise
 
     server = MCPServer("corl", instructions=_INSTRUCTIONS, version=__version__)
     _add_tools(server.tool(), ask)
@@ -64,11 +85,11 @@ def agent_server(helper: Helper) -> Any:
     return server
 
 
-def _add_tools(tool: _Decorator, ask: Callable[..., dict[str, Any]]) -> None:
+def _add_tools(tool: _Decorator, ask: Callable[..., Awaitable[dict[str, Any]]]) -> None:
     """Add the tools to a server by its decorator."""
 
     @tool
-    def solve(
+    async def solve(
         instance: _Instance,
         problem: str | None = None,
         solver: str = "auto",
@@ -94,22 +115,22 @@ def _add_tools(tool: _Decorator, ask: Callable[..., dict[str, Any]]) -> None:
         """
         given = {"instance": instance, "problem": problem, "solver": solver, "options": options, "time_limit": time_limit,
                  "iterations": iterations, "target": target, "seed": seed, "warm_start": warm_start}  # fmt: skip
-        return ask("solve", **given)
+        return await ask("solve", **given)
 
     @tool
-    def check(instance: _Instance, solution: Any, problem: str | None = None) -> dict[str, Any]:
+    async def check(instance: _Instance, solution: Any, problem: str | None = None) -> dict[str, Any]:
         """Evaluate a solution, independently of any solver: whether it is feasible, its objective value, the first violation."""
-        return ask("check", instance=instance, solution=solution, problem=problem)
+        return await ask("check", instance=instance, solution=solution, problem=problem)
 
     @tool
-    def info(instance: _Instance, problem: str | None = None) -> dict[str, Any]:
+    async def info(instance: _Instance, problem: str | None = None) -> dict[str, Any]:
         """Return facts about an instance: its problem, its size, and why it has no solution if that is obvious."""
-        return ask("info", instance=instance, problem=problem)
+        return await ask("info", instance=instance, problem=problem)
 
     @tool
-    def explain(instance: _Instance, solution: Any, problem: str | None = None) -> dict[str, Any]:
+    async def explain(instance: _Instance, solution: Any, problem: str | None = None) -> dict[str, Any]:
         """Return what a feasible solution leaves unserved, with a reason for each, and its objective value."""
-        return ask("explain", instance=instance, solution=solution, problem=problem)
+        return await ask("explain", instance=instance, solution=solution, problem=problem)
 
 
 def _add_resources(server: Any) -> None:

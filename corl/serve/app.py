@@ -65,7 +65,9 @@ def application(queue: Queue, pool: Pool | RayPool, reader: Helper, painter: Hel
         Route("/health", _health, methods=["GET"]),
     ]
     handlers: dict[Any, Any] = {HTTPException: _refused, CorlError: _failed}
-    return Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, token=token)])
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=[Middleware(Guard, token=token)])
+    app.router.redirect_slashes = False
+    return app
 
 
 class _Service:
@@ -156,11 +158,11 @@ class _Service:
     async def _stream(self, job: str, after: int) -> AsyncIterator[str]:
         silent = 0.0
         while True:
+            now = await run_in_threadpool(self._queue.job, job)  # before its events, so that the last one is not missed
             found = await run_in_threadpool(self._queue.events, job, after)
             for after, kind, values in found:
                 yield f"id: {after}\nevent: {kind}\ndata: {json.dumps(values)}\n\n"
-            now = await run_in_threadpool(self._queue.job, job)
-            if now is None or (now.state in ENDED and not found):
+            if now is None or now.state in ENDED:
                 return
             silent = 0.0 if found else silent + _EVENTS_EVERY
             if silent >= _COMMENT_EVERY:

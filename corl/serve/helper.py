@@ -31,7 +31,7 @@ class Helper:
 
         Args:
             limits: The limits of the server; `max_memory` holds for this process, too.
-            folder: Where the process writes instances while it reads them.
+            folder: A folder of this helper alone, to which the process writes instances while it reads them.
             seconds: The most seconds of a task, after which the process is killed.
             make: Returns the function from payloads to answers, for (folder, limits); None: that of `facts` and `page`.
         """
@@ -49,8 +49,7 @@ class Helper:
             self.ask(WARM_UP)
 
     def __exit__(self, *exception: object) -> None:
-        if (child := self._child) is not None:
-            child.kill()
+        self.stop()
 
     def facts(self, request: bytes) -> dict[str, Any]:
         """Return `Request.facts` of the body of a request. Raises InputError or UsageError for an invalid one."""
@@ -68,9 +67,21 @@ class Helper:
         self._child = child
         return child
 
+    def _discard(self, child: Child) -> None:
+        self._child = None
+        end([child])
+        child.close()
+
+    def stop(self) -> None:
+        """End the current task, if there is one: its `ask` raises an error."""
+        if (child := self._child) is not None:
+            child.kill()
+
     def ask(self, payload: tuple[Any, ...]) -> Any:
         """Return the answer of the process to a payload. Raises the CorlError of the process, or UsageError if it is lost."""
         with self._lock:
+            if self._child is not None and self._child.ended:  # killed from outside, or by `stop`
+                self._discard(self._child)
             child = self._child or self._start()
             timer = threading.Timer(self._seconds, child.kill)
             timer.start()
@@ -78,9 +89,7 @@ class Helper:
                 child.send(payload)
                 kind, value = child.receive()
             except (EOFError, OSError, ValueError):
-                self._child = None
-                end([child])
-                child.close()
+                self._discard(child)
                 raise UsageError(f"reading it takes too much memory, or more than {self._seconds:g} s") from None
             finally:
                 timer.cancel()

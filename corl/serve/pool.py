@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from corl.errors import CorlError, described
+from corl.errors import described
 from corl.processes.child import Child
 from corl.processes.executor import WAKE
 from corl.serve.limits import Limits
@@ -51,8 +51,8 @@ class Pool:
     """
 
     def __init__(self, queue: Queue, limits: Limits, count: int, folder: str) -> None:
-        """Create a pool without processes; `folder`: where workers write instances while they read them."""
-        self._workers = [_Worker(queue, limits, folder, k) for k in range(count)]
+        """Create a pool without processes; `folder`: where workers have folders for instances that they read."""
+        self._workers = [_Worker(queue, limits, f"{folder}/worker-{k}", k) for k in range(count)]
 
     def __enter__(self) -> Pool:
         for worker in self._workers:
@@ -82,6 +82,7 @@ class _Worker:
         self._latest: Job | None = None  # the current or the last one
         self._lock = threading.Lock()  # of `_job`, and of sending
         self._closed = threading.Event()
+        self._begun = False  # whether the process has received the current job
         self._late = ""  # why the process was killed
         self._timer: threading.Timer | None = None
         self.thread = threading.Thread(target=self._work, name=f"worker {number}", daemon=True)
@@ -104,14 +105,17 @@ class _Worker:
         """Solve jobs until the pool is closed."""
         while not self._closed.is_set():
             try:
+                if self._child is not None and self._child.ended:  # killed while it had no job
+                    self._end()
                 if self._child is None and not self._start():
                     self._closed.wait(_RESTART)
                 elif (job := self._queue.take(WAKE)) is not None:
                     self._solve(job)
             except Exception as error:  # the disk is full, or a fault of the server: no worker is lost by it
                 _log.warning("a worker is replaced: %s", described(error))
-                self._end()
-                with contextlib.suppress(CorlError):
+                with contextlib.suppress(Exception):
+                    self._end()
+                with contextlib.suppress(Exception):
                     self._release(described(error))
                 self._closed.wait(_RESTART)
         self._end()
@@ -143,7 +147,7 @@ class _Worker:
         """Let the process solve one job, and record its end."""
         self._latest = job
         with self._lock:
-            self._job, self._late = job, ""
+            self._job, self._late, self._begun = job, "", False
             self._kill_after(PREPARATION, f"it was not prepared in {PREPARATION:g} s")
         try:
             ended = self._followed(job)
@@ -165,6 +169,7 @@ class _Worker:
         try:
             with self._lock:
                 self._child.send(("solve", self._queue.request(job.id), self._limits))
+                self._begun = True
             if self._is_cancelled(job):  # before this worker could be asked
                 self.cancel(job.id)
             while True:
@@ -196,7 +201,8 @@ class _Worker:
         if self._closed.is_set():
             self._queue.release(job.id, "the server was ended", counted=False)
         elif not self._late:
-            self._queue.release(job.id, f"its worker {child.ending()}; a process may use {self._limits.max_memory} MiB")
+            reason = f"its worker {child.ending()}; a process may use {self._limits.max_memory} MiB"
+            self._queue.release(job.id, reason, counted=self._begun)
         else:
             self._queue.finish(job.id, "cancelled" if self._is_cancelled(job) else "failed", self._late)
 

@@ -106,6 +106,8 @@ class Queue(Database):
         Raises UsageError if another server uses the file.
         """
         self._owner = _claimed(Path(path))
+        if not Path(path).exists():
+            Path(path).touch(0o600)  # data of clients
         super().__init__(path, create=True)
         self._limits, self._changed = limits, threading.Condition()
         self._connection.execute("PRAGMA foreign_keys = ON")
@@ -170,18 +172,26 @@ class Queue(Database):
         return int(self._rows(f"SELECT ifnull(max(number), 0) FROM events WHERE job = {_NUMBER}", (job,))[0][0])
 
     def request(self, job: str) -> bytes:
-        """Return the body of a job's request."""
-        return zlib.decompress(self._rows("SELECT request FROM jobs WHERE id = ?", (job,))[0][0])
+        """Return the body of a job's request. Raises UsageError if the job has been deleted."""
+        packed = self._value("request", job)
+        if packed is None:
+            raise UsageError("there is no such job any more")
+        return zlib.decompress(packed)
 
     def solution(self, job: str) -> str | None:
         """Return the best solution so far, a JSON text; None if there is none."""
-        found: str | None = self._rows("SELECT solution FROM jobs WHERE id = ?", (job,))[0][0]
+        found: str | None = self._value("solution", job)
         return found
 
     def result(self, job: str) -> bytes | None:
         """Return the result of a job, the JSON text of a `corl.Result`; None if there is none."""
-        packed = self._rows("SELECT result FROM jobs WHERE id = ?", (job,))[0][0]
+        packed = self._value("result", job)
         return None if packed is None else zlib.decompress(packed)
+
+    def _value(self, column: str, job: str) -> Any:
+        """Return the value in a column of a job; None if there is none, or no such job."""
+        found = self._rows(f"SELECT {column} FROM jobs WHERE id = ?", (job,))
+        return found[0][0] if found else None
 
     def cancel(self, job: str) -> None:
         """Cancel a job: at once if it is queued; otherwise its worker must be asked to end it. Ended jobs remain as they are."""

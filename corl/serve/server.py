@@ -43,7 +43,7 @@ def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = 
     uvicorn = _imported()
     _check_token(host, token)
     if jobs is not None and not address:
-        check_workers(jobs)
+        check_workers(jobs, "--jobs")
     from corl.serve.app import application
     from corl.serve.helper import Helper
     from corl.serve.queue import Queue
@@ -52,8 +52,8 @@ def serve(host: str, port: int, store: Path, limits: Limits, jobs: int | None = 
         tempfile.TemporaryDirectory(prefix="corl-serve-", ignore_cleanup_errors=True) as folder,
         Queue(store, limits) as queue,
         _pool(queue, limits, jobs, folder, address) as pool,
-        Helper(limits, folder, _READING) as reader,
-        Helper(limits, folder, _DRAWING) as painter,
+        Helper(limits, f"{folder}/reader", _READING) as reader,
+        Helper(limits, f"{folder}/painter", _DRAWING) as painter,
     ):
         app = application(queue, pool, reader, painter, limits, token)
         config = uvicorn.Config(

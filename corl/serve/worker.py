@@ -14,9 +14,9 @@ import logging
 import os
 import pickle
 import queue
+import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ from corl.errors import CorlError, described, shortened
 from corl.files.json_values import to_json
 from corl.interruption import has_results
 from corl.networks.checkpoints import SHIPPED_ONLY
-from corl.processes.child import connect
+from corl.processes.child import at_parents_end, connect
 from corl.processes.pipes import send
 from corl.run import Improvement
 from corl.serve.limits import Limits, limit_memory
@@ -66,12 +66,24 @@ def main() -> None:
 
 
 def confine(folder: str) -> Path:
-    """Let this process accept no files by name, in whatever data of clients; return its new current folder, within `folder`."""
+    """Let this process accept no files by name, in whatever data of clients; return its new current folder, which is empty.
+
+    `folder`: that folder, which belongs to this process and is removed when the parent is gone. The last process of a server also
+    removes the folder around it.
+    """
     os.environ[SHIPPED_ONLY] = "1"
     os.environ.pop("CORL_DATA", None)  # of a generator that reads files
-    own = tempfile.mkdtemp(dir=folder)
+    own = Path(folder)
+    shutil.rmtree(own, ignore_errors=True)  # of a process that was killed before
+    own.mkdir()
+    at_parents_end(partial(_remove, own))
     os.chdir(own)
-    return Path(own)
+    return own
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.rmdir()
 
 
 class Worker:
@@ -95,10 +107,15 @@ class Worker:
 
     def _report(self, *message: Any) -> None:
         """Send a message of the current job's run, and before the first one that the clock has started."""
-        if not self._started:
-            self._started = True
-            self.send("started")
+        self._clock_started()
         self.send(*message)
+
+    def _clock_started(self) -> None:
+        """Send once that the clock has started, but not after the end of the job: the parent would take it for the next one's."""
+        with self._sending:
+            if self._busy and not self._started:
+                self._started = True
+                self._send(("started",))
 
     def listen(self, messages: queue.SimpleQueue[bytes]) -> None:
         """Pass jobs to the main thread; report when the clock starts; cancel the current job on request; return on "end"."""
@@ -106,9 +123,8 @@ class Worker:
             try:
                 message = pickle.loads(messages.get(timeout=_POLL if self._busy and not self._started else None))
             except queue.Empty:
-                if self._busy and not self._started and has_results():
-                    self._started = True
-                    self.send("started")
+                if has_results():
+                    self._clock_started()
                 continue
             if message == "end":
                 return
@@ -137,7 +153,8 @@ class Worker:
             ended = Ended("failed", f"internal error: {described(error)}")
         finally:
             signal.signal(signal.SIGINT, before)
-            self._busy = False
+            with self._sending:
+                self._busy = False
         gc.collect()
         self.send("ended", *ended)
 

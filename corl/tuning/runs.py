@@ -75,7 +75,7 @@ class Runs:
             listener: Receives the progress.
         """
         self.suite, self.store, self.budget, self._command, self._jobs = suite, store, budget, command, jobs
-        self._listener = replace(listener, ended=self._ended, begin=lambda count: None)
+        self._listener = replace(listener, ended=self._ended, begin=lambda todo: None)
         self._told: Callable[[Record], None] = listener.ended
         self._stored: dict[Key, Record] = {key_of(record): record for record in store.records(suite.name)}
         self._used: dict[tuple[str, str, int], Record] = {}  # (label, instance, seed) -> the run

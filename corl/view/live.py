@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from corl.errors import UsageError
 from corl.formatting import percent, value
 from corl.result import relative_gap
+from corl.run import Improvement
 from corl.view.page import page
 
 if TYPE_CHECKING:
     from corl.adapter import Problem
     from corl.result import Result
-    from corl.run import Improvement
 
 __all__ = ["LivePage"]
 
-_SHARE = 0.02  # share of the time that rendering may take
+_SHARE = 0.02  # processor time of rendering, as a share of the time
 _WATCHED = 5.0  # seconds after a request in which a browser counts as watching
 _LAST = 3.0  # seconds in which a watching browser may fetch the last page
 
@@ -60,6 +60,8 @@ class LivePage:
         except OSError as error:
             raise UsageError(f"--live: no address at 127.0.0.1: {error.strerror}") from error
         self._server.daemon_threads = True
+        self._render()  # the first time takes long, because of imports
+        self._due = 0.0
         threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
         return self
 
@@ -110,17 +112,16 @@ class LivePage:
             self._fetched.set()
 
     def _render(self) -> None:
-        """Render the page anew. The lock is held."""
-        before, number, news = time.monotonic(), self._number, self._news
+        """Render the page again. The lock is held."""
+        before, number, news = time.thread_time(), self._number, self._news
         if self._final is not None:
             self._html = self._final()
         else:
-            facts = [("objective", "-"), ("bound", "-"), ("gap", "-")] if news is None else _facts(news)
+            facts = _facts(news or Improvement(0.0, None, None))
             solution = None if news is None else news.solution
             self._html = page(self._problem, self._instance, solution, facts, tuple(self._trace), live=True)
         self._rendered = number
-        after = time.monotonic()
-        self._due = after + (after - before) / _SHARE
+        self._due = time.monotonic() + (time.thread_time() - before) / _SHARE
 
 
 def _facts(news: Improvement) -> list[tuple[str, str]]:

@@ -33,6 +33,7 @@ class CpSat(Solver):
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
     own_workers: ClassVar[bool] = True
     preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
+    engine: ClassVar[str] = "CP-SAT"
     title: ClassVar[str] = "CP-SAT (OR-Tools): any number of capacities, with proven bounds"
 
     def accepts(self, instance: KnapsackInstance) -> str:

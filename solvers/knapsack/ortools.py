@@ -34,6 +34,7 @@ class OrTools(Solver):
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
     preparation_size: ClassVar[int] = 2  # `prepare` distinguishes sizes and integers only below this number (corl.solver)
+    engine: ClassVar[str] = "OR-Tools"
     title: ClassVar[str] = "OR-Tools' branch and bound for knapsacks; integers only"
 
     def accepts(self, instance: KnapsackInstance) -> str:

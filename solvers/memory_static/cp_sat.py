@@ -32,6 +32,7 @@ class CpSat(Solver):
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     own_workers: ClassVar[bool] = True  # `solve` uses `run.workers` cores by itself
     preparation_size: ClassVar[int] = 2  # sizes and integers from 2 on need the same preparation (Solver.preparation_size)
+    engine: ClassVar[str] = "CP-SAT"
     title: ClassVar[str] = "CP-SAT (OR-Tools): rectangles that do not overlap, with proven bounds"
 
     def accepts(self, instance: StaticInstance) -> str:

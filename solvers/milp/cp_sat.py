@@ -44,6 +44,7 @@ class CpSat(Solver):
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     own_workers: ClassVar[bool] = True  # `solve` itself uses all workers
+    engine: ClassVar[str] = "CP-SAT"
     title: ClassVar[str] = "CP-SAT (OR-Tools): integers with limits, fractions as coefficients"
 
     def accepts(self, instance: MilpInstance) -> str:

@@ -30,6 +30,7 @@ class Highs(Solver):
     if its side is more than 1e8 times its smallest coefficient: HiGHS's tolerances make them unreliable.
     """
 
+    engine: ClassVar[str] = "HiGHS"
     title: ClassVar[str] = "HiGHS (through SciPy)"
     reports_at_end: ClassVar[bool] = True
 

@@ -50,6 +50,7 @@ class FastTsp(Solver):
 
     candidates: Literal["auto", "nearest", "alpha"] = option("auto", "How fast-tsp chooses the neighbours of a city.")
 
+    engine: ClassVar[str] = "fast-tsp"
     title: ClassVar[str] = "the fast-tsp package, a peer (optional)"
     reports_at_end: ClassVar[bool] = True
     requires: ClassVar[tuple[str, ...]] = ("fast_tsp",)

@@ -40,6 +40,7 @@ class OrTools(Solver):
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
     preparation_size: ClassVar[int] = 3  # sizes and integers from 3 on need the same preparation (Solver.preparation_size)
+    engine: ClassVar[str] = "OR-Tools"
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: TspInstance) -> str:

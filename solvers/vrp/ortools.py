@@ -31,6 +31,7 @@ class OrTools(Solver):
     """
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    engine: ClassVar[str] = "OR-Tools"
     title: ClassVar[str] = "OR-Tools routing (guided local search), the classical baseline"
 
     def accepts(self, instance: VrpInstance) -> str:

@@ -29,6 +29,7 @@ class PyVrp(Solver):
     """
 
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit (corl.solver)
+    engine: ClassVar[str] = "PyVRP"
     title: ClassVar[str] = "the PyVRP package, a peer (optional)"
     requires: ClassVar[tuple[str, ...]] = ("pyvrp",)
     iteration: ClassVar[str] = "one perturbation and its local search"

@@ -37,7 +37,7 @@ from typing import Any
 
 from corl import registry
 from corl.adapter import Problem
-from corl.benchmark.peers.solver import PLACEHOLDERS, ExternalSolver, expanded
+from corl.benchmark.peers.solver import PLACEHOLDERS, ExternalSolver, expanded, filled
 from corl.errors import InputError, UsageError
 from corl.fields import Array, Choice, Number, String, Worded
 from corl.files.json_values import to_json
@@ -48,6 +48,7 @@ __all__ = ["Peer", "Published", "read_peers"]
 _LONGEST_GRACE = 60.0  # seconds; a benchmark kills the process around the program later than this
 _COMMAND = Worded(Array(String("."), 1), "a list of texts, the program first")
 _NUMBER = Number()
+_EXAMPLE = dict.fromkeys(PLACEHOLDERS, "") | {"limit": 1.5, "seed": 0, "cores": 1}
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,7 @@ def _read(file: Path) -> Peer:
     )
     cores = table.integer("cores", 1) or 1
     sign = 1 if problem.sense == "min" else -1
-    figures = table.tables("published") if "published" in table else []
-    published = tuple(_published(part, sign) for part in figures)
+    published = tuple(_published(part, sign) for part in table.tables("published", 0))
     table.close()
     return Peer(solver, published, file, cores)
 
@@ -171,10 +171,11 @@ def _command(table: Table) -> tuple[str, ...]:
     for part in command:
         try:
             fields = [name for _, name, _, _ in string.Formatter().parse(part) if name is not None]
-        except ValueError as error:
+            if unknown := [name for name in fields if name not in PLACEHOLDERS]:
+                raise table.error("command", f"{{{unknown[0]}}} is not known; {words}")
+            filled(part, _EXAMPLE)
+        except (ValueError, LookupError) as error:
             raise table.error("command", f"{part!r}: {error}; {words}") from error
-        if unknown := [name for name in fields if name not in PLACEHOLDERS]:
-            raise table.error("command", f"{{{unknown[0]}}} is not known; {words}")
     if not any("{instance" in part for part in command):
         raise table.error("command", "without {instance} the program gets no instance")
     return command

@@ -1,7 +1,7 @@
 """The process that runs a peer's program, `python -P -m corl.benchmark.peers.guard`: it measures it, and ends all it started.
 
-It answers "ready", receives one Task and answers with an Ended. If the process that started it ends, it ends with its group, to
-which the program belongs.
+It answers "ready", receives one Task and answers with an Ended; a further message ends the program early. If the process that
+started it ends, it ends the program, and removes the working folder.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import ctypes
 import math
 import os
 import pickle
+import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +21,7 @@ import time
 from pathlib import Path
 
 from corl.benchmark.peers.program import Ended, Task
-from corl.processes.child import connect
+from corl.processes.child import at_parents_end, connect
 from corl.processes.pipes import send
 
 __all__ = ["main"]
@@ -34,14 +36,16 @@ def main() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1, 0, 0, 0)
     send(outbox, "ready")
-    ended = _run(pickle.loads(messages.get()))
+    ended = _run(pickle.loads(messages.get()), messages)
     with contextlib.suppress(BrokenPipeError):
         send(outbox, ended)
-    os._exit(0)
+    threading.Event().wait()  # until the parent kills this process, or is gone itself
 
 
-def _run(task: Task) -> Ended:
+def _run(task: Task, messages: queue.SimpleQueue[bytes]) -> Ended:
     folder, late = Path(task.folder), threading.Event()
+    at_parents_end(_end_descendants)
+    at_parents_end(lambda: shutil.rmtree(folder))
     if task.kill_after_cpu is not None and sys.platform != "win32":  # it is also a limit of this process
         import resource
 
@@ -64,6 +68,12 @@ def _run(task: Task) -> Ended:
     timer = threading.Timer(task.kill_after, kill)
     timer.daemon = True
     timer.start()
+
+    def end_early() -> None:
+        messages.get()
+        process.kill()
+
+    threading.Thread(target=end_early, daemon=True).start()
     exit_code = process.wait()
     wall = time.perf_counter() - started
     timer.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -21,7 +22,7 @@ from corl.solver import Solver
 if TYPE_CHECKING:
     from corl.run import Run
 
-__all__ = ["PLACEHOLDERS", "REFUSED", "ExternalSolver", "expanded"]
+__all__ = ["PLACEHOLDERS", "REFUSED", "ExternalSolver", "expanded", "filled"]
 
 PLACEHOLDERS = ("instance", "solution", "limit", "seed", "cores", "folder")
 """The names that a command may have in braces, with a format if wanted: "{limit:.0f}"."""
@@ -31,6 +32,7 @@ _VARIABLE = re.compile(r"\$(\w+)")
 _NOT_PASSED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSAFEPATH", "VIRTUAL_ENV", "CORL_STRICT")  # they are of corl's interpreter
 _BUSY = 5  # times a limit of the processor that the program may take on the wall clock
 _POLL = 0.05  # seconds between two looks at an interruption
+_END_LIMIT = 5.0  # seconds in which an interrupted program must be gone
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,10 @@ class ExternalSolver(Solver):
         facts = found.describe(instance)
         for name, wanted in self.where.items():
             values = wanted if isinstance(wanted, list) else [wanted]
-            if facts.get(name) not in values:
-                return f"its {name} is {facts.get(name)}, not {' or '.join(map(str, values))}"
+            if name not in facts:
+                return f"it has no fact {name!r} (corl info FILE)"
+            if facts[name] not in values:
+                return f"its {name} is {facts[name]}, not {' or '.join(map(str, values))}"
         return ""
 
     def kill_after(self, time_limit: float) -> float:
@@ -134,7 +138,7 @@ class ExternalSolver(Solver):
             "cores": run.workers,
             "folder": self.folder,
         }
-        command = [expanded(string.Formatter().vformat(part, (), values)) for part in self.command]
+        command = [expanded(filled(part, values)) for part in self.command]
         environment = {key: text for key, text in os.environ.items() if key not in _NOT_PASSED}
         environment |= {key: expanded(text) for key, text in self.environment.items()}
         processor = limit + self.grace if self.limit_kind == "processor" else None
@@ -190,6 +194,9 @@ def _watched(child: Child, task: Task, run: Run) -> Ended | None:
     while thread.is_alive() and not run.interrupted:
         thread.join(_POLL)
     if run.interrupted:
+        with contextlib.suppress(OSError, ValueError):
+            child.send("end")
+        thread.join(_END_LIMIT)  # the guard kills what the program started, also outside its process group
         child.kill()
         thread.join()
     elif not answer:
@@ -208,6 +215,11 @@ def _last_line(folder: Path) -> str:
         if lines:
             return f": {lines[-1][:300]}"
     return ""
+
+
+def filled(text: str, values: Mapping[str, Any]) -> str:
+    """Return a part of a command with the values of its placeholders. Raises ValueError or LookupError for a bad format."""
+    return string.Formatter().vformat(text, (), values)
 
 
 def expanded(text: str) -> str:

@@ -126,7 +126,7 @@ def _stored(folder: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     try:
-        values = from_json(file.read_text(encoding="utf-8"))
+        values = from_json(file.read_text(encoding="utf-8"), file=str(file))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", file=str(file)) from error
     if not isinstance(values, dict):

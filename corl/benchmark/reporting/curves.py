@@ -15,7 +15,7 @@ from corl.benchmark.reporting.measures import performance_profile
 from corl.statistics import Resampling
 from corl.tolerance import ROUNDING
 
-__all__ = ["Curve", "curves", "gap_profile", "size_curves", "time_profile"]
+__all__ = ["Curve", "curves", "gap_profile", "seconds_to", "size_curves", "time_profile"]
 
 _CURVE_POINTS = 64  # points in time of a curve
 _SIZE_BINS = 8  # most points of a curve of gaps against size
@@ -78,14 +78,9 @@ def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
     Failed runs never reach the target; a solver's profile excludes the instances that the solver refused. The target is the
     smallest of _TARGETS that some solver reaches in at least half of its runs.
     """
-    longest, gaps = grid.longest(), grid.trace_gaps()
-    target, costs = _TARGETS[-1], np.zeros((0, 0))
+    longest, (target, costs) = grid.longest(), (_TARGETS[-1], np.zeros((0, 0)))
     for target in _TARGETS:
-        reached = np.full(len(grid.records) + 1, np.inf)
-        hit = gaps <= max(target, ROUNDING)
-        np.minimum.at(reached, grid.traces.run[hit], np.maximum(grid.traces.time[hit], _LEAST_SECONDS))
-        reached[:-1][[r.outcome != "ok" for r in grid.records]] = np.inf
-        costs = reached[longest][:, grid.slots]
+        costs = np.maximum(seconds_to(grid, target), _LEAST_SECONDS)[:, grid.slots]
         if np.isfinite(costs).mean(axis=1).max(initial=0.0) >= 0.5:
             break
     if not np.isfinite(costs).any():
@@ -97,6 +92,18 @@ def time_profile(grid: Grid) -> tuple[float, list[Curve]]:
     refused = np.array([r.outcome == "refused" for r in grid.records] + [False])[longest][:, grid.slots]
     shares = shares * (costs.shape[1] / np.maximum(1, (~refused).sum(axis=1)))[:, None]
     return target, [Curve(solver, factors, share) for solver, share in zip(grid.solvers, shares)]
+
+
+def seconds_to(grid: Grid, target: float) -> NDArray[np.float64]:
+    """Return when each solver's run with the longest limit first had at most a gap, float64 [S, I, K] in seconds.
+
+    inf for runs that never had it, that failed, or that are missing. `target`: a relative gap, such as 0.01 for 1 %.
+    """
+    reached = np.full(len(grid.records) + 1, np.inf)  # the last item is for index -1
+    hit = grid.trace_gaps() <= max(target, ROUNDING)
+    np.minimum.at(reached, grid.traces.run[hit], grid.traces.time[hit])
+    reached[:-1][[r.outcome != "ok" for r in grid.records]] = np.inf
+    return np.asarray(reached[grid.longest()])
 
 
 def gap_profile(grid: Grid, at: int) -> list[Curve]:

@@ -11,7 +11,7 @@ import numpy as np
 from corl.benchmark.reporting.analysis import Comparison, compare
 from corl.benchmark.reporting.grid import Grid, Limit, is_limit_free
 from corl.benchmark.reporting.notes import warnings
-from corl.benchmark.reporting.published import PublishedResult, published_columns
+from corl.benchmark.reporting.published import PublishedResult, none_shown, published_columns
 from corl.benchmark.reporting.report import held_warnings, peers_held, suite_limits
 from corl.errors import UsageError
 from corl.formatting import percent
@@ -111,12 +111,13 @@ def duel(
     means = tuple(float(each[solved].mean()) if solved.any() else None for each in gaps)
     of_pair = [record for record in of_suite if record.solver in (a, b)]
     definition = store.suites().get(name)
-    notes = held_warnings(peers_held(definition, (a, b)))
+    columns = published_columns(published, grid)
+    notes = [*held_warnings(peers_held(definition, (a, b))), *none_shown(published, columns)]
     notes += warnings(Grid.of(of_pair, suite_limits(definition), is_limit_free), resampling)
     return Duel(
         name, verdicts[at], tuple(verdicts[k] for k in common if k != at), means,  # type: ignore[arg-type]
         f"{resampling.instances} instance{'s' * (resampling.instances != 1)} x {_seeds(grid)}", tuple(notes),
-        tuple(map(str, published_columns(published, grid))),
+        tuple(map(str, columns)),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.benchmark.reporting.grid import FAILURES, OUTCOMES, Grid, is_limit_free
-from corl.benchmark.reporting.measures import proven_gap
+from corl.benchmark.reporting.measures import gap, proven_gap
 from corl.benchmark.reporting.report import held_warnings, peers_held, suite_limits
 from corl.errors import UsageError
 from corl.files.json_values import to_json
@@ -20,7 +20,7 @@ from corl.files.opening import replacing
 from corl.record import Record
 from corl.store import Store
 
-__all__ = ["export"]
+__all__ = ["export", "runs_csv"]
 
 _HEAD = (
     "suite", "group", "solver", "time_limit", "iterations", "instances", "runs", "solved", "failed", "reached",
@@ -34,6 +34,12 @@ _NOTES = (
     "peak_megabytes: of the run that used most; mean_runtime: seconds on the solver's clock; "
     "mean_cpu_seconds: of the whole process",
 )
+_RUN_FIELDS = (
+    "problem", "suite", "instance", "solver", "seed", "time_limit", "iterations", "outcome", "reason", "objective", "bound",
+    "reference", "reference_status", "reference_source", "runtime", "setup_seconds", "wall_seconds", "cpu_seconds", "peak_bytes",
+    "started", "commit",
+)  # fmt: skip
+_RUN_FACTS = ("group", "size", "program_cpu_seconds", "load_begin", "load_end")
 _FAILED = [OUTCOMES.index(name) for name in FAILURES]
 
 
@@ -53,6 +59,27 @@ def export(store: Store, suite: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as partial:
         partial.write_text(text.getvalue(), encoding="utf-8")
+
+
+def runs_csv(records: Iterable[Record], held: Mapping[str, str]) -> str:
+    """Return every run as a row of CSV: what was asked, what was found, processor seconds, and the machine's load around it.
+
+    Args:
+        records: The runs.
+        held: Label of a peer -> "" or why it is not held (`peers_held`), for the column "held".
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*_RUN_FIELDS, "gap_percent", *_RUN_FACTS, "held"))
+    for record in records:
+        known = record.objective is not None and record.reference is not None
+        percents = f"{100 * float(gap(record.objective, record.reference, record.sense)):.6g}" if known else ""  # type: ignore[arg-type]
+        facts = [record.facts.get(name) for name in _RUN_FACTS]
+        cells = [*(getattr(record, name) for name in _RUN_FIELDS), percents, *facts, ""]
+        if record.solver in held:
+            cells[-1] = held[record.solver] or "held"
+        writer.writerow([_inert(cell) if isinstance(cell, str) else cell for cell in cells])
+    return text.getvalue()
 
 
 def _comments(records: list[Record], commands: list[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -32,16 +32,19 @@ class Limit(NamedTuple):
 
     seconds: float | None
     iterations: int | None = None
+    per: str = ""
+    """The fact of instances that `seconds` are multiplied by; "" for none. All times of the run are then divided by it, too."""
 
     def __str__(self) -> str:
-        texts = [] if self.seconds is None else [f"{self.seconds:g} s"]
+        texts = [] if self.seconds is None else [f"{self.seconds:g} s{f' x {self.per}' if self.per else ''}"]
         texts += [] if self.iterations is None else [f"{self.iterations:,} iteration{'s' * (self.iterations != 1)}"]
         return " or ".join(texts) or "no limit"
 
     @property
     def allowed(self) -> float:
         """The greatest runtime in seconds that does not count as an overrun; inf without a time limit."""
-        return float("inf") if self.seconds is None else self.seconds + max(_OVERRUN[0], _OVERRUN[1] * self.seconds)
+        least = 0.0 if self.per else _OVERRUN[0]
+        return float("inf") if self.seconds is None else self.seconds + max(least, _OVERRUN[1] * self.seconds)
 
     @property
     def order(self) -> tuple[bool, float]:
@@ -147,16 +150,17 @@ class Grid:
             limit_free: Returns whether a record's solver is limit-free: its search does not depend on the time limit.
                 None: no solver is.
         """
-        records = tuple(records)
+        records = tuple(map(_per_unit, records))
         solvers, instances = (tuple(dict.fromkeys(getattr(r, name) for r in records)) for name in ("solver", "instance"))
-        found = {Limit(r.time_limit, r.iterations) for r in records} | {Limit(float(seconds)) for seconds in limits}
+        per = {_limit_of(r).per for r in records}
+        found = set(map(_limit_of, records)) | {Limit(float(seconds), None, each) for seconds in limits for each in per or {""}}
         ordered = tuple(sorted(found, key=lambda limit: limit.order))
         seeds, slot_of = _seeds(records, instances)
         shape = (len(ordered), len(solvers), *seeds.shape)
         index_of = {limit: at for at, limit in enumerate(ordered)}, {solver: at for at, solver in enumerate(solvers)}
         record = np.full(shape, -1)
         for number, r in enumerate(records):
-            record[(index_of[0][Limit(r.time_limit, r.iterations)], index_of[1][r.solver], *slot_of[r.instance, r.seed])] = number
+            record[(index_of[0][_limit_of(r)], index_of[1][r.solver], *slot_of[r.instance, r.seed])] = number
         traces = Traces(records)
         derived = _derive(record, records, ordered, limit_free)
         with_runs = [at for at in range(len(ordered)) if (record[at] >= 0).any()]
@@ -208,6 +212,22 @@ class Grid:
         index = {name: at for at, name in enumerate(self.instances)}
         of_record = np.array([index[r.instance] for r in self.records], int)
         return primal_gap(self.traces.objective, self.reference[of_record][self.traces.run], self.sense)
+
+
+def _limit_of(record: Record) -> Limit:
+    return Limit(record.time_limit, record.iterations, str(record.facts.get("limit_per", "")))
+
+
+def _per_unit(record: Record) -> Record:
+    """Return a record whose limit is a multiple of a fact with its limit, runtime and trace divided by that fact."""
+    base = record.facts.get("base_limit")
+    if record.time_limit is None or not isinstance(base, (int, float)) or not base > 0:
+        return record
+    scale = record.time_limit / base
+    trace = tuple((time / scale, objective, bound) for time, objective, bound in record.trace)
+    facts = {name: fact for name, fact in record.facts.items() if name != "base_limit"}
+    runtime = None if record.runtime is None else record.runtime / scale
+    return replace(record, time_limit=float(base), runtime=runtime, trace=trace, facts=facts)
 
 
 def is_limit_free(record: Record) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,12 @@ from corl.benchmark.reporting.report import Report, SuiteReport
 from corl.files.page import render
 from corl.formatting import memory, percent, seconds, value
 
-__all__ = ["page", "suite_charts"]
+__all__ = ["FILTERS", "page", "suite_charts", "time_axes"]
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described,
+}  # fmt: skip
+"""The filters of the template."""
 
 _OPTIONAL_COLUMNS = ("proven", "nodes", "peak_bytes")  # fields of Row; a column is omitted if no row has a value
 
@@ -38,9 +43,7 @@ def page(report: Report, drawings: dict[str, list[tuple[str, str]]] | None = Non
         "interval": interval,
         "published_note": NOTE,
     }
-    filters: dict[str, Callable[..., str]]
-    filters = {"percent": percent, "seconds": seconds, "memory": memory, "value": value, "facts": described}
-    return render("corl.benchmark.reporting", values, filters)
+    return render("corl.benchmark.reporting", values, FILTERS)
 
 
 def _suite(suite: SuiteReport, drawings: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -63,10 +66,7 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
     """
     found: list[tuple[str, str, str, list[Curve], Axis, Axis, bool]] = []
     if suite.curves:
-        all_gaps = np.concatenate([c.y for c in suite.curves])
-        low = _floor(all_gaps[all_gaps > 0])
-        x = Axis("seconds", float(suite.curves[0].x[0]), float(max(c.x[-1] for c in suite.curves)), log=True)
-        y = Axis("mean primal gap", low, max(float(all_gaps.max()), 10 * low), log=True, zero=True, text=percent_tick)
+        x, y = time_axes(suite.curves, suite.grid.limits[0].per)
         note = "Mean over all runs, 100 % before the first solution and for failed runs"
         note += f"; bands: 95 % over {suite.intervals}." if any(c.low is not None for c in suite.curves) else "."
         found.append(("Gap against time", note, "", suite.curves, x, y, False))
@@ -91,6 +91,15 @@ def suite_charts(suite: SuiteReport) -> list[tuple[str, str, str, list[Curve], A
         note += "the fastest on the same instance and seed. Times under 0.01 s count as 0.01 s."
         found.append((f"Time to {target}", note, "", suite.time_profile, x, Axis("share", 0, 1, text=percent_tick), True))
     return found
+
+
+def time_axes(curves: Sequence[Curve], per: str) -> tuple[Axis, Axis]:
+    """Return the axes of curves of gaps against time: seconds (by Limit.per), and the mean primal gap, both logarithmic."""
+    gaps = np.concatenate([c.y for c in curves])
+    low = _floor(gaps[gaps > 0])
+    title = f"seconds / {per}" if per else "seconds"
+    x = Axis(title, float(min(c.x[0] for c in curves)), float(max(c.x[-1] for c in curves)), log=True)
+    return x, Axis("mean primal gap", low, max(float(gaps.max()), 10 * low), log=True, zero=True, text=percent_tick)
 
 
 def _floor(positive: np.ndarray) -> float:

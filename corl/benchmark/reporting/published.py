@@ -27,7 +27,7 @@ from corl.files.json_values import from_json, is_number
 from corl.files.opening import reading
 from corl.formatting import percent, seconds
 
-__all__ = ["NOTE", "PublishedColumn", "PublishedResult", "published_columns", "read_published"]
+__all__ = ["NOTE", "PublishedColumn", "PublishedResult", "none_shown", "published_columns", "read_published"]
 
 NOTE = (
     "Results that others published, on their hardware: not measured or evaluated here, and in no interval, rank or comparison. "
@@ -35,6 +35,7 @@ NOTE = (
 )
 _TEXTS = ("problem", "solver", "instance", "set", "hardware", "date", "source")
 _NUMBERS = ("instances", "objective", "gap_percent", "seconds")
+_COLUMNS = ", ".join((*_TEXTS, *_NUMBERS))
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,19 @@ def _results(path: Path) -> list[PublishedResult]:
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise InputError("accepted: a list of objects", file=str(path))
     else:
-        rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+        try:
+            rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+        except csv.Error as error:
+            raise InputError(f"not CSV: {error}", file=str(path)) from error
+    if not rows:
+        raise InputError(f"no results; accepted: a row for each, with columns of {_COLUMNS}", file=str(path))
     return [_result(row, str(path), f"row {number}") for number, row in enumerate(rows, 1)]
 
 
 def _result(row: Mapping[str | None, Any], file: str, place: str) -> PublishedResult:
     """Return a row; empty texts count as missing. Raises InputError."""
     if unknown := [key for key in row if key not in (*_TEXTS, *_NUMBERS)]:
-        accepted = ", ".join((*_TEXTS, *_NUMBERS))
-        raise InputError(f"{unknown[0]!r} is not a known column; accepted: {accepted}", file=file, field=place)
+        raise InputError(f"{unknown[0]!r} is not a known column; accepted: {_COLUMNS}", file=file, field=place)
     texts = {key: str(row.get(key) or "") for key in _TEXTS}
     numbers = {key: _number(row.get(key), file, f"{place}, {key}") for key in _NUMBERS}
     for key in ("solver", "source"):
@@ -145,6 +150,12 @@ def published_columns(results: Sequence[PublishedResult], grid: Grid) -> list[Pu
             used = [r for r in own if r.instance in gaps]
             columns += [_column(solver, of, values, used, hardware, date, source, gaps)]
     return columns
+
+
+def none_shown(results: Sequence[PublishedResult], columns: Sequence[PublishedColumn]) -> list[str]:
+    """Return a warning if there are results, but no columns."""
+    why = "No published result is shown: they are of other instances, or objective values of instances without a reference"
+    return [why] if results and not columns else []
 
 
 def _column(

@@ -10,7 +10,7 @@ from corl.benchmark.reporting.analysis import Comparison, GroupRow, InstanceRow,
 from corl.benchmark.reporting.curves import Curve, curves, gap_profile, size_curves, time_profile
 from corl.benchmark.reporting.grid import Grid, is_limit_free
 from corl.benchmark.reporting.notes import Failure, Provenance, beaten, failures, provenance, warnings
-from corl.benchmark.reporting.published import PublishedColumn, PublishedResult, published_columns
+from corl.benchmark.reporting.published import PublishedColumn, PublishedResult, none_shown, published_columns
 from corl.errors import UsageError
 from corl.files.json_values import to_json
 from corl.formatting import percent
@@ -141,6 +141,7 @@ def of_suite(
     comparisons = {str(limit): compare(grid, resampling, at) for at, limit in enumerate(grid.limits)}
     target, profile = time_profile(grid)
     held = peers_held(definition, grid.solvers)
+    columns = published_columns(published, grid)
     return SuiteReport(
         name=grid.suite,
         problem=grid.problem,
@@ -151,7 +152,7 @@ def of_suite(
         runs=len(grid.records),
         intervals=resampling.over,
         headline=_headline(grid, rows, comparisons),
-        warnings=[*held_warnings(held), *warnings(grid, resampling)],
+        warnings=[*held_warnings(held), *none_shown(published, columns), *warnings(grid, resampling)],
         beaten=beaten(grid),
         rows=rows,
         comparisons=comparisons,
@@ -159,7 +160,7 @@ def of_suite(
         groups=group_rows(grid, _groups(definition)),
         failures=failures(grid.records),
         held=held,
-        published=published_columns(published, grid),
+        published=columns,
         provenance=provenance(grid.records, grid, commands),
         curves=curves(grid, resampling),
         target=target,

@@ -29,6 +29,9 @@ def judged(suite: Suite, plan: PlannedRun, loaded: Loaded, ended: Ended, circums
             outcome, reason = "wrong", wrong
     reference = plan.source.reference
     facts = loaded.facts | {"group": plan.source.group, "origin": plan.source.origin}
+    facts |= {name: load for name, load in zip(("load_begin", "load_end"), ended.loads) if load is not None}
+    if plan.base_limit is not None:
+        facts |= {"base_limit": plan.base_limit, "limit_per": suite.time_limit_per}
     if "program_cpu_seconds" in answer:
         facts |= {"program_cpu_seconds": answer["program_cpu_seconds"]}
     return Record(

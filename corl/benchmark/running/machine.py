@@ -14,7 +14,7 @@ from typing import Any
 from corl import version
 from corl.processes.child import Child, end
 
-__all__ = ["git_commit", "machine_facts", "measure_slowdown"]
+__all__ = ["git_commit", "load_average", "machine_facts", "measure_slowdown"]
 
 _REPEATS = 5  # measurements of the slowdown
 
@@ -32,6 +32,14 @@ def _facts() -> dict[str, Any]:
 def machine_facts() -> dict[str, Any]:
     """Return the facts of this machine: processor, cores, memory_bytes, system."""
     return dict(_facts())
+
+
+def load_average() -> float | None:
+    """Return the mean number of processes that ran or waited for a processor in the last minute; None if it is unknown."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (AttributeError, OSError):
+        return None
 
 
 @cache

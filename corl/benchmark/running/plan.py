@@ -10,6 +10,7 @@ from typing import Any
 
 from corl.benchmark.running.sources import SuiteInstance
 from corl.benchmark.running.suite import Lineup, Suite
+from corl.errors import InputError
 from corl.files.json_values import is_number
 from corl.store import Key
 
@@ -28,6 +29,8 @@ class PlannedRun:
     time_limit: float | None
     """Seconds; None if `iterations` is given."""
     iterations: int | None
+    base_limit: float | None = None
+    """The time limit in the suite, if `time_limit` is a multiple of it (Suite.time_limit_per)."""
 
     def key(self, suite: str) -> Key:
         """Return the run's key in the store; it equals `key_of` of the run's Record."""
@@ -59,10 +62,27 @@ def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
     limits += [(None, count) for count in suite.iterations]
     for seed in suite.seeds:
         for source in suite.sources:
+            scale = _scale(suite, source)
             for time_limit, iterations in limits:
                 for lineup in suite.lineups:
                     if time_limit is None or time_limit == suite.time_limits[-1] or not lineup.limit_free:
-                        yield PlannedRun(source, lineup, seed, time_limit, iterations)
+                        if scale is None or time_limit is None:
+                            yield PlannedRun(source, lineup, seed, time_limit, iterations)
+                        else:
+                            yield PlannedRun(source, lineup, seed, float(f"{time_limit * scale:.12g}"), iterations, time_limit)
+
+
+def _scale(suite: Suite, source: SuiteInstance) -> float | None:
+    """Return the fact of an instance that its time limits are multiplied by; None if the suite names none."""
+    if not suite.time_limit_per:
+        return None
+    facts = load(suite, source).facts
+    value: Any = facts.get(suite.time_limit_per)
+    if not is_number(value) or value <= 0:
+        numbers = ", ".join(name for name, fact in facts.items() if is_number(fact))
+        wrong = f"no number above 0 among the facts of {source.label}; accepted: {numbers}"
+        raise InputError(wrong, file=str(suite.file), field="time_limit_per")
+    return float(value)
 
 
 def load(suite: Suite, source: SuiteInstance) -> Loaded:

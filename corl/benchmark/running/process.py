@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from corl.benchmark.running.cores import claimed
-from corl.benchmark.running.machine import machine_facts
+from corl.benchmark.running.machine import load_average, machine_facts
 from corl.processes.child import Child
 
 __all__ = ["Ended", "Processes", "run_process"]
@@ -37,6 +37,8 @@ class Ended:
     """UTC, ISO 8601."""
     machine: dict[str, Any] = field(default_factory=dict)
     """The facts of the machine that ran it, as in `machine_facts`."""
+    loads: tuple[float | None, float | None] = (None, None)
+    """The machine's load average over a minute at the start and at the end; None if the system does not report it."""
 
 
 class Processes:
@@ -76,7 +78,7 @@ def run_process(task: bytes, count: int, hard_limit: float, processes: Processes
     """
     processes = processes or Processes()
     with claimed(count) as cores, tempfile.TemporaryFile() as errors:
-        started, before = _now(), time.perf_counter()
+        started, before, load = _now(), time.perf_counter(), load_average()
         try:
             core_list = ",".join(map(str, cores))
             child = Child("corl.benchmark.running.child", core_list, threads=len(cores), errors=errors, group=True)
@@ -99,7 +101,7 @@ def run_process(task: bytes, count: int, hard_limit: float, processes: Processes
         if not answer:
             fault = "timeout" if late.is_set() else "crash"
             reason = f"killed after {hard_limit:g} s" if late.is_set() else _cause(child, errors)
-    return Ended(answer, fault, reason, wall, cpu, cores, started, machine_facts())
+    return Ended(answer, fault, reason, wall, cpu, cores, started, machine_facts(), (load, load_average()))
 
 
 def _exchange(child: Child, task: bytes) -> bytes:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from corl.errors import InputError
-from corl.files.json_values import is_number
+from corl.files.json_values import from_json, is_number
 from corl.files.opening import reading
 from corl.files.text import Text, quoted
 
-__all__ = ["STATUSES", "Reference", "given_references", "read_array", "read_references"]
+__all__ = ["STATUSES", "Reference", "given_references", "read_array", "read_references", "stated_reference"]
 
 STATUSES = ("proven", "best known")
 _LINE = re.compile(r"(\S+)\s*[:=,\s]\s*(\S+)(?:\s.*)?")
@@ -34,14 +34,37 @@ class Reference:
 
 
 def read_references(path: Path, status: str = "best known", source: str = "") -> dict[str, Reference]:
-    """Return instance name -> Reference, from a CSV file (columns name, value, status, source) or from lines `NAME : VALUE`.
+    """Return instance name -> Reference.
 
-    `status` and `source` apply to entries for which the file has none. Raises InputError.
+    The file is CSV (columns name, value, status, source), or the JSON list of ScheduleOpt/benchmarks (objects with instance,
+    lower_bound and upper_bound, which is proven if both are equal), or has lines `NAME : VALUE`. `status` and `source` apply to
+    entries for which the file has none. Raises InputError.
     """
     with reading(path):
         text = Text.read(path)
     source = source or path.name
+    if path.suffix == ".json":
+        return _bounds(from_json(text.content, file=str(path)), str(path), source)
     return _table(text, status, source) if path.suffix == ".csv" else _lines(text, status, source)
+
+
+def stated_reference(
+    path: Path, pattern: re.Pattern[str], scale: float, status: str = "best known", source: str = ""
+) -> Reference | None:
+    """Return the value that a file states, times `scale`; None if there is no such file. `source`: default, the file's name.
+
+    Raises:
+        InputError: The file has no text that fits the pattern, or it is no number.
+    """
+    if not path.is_file():
+        return None
+    with reading(path):
+        text = Text.read(path)
+    found = pattern.search(text.content)
+    if found is None:
+        raise text.error(f"no text fits {quoted(pattern.pattern)}; accepted: a file that states the value")
+    value = float(f"{scale * text.number(found[1], 'value', None):.12g}")  # without the rounding error of the product
+    return Reference(value, status, source or path.name)
 
 
 def read_array(path: Path, key: str | None) -> np.ndarray[Any, Any]:
@@ -71,6 +94,19 @@ def _table(text: Text, status: str, source: str) -> dict[str, Reference]:
         if given not in STATUSES:
             raise text.error(f"{quoted(given)} is not accepted; accepted: {', '.join(STATUSES)}", line=line, field="status")
         found[row["name"]] = Reference(value, given, row.get("source") or source)
+    return found
+
+
+def _bounds(entries: Any, file: str, source: str) -> dict[str, Reference]:
+    """Return the upper bounds of a JSON list of bounds; see `read_references`."""
+    found = {}
+    for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
+        names = ("instance", "lower_bound", "upper_bound")
+        values: list[Any] = [entry.get(name) for name in names] if isinstance(entry, dict) else [None] * 3
+        name, low, high = values
+        if not (isinstance(name, str) and is_number(low) and is_number(high)):
+            raise InputError(f"accepted: a list of objects with {', '.join(names)}", file=file, field=f"[{number}]")
+        found[name] = Reference(float(high), "proven" if low == high else "best known", source)
     return found
 
 

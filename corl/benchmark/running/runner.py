@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,8 +36,8 @@ class Listener:
 
     say: Callable[[str], None] = field(default=lambda text: None)
     """Called with a message of one line."""
-    begin: Callable[[int], None] = field(default=lambda count: None)
-    """Called with the number of runs to be done."""
+    begin: Callable[[Sequence[PlannedRun]], None] = field(default=lambda todo: None)
+    """Called with the runs to be done."""
     started: Callable[[PlannedRun], None] = field(default=lambda plan: None)
     """Called when a run starts."""
     ended: Callable[[Record], None] = field(default=lambda record: None)
@@ -89,7 +89,7 @@ def run_suite(
     for cores in {plan.lineup.cores for plan in waiting}:
         supervisor.room(cores)  # raises UsageError before the first run if a run could never start
     store.add_suite(suite.name, _merged(suite.definition(), store.suites().get(suite.name)), command)
-    listener.begin(len(waiting))
+    listener.begin(tuple(waiting))
     if not waiting:
         return
     circumstances: dict[str, Any] = {}

@@ -12,7 +12,14 @@ from typing import Any
 
 from corl import options
 from corl.adapter import Problem
-from corl.benchmark.running.references import STATUSES, Reference, given_references, read_array, read_references
+from corl.benchmark.running.references import (
+    STATUSES,
+    Reference,
+    given_references,
+    read_array,
+    read_references,
+    stated_reference,
+)  # fmt: skip
 from corl.errors import UsageError, shortened
 from corl.files.json_values import is_number
 from corl.files.opening import plain_name, reading
@@ -22,6 +29,7 @@ __all__ = ["SuiteInstance", "read_sources"]
 
 _KINDS = ("files", "generate", "arrays")
 _SCALARS = (bool, int, float, str)
+_COST = r"(?i)\bcost\s*:?\s+([-+.\de]+)"  # of a VRPLIB solution
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class SuiteInstance:
     load: Callable[[], Any] = field(repr=False)
     """Reads or generates the instance; raises InputError."""
     reference: Reference | None = None
+    path: Path | None = field(default=None, repr=False)
+    """The instance's file; None for an instance that is not read from a file of its own."""
 
 
 def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[SuiteInstance], str]:
@@ -59,6 +69,7 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sui
     find = {"files": _files, "generate": _generated, "arrays": _arrays}[given[0]]
     found = list(find(table, problem, folder, skip_reason != ""))
     group, most = table.text("group"), table.integer("limit", None)
+    prefix = table.text("prefix")
     notice = skip_reason and f"{group or 'a group of instances'} skipped: {skip_reason}"
     excluded = table.texts("exclude")
     find_reference = _references(table, folder, notice != "")
@@ -68,7 +79,8 @@ def read_sources(table: Table, problem: Problem, folder: Path) -> tuple[list[Sui
     if not found and not notice:
         raise table.error(given[0], "no instance is left")
     return [
-        replace(source, group=group or source.group, reference=find_reference(source.label)) for source in found[:most]
+        replace(source, label=prefix + source.label, group=group or source.group, reference=find_reference(source))
+        for source in found[:most]
     ], notice
 
 
@@ -89,7 +101,7 @@ def _files(table: Table, problem: Problem, folder: Path, skipped: bool) -> Itera
         if not paths:
             raise table.error("files", f"no file matches {pattern!r} in {folder}")
         for path in paths:
-            yield SuiteInstance(plain_name(path).stem, "files", path.name, _reader(problem, path))
+            yield SuiteInstance(plain_name(path).stem, "files", path.name, _reader(problem, path), path=path)
 
 
 def _generated(table: Table, problem: Problem, folder: Path, skipped: bool) -> Iterator[SuiteInstance]:
@@ -149,10 +161,11 @@ def _adapter(table: Table, problem: Problem, row: Any) -> Callable[[], Any]:
     return load
 
 
-def _references(table: Table, folder: Path, skipped: bool) -> Callable[[str], Reference | None]:
-    """Return the function label -> Reference or None that the table `reference` describes.
+def _references(table: Table, folder: Path, skipped: bool) -> Callable[[SuiteInstance], Reference | None]:
+    """Return the function instance -> Reference or None that the table `reference` describes.
 
-    Its keys are file (and key, for an array in an .npz file), values, status and source. A skipped file is not read.
+    Its keys are file (and key, for an array in an .npz file) or beside (and pattern), scale, values, status and source. A skipped
+    file is not read.
     """
     reference = table.table("reference")
     name, key = reference.text("file"), reference.text("key")
@@ -160,6 +173,7 @@ def _references(table: Table, folder: Path, skipped: bool) -> Callable[[str], Re
     if status not in STATUSES:
         raise reference.error("status", f"{status!r} is not accepted; accepted: {', '.join(STATUSES)}")
     source = reference.text("source", name)
+    find_beside = _beside(reference, status, source)
     values = reference.table("values")
     references = given_references(values.rest(), status, source, values.error)
     reference.close()
@@ -171,7 +185,29 @@ def _references(table: Table, folder: Path, skipped: bool) -> Callable[[str], Re
         references = {f"{stem}-{k}": Reference(float(number), status, source) for k, number in enumerate(numbers)} | references
     elif name and not skipped:
         references = read_references(folder / name, status, source) | references
-    return references.get
+    return lambda instance: references.get(instance.label) or find_beside(instance.path)
+
+
+def _beside(reference: Table, status: str, source: str) -> Callable[[Path | None], Reference | None]:
+    """Return the function path of an instance -> Reference in the file beside it, or None if the table has no key `beside`.
+
+    The file has the instance's name with the ending `beside`; the first group of the regular expression `pattern` (default: the
+    number after "Cost", as in VRPLIB's .sol files) is the value, which is multiplied by `scale`.
+    """
+    ending, text, scale = reference.text("beside"), reference.text("pattern", _COST), reference.number("scale", 1.0)
+    if ending and not ending.startswith("."):
+        raise reference.error("beside", f"{ending!r} is not accepted; accepted: the ending of a file's name, such as .sol")
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise reference.error("pattern", f"{text!r} is not a regular expression: {error}") from error
+    if pattern.groups != 1:
+        raise reference.error("pattern", f"{text!r} is not accepted; accepted: a regular expression with one group, the value")
+
+    def find(path: Path | None) -> Reference | None:
+        return None if not ending or path is None else stated_reference(path.with_suffix(ending), pattern, scale, status, source)
+
+    return find
 
 
 def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:

@@ -2,15 +2,18 @@
 
 problem = "tsp"
 time_limits = [1, 10]                   # or iterations = [1000]
+time_limit_per = "clients"              # optional: limits are multiplied by this fact of an instance (`corl info`)
 seeds = 3                               # their number (0, 1, 2), or a list
 
 [[instances]]
 files = ["uniform-*.tsp"]               # relative to the suite's folder, unless `folder` is given
 folder = "CORL_DATA"                    # an environment variable with a folder; if it is not set, this table is skipped
+prefix = "A/"                           # of the labels, where two sets have files of the same names
 exclude = ["uniform-7"]                 # labels: names of files without their ending
 where = { dimension = [100, 2000] }     # ranges, or values, of the facts that `corl info` prints
 limit = 10                              # only the first 10 instances
-reference = { file = "reference.csv" }  # or a text file of lines NAME : VALUE, or an array (.npz); or values = { NAME = VALUE }
+reference = { file = "reference.csv" }  # or lines NAME : VALUE, an array (.npz), bounds in JSON; or values = { NAME = VALUE }
+# reference = { beside = ".sol", scale = 0.1 }  # the cost that the file beside each instance states, times `scale`
 
 [[instances]]
 generate = "uniform"
@@ -43,6 +46,7 @@ from corl import options, registry
 from corl.adapter import Problem
 from corl.benchmark.peers.definition import Peer
 from corl.benchmark.peers.solver import ExternalSolver
+from corl.benchmark.running.sampling import stratified
 from corl.benchmark.running.sources import SuiteInstance, read_sources
 from corl.errors import InputError, UsageError, hint, unknown
 from corl.fields import Array, Flag, Integer, Number, Worded
@@ -93,6 +97,8 @@ class Suite:
     """Seconds for imports, compilation and the end of a run, which `hard_limit` adds."""
     patience: float = _ITERATION_RUN_LIMIT
     """Seconds that a run with a limit of iterations may take, besides `setup_allowance`."""
+    time_limit_per: str = ""
+    """The fact of an instance that its time limits are multiplied by; "" for none."""
     keep_solutions: bool = True
     """Whether the store gets the solutions."""
     notices: tuple[str, ...] = ()
@@ -122,6 +128,13 @@ class Suite:
         if seeds is not None:
             changed = replace(changed, seeds=(*self.seeds[:seeds], *_unused_seeds(self.seeds, seeds - len(self.seeds))))
         return changed
+
+    def sampled(self, count: int | None) -> Suite:
+        """Return the suite with a stratified sample of `count` instances, None for all, in the order of `sampling.stratified`."""
+        ordered = stratified(self.sources)
+        if count is not None and count > len(ordered):
+            raise UsageError(f"--sample: {count} is not accepted; the suite has {len(ordered)} instances")
+        return replace(self, sources=ordered[:count])
 
     def with_peers(self, peers: Mapping[str, Peer], held: Mapping[str, str]) -> Suite:
         """Return the suite with those peers of its problem that can be run here, and a notice for each that cannot.
@@ -170,6 +183,7 @@ class Suite:
             },
             "instances": {source.label: {"group": source.group, "origin": source.origin} for source in self.sources},
             "time_limits": list(self.time_limits),
+            **({"time_limit_per": self.time_limit_per} if self.time_limit_per else {}),
             "iterations": list(self.iterations),
             "seeds": list(self.seeds),
             "left_out": list(self.notices),
@@ -203,6 +217,7 @@ def read_suite(name: str | os.PathLike[str]) -> Suite:
         seeds=tuple(table.seeds("seeds", [0])),
         setup_allowance=table.number("setup_allowance", _SETUP_ALLOWANCE),
         patience=table.number("patience", _ITERATION_RUN_LIMIT),
+        time_limit_per=table.text("time_limit_per"),
         keep_solutions=table.take("keep_solutions", Flag(), True),
         notices=tuple(notices),
     )

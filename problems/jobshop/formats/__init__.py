@@ -1,4 +1,6 @@
-"""Instance files: the standard text, Taillard's format, the flexible .fjs, hybrid flow shops and JSON; the content decides which.
+"""Instance files: the standard text, Taillard's format, the flexible .fjs, hybrid flow shops, JSON, also ScheduleOpt's.
+
+The content decides which.
 
 Lines of a text format that begin with # are comments. Numbers are integers.
 """
@@ -14,6 +16,7 @@ from corl.files.text import Text
 from corl.problems.jobshop.formats.json_format import read_json, write_json
 from corl.problems.jobshop.formats.lines import read_lines, size
 from corl.problems.jobshop.formats.rows import most_operations, read_flexible, read_standard, write_flexible, write_standard
+from corl.problems.jobshop.formats.scheduleopt import is_scheduleopt, read_scheduleopt
 from corl.problems.jobshop.formats.stages import has_stages, read_stages
 from corl.problems.jobshop.formats.taillard import has_sections, has_title, read_taillard
 from corl.problems.jobshop.instance import JobShopInstance
@@ -39,6 +42,8 @@ def read_text(text: Text, name: str = "", flexible: bool = False) -> JobShopInst
 
     flexible: whether a text of plain numbers with two numbers in its header is read as .fjs, not as the standard format.
     """
+    if is_scheduleopt(text.content):
+        return read_scheduleopt(text)
     if text.content.lstrip()[:1] in ("{", "["):
         return read_json(text, name)
     lines, comment = read_lines(text)
@@ -66,7 +71,7 @@ def recognises(head: str) -> bool:
     malformed, so that `read_instance` can report their faults. A hybrid flow shop is recognised by its complete text only,
     because it may begin as a flow shop does.
     """
-    if _JSON.match(head) is not None or has_title(head):
+    if _JSON.match(head) is not None or is_scheduleopt(head) or has_title(head):
         return True
     text = Text(head)
     try:

@@ -26,6 +26,7 @@ class LearnedBranching(Scip):
         "of the family that the program matches.",
     )
 
+    engine: ClassVar[str] = ""  # branching is ours
     title: ClassVar[str] = "SCIP with learned branching"
 
     def accepts(self, instance: MilpInstance) -> str:

@@ -38,6 +38,7 @@ class Scip(Solver):
     rule: ClassVar[str] = ""  # the branching rule of SCIP that gets priority; "": none
     iteration: ClassVar[str] = "a node of SCIP's tree"
     limit_free: ClassVar[bool] = True  # the search is the same for every time limit
+    engine: ClassVar[str] = "SCIP"
     title: ClassVar[str] = "SCIP with its defaults"
 
     def prepare(self, instance: MilpInstance) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -102,15 +105,14 @@ def test_failures_name_the_peer_and_its_last_words(peers, tmp_path):
 def test_a_late_program_is_killed_with_all_it_started(peers, tmp_path, monkeypatch):
     """Also a process that it put into a session of its own."""
     monkeypatch.setenv("PID_FILE", str(tmp_path / "pid"))
-    solver = read_peers(peers("hangs", more="grace = 0.5"))["hangs"].solver
-    begun = time.monotonic()
-    with pytest.raises(SolverError, match="hangs did not end: killed after"):
-        corl.solve(square(tmp_path), solver=solver, time_limit=0.5)
-    assert time.monotonic() - begun < 60
-    if sys.platform == "linux":
-        pid = int((tmp_path / "pid").read_text())
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+    solver, limit, started = read_peers(peers("hangs", more="grace = 0.5"))["hangs"].solver, 0.5, ""
+    while not started:  # on a busy machine it may be killed before it has started a process
+        with pytest.raises(SolverError, match="hangs did not end: killed after"):
+            corl.solve(square(tmp_path), solver=solver, time_limit=limit)
+        limit *= 2
+        started = (tmp_path / "pid").read_text() if (tmp_path / "pid").exists() else ""
+    while sys.platform == "linux" and Path(f"/proc/{started}").exists():
+        time.sleep(0.01)
 
 
 def test_peers_are_rows_of_a_benchmark(peers, tmp_path, monkeypatch, capsys):
@@ -157,10 +159,11 @@ def test_a_peer_is_held_after_three_figures(peers, tmp_path, capsys):
     [
         ('command = ["x", "{nothing}", "{instance}"]', "command: {nothing} is not known; accepted: {instance}, {solution}"),
         ('command = ["x"]', "command: without {instance}"),
+        ('command = ["x", "{instance:d}"]', "command: '{instance:d}': Unknown format code 'd'"),
         ('solution = ".xyz"', "solution: '.xyz' is not accepted; accepted: .json or .tour"),
         ('limit = "moon"', "accepted: wall, processor"),
         ('name = "ils"', "name: 'ils' is a solver of tsp in corl"),
-        ("nothing = 1", "nothing: not a known key"),
+        ("nothing = 1", "nothing: not a known key; accepted: problem, .*, published"),
         ('[[published]]\nfile = "x"\nobjective = 1\nseconds = 1', "tolerance_percent: missing"),
         ('[[published]]\nfile = "x"\ngap_percent = 1\nseconds = 1\ntolerance_percent = 1', "accepted: file, with objective"),
     ],
@@ -173,6 +176,35 @@ def test_errors_name_file_and_field(tmp_path, line, message):
     with pytest.raises(InputError, match=message) as error:
         read_peers(tmp_path)
     assert str(error.value).startswith(f"{tmp_path / 'x.toml'}: ")
+
+
+def test_a_damaged_file_of_outcomes_is_named(peers):
+    """In one line, as every file that cannot be read."""
+    folder = peers("good")
+    (folder / "verified.json").write_text("rubbish")
+    with pytest.raises(InputError, match=r"verified\.json: not JSON"):
+        held(read_peers(folder), folder)
+
+
+def test_an_interrupted_program_leaves_nothing(peers, tmp_path, monkeypatch):
+    """Neither a process in a session of its own nor a folder, after Ctrl-C and after a kill of the process that runs it."""
+    monkeypatch.setenv("PID_FILE", str(tmp_path / "pid"))
+    read_peers(peers("hangs"))
+    script = "import sys, corl, tempfile; from corl.benchmark.peers.definition import read_peers; tempfile.tempdir = sys.argv[3];"
+    script += "corl.solve(sys.argv[2], solver=read_peers(sys.argv[1])['hangs'].solver, time_limit=600)"
+    for number in (signal.SIGINT, signal.SIGKILL):
+        (folder := tmp_path / "temporary").mkdir()
+        (tmp_path / "pid").unlink(missing_ok=True)
+        command = [sys.executable, "-c", script, str(tmp_path / "peers"), str(square(tmp_path)), str(folder)]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            time.sleep(0.02)
+        os.kill(process.pid, number)
+        process.wait()
+        pid = int((tmp_path / "pid").read_text())
+        while list(folder.iterdir()) or (sys.platform == "linux" and Path(f"/proc/{pid}").exists()):
+            time.sleep(0.02)
+        folder.rmdir()
 
 
 def test_a_peer_without_its_program_is_skipped(peers, tmp_path, monkeypatch):

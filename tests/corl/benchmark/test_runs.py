@@ -170,6 +170,7 @@ def test_resuming_what_has_changed(bench, suite, tmp_path):
         ("--seeds", "0"), ("--jobs", "0"), ("--jobs", "9999"), ("--time-limits", "0"), ("--time-limits", "a"),
         ("--solvers", "nope"), ("--address", "a:1"), ("--store", "no/folder/x.db"),
         ("--solvers", ","), ("--export", "."),
+        ("--sample", "0"), ("--sample", "9"), ("--budget", "soon"), ("--budget", "1s"),
     ],
 )  # fmt: skip
 def test_usage_errors(toy, suite, arguments, capsys, monkeypatch, tmp_path):
@@ -230,6 +231,28 @@ def alive(pid: int) -> bool:
         return not os.path.isdir("/proc/self")  # without /proc, os.kill has found it
     except ProcessLookupError:
         return False
+
+
+@pytest.mark.long
+def test_a_budget_is_continued_to_the_whole_set_and_a_site(bench, suite, tmp_path, toy_environment):
+    """A sample, then what a budget allows of the rest, then all: every run once, with its load; then the site has them."""
+    sizes = "\nparameters = { size = [2, 3, 4, 5, 6, 7] }"
+    path = suite("good", "slow", instances=f'generate = "line"{sizes}')
+    assert "2 ok" in (first := bench(path, "--sample", 1)).stdout and "2 runs to do, about 6 s" in first.stderr
+    before = set(rows(tmp_path / "s.db"))
+    partial = bench(path, "--budget", "3h", "--resume")
+    assert "within 3h: 10 of 10 runs" in partial.stderr and "10/10, about 0 s left" in partial.stderr
+    found = rows(tmp_path / "s.db")
+    assert len(found) == 12 and before < set(found) and bench(path, "--resume").stdout.startswith("0 runs")
+    if os.name == "posix":
+        assert all(record.facts["load_begin"] >= 0 and record.facts["load_end"] >= 0 for record in found.values())
+    command = [sys.executable, "-P", "-m", "corl", "report", "s.db"]
+    done = subprocess.run([*command, "--site", "site"], cwd=tmp_path, env=toy_environment, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "site/index.html\n", done.stderr
+    names = {file.name for file in (tmp_path / "site").iterdir()}
+    assert names == {"index.html", "toy.html", "suite-toy-s.html", "suite-toy-s.csv"}
+    printed = subprocess.run([*command, "--csv"], cwd=tmp_path, env=toy_environment, capture_output=True, text=True).stdout
+    assert printed == (tmp_path / "site" / "suite-toy-s.csv").read_text() and printed.count("\n") == 13
 
 
 @pytest.mark.long

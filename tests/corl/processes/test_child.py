@@ -90,6 +90,31 @@ def test_a_group_ends_with_its_leader(start):
         assert gone(grandchild)
 
 
+def test_the_last_act_of_a_child(start, tmp_path):
+    """What it has registered is done when its parent is gone."""
+    child = start()
+    child.send(("file", str(tmp_path / "file")))
+    assert Path(child.receive()).exists()
+    child.close()
+    child.reap()
+    assert not (tmp_path / "file").exists()
+
+
+def test_an_end_is_noticed_before_it_is_reaped(start):
+    """Also that of a leader of a group, which only `reap` may reap."""
+    for group in (False, True):
+        child = start(group=group)
+        assert not child.ended
+        child.send(("exit", 0))
+        with pytest.raises(EOFError):
+            child.receive()
+        while not child.ended:
+            time.sleep(0.01)
+        assert child._process.returncode is None
+        child.reap()
+        assert child.ended
+
+
 def test_killing_what_is_gone(start):
     """A child that is reaped is not killed once more: its number may be somebody else's."""
     child = start(group=True)

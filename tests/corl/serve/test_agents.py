@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 from typing import Any
 
 import anyio
@@ -10,6 +15,7 @@ import pytest
 from mcp import Client
 
 from corl import registry
+from corl.errors import UsageError
 from corl.networks.checkpoints import SHIPPED_ONLY
 from corl.serve import tools
 from corl.serve.agents import agent_server
@@ -83,6 +89,35 @@ def test_faults_are_one_line(server, tool, given, message):
     assert isinstance(found, str) and message in found and "\n" not in found
 
 
+def test_a_cancelled_call_ends_its_task():
+    """So that it does not delay the next one."""
+
+    class Slow:
+        def __init__(self) -> None:
+            self.begun, self.stopped = threading.Event(), threading.Event()
+
+        def ask(self, payload: Any) -> Any:
+            self.begun.set()
+            self.stopped.wait()
+            raise UsageError("stopped")
+
+        def stop(self) -> None:
+            self.stopped.set()
+
+    slow = Slow()
+
+    async def call() -> None:
+        async with Client(agent_server(slow)) as client:  # type: ignore[arg-type]
+            async with anyio.create_task_group() as group:
+                group.start_soon(client.call_tool, "info", {"instance": SQUARE})
+                await anyio.to_thread.run_sync(slow.begun.wait)
+                group.cancel_scope.cancel()
+            await anyio.to_thread.run_sync(slow.stopped.wait)
+
+    anyio.run(call)
+    assert slow.stopped.is_set()
+
+
 def test_schemas_and_formats_are_resources(server):
     """Of every problem that has them, with the list of problems."""
 
@@ -104,8 +139,6 @@ def test_schemas_and_formats_are_resources(server):
 @pytest.mark.long
 def test_the_command_serves_on_standard_streams():
     """`corl mcp` as an agent starts it."""
-    import sys
-
     from mcp import StdioServerParameters
     from mcp.client.stdio import stdio_client
 
@@ -115,3 +148,21 @@ def test_the_command_serves_on_standard_streams():
             return (await client.call_tool("solve", {"instance": SQUARE, "solver": "exact"})).structured_content
 
     assert anyio.run(call)["objective"] == 40
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_command(tmp_path, number):
+    """Also while the client keeps standard input open; nothing is left behind."""
+    command = [sys.executable, "-P", "-m", "corl", "mcp"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None and process.stdout is not None
+        facts = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": facts}
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        assert b"result" in process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait() == 130
+    assert not list(tmp_path.glob("corl-mcp-*"))

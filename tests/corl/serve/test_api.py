@@ -99,6 +99,32 @@ def test_the_job_of_a_killed_worker_is_solved_by_the_next(solving):
     assert solving.get(f"/jobs/{done}/result").status_code == 200
 
 
+def test_a_worker_killed_between_jobs_is_replaced(solving):
+    """kill -9 of an idle worker: the next job does not pay for it."""
+    worker = solving.pool._workers[0]
+    while (before := worker._child) is None:
+        time.sleep(0.02)
+    before.kill()
+    while worker._child in (before, None):
+        time.sleep(0.02)
+    job = submitted(solving, instance=SQUARE, solver="exact", time_limit=20)
+    assert reached(solving, job, "done", "failed")["attempts"] == 1
+
+
+def test_a_stream_has_the_last_event(idle):
+    """Also if the job ends just after its events were read."""
+    job = submitted(idle, instance=SQUARE)
+    read = idle.queue.events
+
+    def events_before_the_end(*given):
+        found = read(*given)
+        idle.queue.cancel(job)
+        return found
+
+    idle.queue.events = events_before_the_end
+    assert [json.loads(each["data"])["state"] for each in events(idle, job, **{"Last-Event-ID": "1"})] == ["cancelled"]
+
+
 REFUSED = {
     "{": (None, "not JSON"),
     "[1]": (None, "accepted: a JSON object"),
@@ -192,6 +218,7 @@ def test_the_description_has_every_path(idle):
 def test_unknown_jobs_and_paths(idle):
     """404 in JSON; no job is found by a part of its id."""
     assert idle.get("/jobs/x").json() == {"error": "there is no such job"}
+    assert idle.get("/jobs/", follow_redirects=False).status_code == 404
     assert idle.get("/nothing").status_code == 404 and idle.get("/jobs").status_code == 405
     job = submitted(idle, instance=SQUARE)
     assert idle.get(f"/jobs/{job[:-1]}").status_code == 404

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from corl.errors import InputError, UsageError
 from corl.serve.limits import Limits, limit_memory
 from corl.serve.queue import Queue
+from corl.serve.worker import Worker
 
 FACTS = {"problem": "tsp", "instance": "x", "sense": "min", "solver": "ils", "time_limit": 1.0}
 
@@ -58,6 +61,27 @@ def test_the_oldest_ended_jobs_are_deleted(queue):
         queue.cancel(job)
     assert [queue.job(job) is None for job in jobs] == [True, False, False, False]
     assert queue._rows("SELECT count(*) FROM events WHERE job = 1") == [(0,)]
+    assert queue.result(jobs[0]) is None and queue.solution(jobs[0]) is None
+    with pytest.raises(UsageError, match="no such job any more"):
+        queue.request(jobs[0])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+def test_others_cannot_read_the_file(queue):
+    """It holds data of clients."""
+    assert queue.path.stat().st_mode & 0o077 == 0
+
+
+def test_the_clock_of_a_job_that_has_ended_does_not_start(tmp_path):
+    """The server would take the message for one about the next job."""
+    sent: list[tuple] = []
+    worker = Worker(sent.append, tmp_path)
+    worker._clock_started()
+    assert not sent
+    worker._busy = True
+    worker._clock_started()
+    worker._clock_started()
+    assert sent == [("started",)]
 
 
 def test_other_files_are_refused(tmp_path):

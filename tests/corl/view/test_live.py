@@ -13,7 +13,9 @@ import corl
 from corl.cli.main import main
 from corl.loading import load
 from corl.run import Improvement
+from corl.view import live as live_pages
 from corl.view.live import LivePage
+from corl.view.page import page
 
 
 def asked(address: str, mark: str = "") -> tuple[int, str, str]:
@@ -47,6 +49,23 @@ def test_a_page_follows_its_run(cities):
         assert asked(live.address[:-1])[0] == 404
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(live.address, timeout=5)
+
+
+def test_the_first_page_is_made_before_the_run(cities, monkeypatch):
+    """It takes long, because of imports; counted as a share of the run, it would delay the second one for long."""
+    made = []
+
+    def counted(*given, **keywords):
+        made.append(given)
+        return page(*given, **keywords)
+
+    monkeypatch.setattr(live_pages, "page", counted)
+    with LivePage(*cities) as live:
+        assert len(made) == 1
+        asked(live.address)
+        assert len(made) == 1
+        live.update(Improvement(0.5, 16.0, None, np.array([0, 2, 1, 3])))
+        assert ">16<" in asked(live.address)[2]
 
 
 def test_rendering_takes_a_small_share_of_the_time(cities):

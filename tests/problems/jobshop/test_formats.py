@@ -36,6 +36,16 @@ PARAMETERS = '{"jobs": 2, "machines": 3, "time_seed": 5, "machine_seed": 6}'
 CALL = '{"problem": "jobshop", "generator": "taillard", "parameters": ' + PARAMETERS + "}"
 
 
+TWICE = json.dumps({"instance": "s", "data": 2 * [{"job": 0, "operation": 0, "machine": 0, "duration": 1}]})
+SCHEDULEOPT = """{"instance": "s",
+"operations": [
+{"operation": 1, "machine": 1, "duration": 5},
+{"operation": 0, "machine": 0, "duration": 4}, {"operation": 2, "machine": 0, "duration": 3},
+{"operation": 2, "option": 1, "machine": 2, "duration": 6}],
+"precedences": [{"before": 0, "after": 2}]}
+"""
+
+
 def same(one, other, name=True):
     """Whether two instances are equal, the name too."""
     for field in (*FIELDS, "comment", *(("name",) if name else ())):
@@ -83,6 +93,17 @@ def test_json_that_calls_a_generator():
     """The generator's instance under the file's own name."""
     same(read_text(Text(CALL), "x"), taillard(jobs=2, machines=3, time_seed=5, machine_seed=6), name=False)
     assert read_text(Text(CALL), "x").name == "x"
+
+
+def test_scheduleopt():
+    """A list of operations with their jobs, or options with chains of precedences; the order of the lists is of no account."""
+    rows = [(1, 0, 1, 5), (0, 1, 1, 2), (0, 0, 0, 3)]
+    data = [dict(zip(("job", "operation", "machine", "duration"), row, strict=True)) for row in rows]
+    classic = read_text(Text(json.dumps({"instance": "s", "family": "f", "machines": 2, "jobs": 2, "data": data})))
+    assert classic.name == "s" and [[list(op) for op in job] for job in classic.rows()] == [[[(0, 3)], [(1, 2)]], [[(1, 5)]]]
+    flexible = read_text(Text(SCHEDULEOPT))
+    assert [[list(op) for op in job] for job in flexible.rows()] == [[[(0, 4)], [(0, 3), (2, 6)]], [[(1, 5)]]]
+    assert recognises(SCHEDULEOPT) and flexible.machines == 3
 
 
 @pytest.mark.parametrize(
@@ -155,6 +176,11 @@ def test_recognises(head, expected):
         (JSON.replace('"jobshop"', '"tsp"'), 1, "problem"),
         (JSON.replace("[[1, 5]]", "[[1, 5]"), 3, None),
         ("[1, 2]", 1, None),
+        (SCHEDULEOPT.replace('"machine": 1', '"machine": -1'), 3, "operations[0].machine"),
+        (SCHEDULEOPT.replace('"after": 2', '"after": 7'), 6, "precedences[0]"),
+        (SCHEDULEOPT.replace('"after": 2}', '"after": 2}, {"before": 1, "after": 2}'), 6, "precedences[1]"),
+        (SCHEDULEOPT.replace('"after": 2}', '"after": 2}, {"before": 2, "after": 0}'), 6, "precedences"),
+        (TWICE, 1, "data[1]"),
         (CALL.replace("taillard", "tailard"), 1, "generator"),
         (CALL.replace('"jobs"', '"works"'), 1, "parameters"),
         (CALL.replace('"jobs": 2', '"jobs": 0'), 1, "parameters"),

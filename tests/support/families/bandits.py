@@ -26,7 +26,6 @@ MIXES = 20
 MANY_MIXES = 200
 HELD: list[Any] = []  # files, Models and modules alone
 PAGE = ("budget", {"arms": 6})
-PAGE_LIMIT = {"time_limit": 1}
 RECORDED = ("fluid",)
 GOLDENS = {
     "budget": ("budget", {"arms": 6, "pulls": 2, "horizon": 5, "episodes": 6, "seed": 1}),

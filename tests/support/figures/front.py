@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import bandits, jobshop, memory, milp, orienteering, tsp, vrp
+from . import arena, bandits, jobshop, memory, orienteering, tsp, vrp
 from .cells import figure, percent, recorded, row, table
 
 __all__ = ["bq_nco", "choosing", "readme"]
@@ -10,44 +10,11 @@ __all__ = ["bq_nco", "choosing", "readme"]
 
 def readme() -> str:
     """What to expect."""
-    learned, pscost = zip(*(milp.ratios(family)[:2] for family in ("auctions", "set-cover", "independent-set")), strict=True)
-    routing = [vrp.mean_gap("standard", solver, 60, "X") for solver in ("ruin-recreate", "pyvrp")]
-    large = [vrp.mean_gap("large", solver, 300, "Belgium") for solver in ("ruin-recreate", "pyvrp")]
-    shops = [jobshop.suite_gap("standard", solver, 60) for solver in ("tabu", "cp-sat", "cp-sat with 8 threads")]
-    gaps = recorded("jobshop", "published")
-    published = [gaps[name, "12 of Taillard and Demirkol"] for name in ("OptalCP 2026.4", "CP-SAT 9.15")]
-    lines = [
-        [
-            "[TSP](problems/tsp/README.md), 27 instances of 100 to 2,100 cities, 1 s",
-            f"{tsp.symmetric_gap('eax', 3)} % above the reference",
-            f"fast-tsp {tsp.symmetric_gap('fast-tsp', 3)} %, OR-Tools {tsp.symmetric_gap('ortools', 1)} %",
-        ],
-        [
-            "[vehicle routing](problems/vrp/README.md), 11 instances of the X set, 60 s", f"{routing[0]} % above the best known",
-            f"PyVRP {routing[1]} %",
-        ],
-        ["3,000 and 6,000 clients, 300 s", f"{large[0]} %", f"PyVRP {large[1]} %"],
-        [
-            "[job shop](problems/jobshop/README.md), 12 instances of Taillard and Demirkol, 60 s, one seed",
-            f"{shops[0]} % above the best known",
-            f"CP-SAT {shops[1]} %, with 8 threads {shops[2]} %; [published](instances/jobshop/results/README.md), 600 s on four "
-            f"cores: OptalCP {published[0]} %, CP-SAT {published[1]} %",
-        ],
-        [
-            "[memory mapping](problems/memory/README.md), 32 pairs of a program and a memory, 1 s",
-            f"{memory.above_bound('annealing')} % above the bound",
-            f"like XLA's compiler, tuned, {memory.above_bound('xla-like tuned')} %",
-        ],
-        [
-            "[static allocation](problems/memory_static/README.md), minimalloc's eleven challenging instances",
-            f"all solved, {memory.static_seconds('branch-and-bound')} s together",
-            f"minimalloc {memory.static_seconds('minimalloc')} s",
-        ],
-        [
-            "[auctions, set cover, independent set](problems/milp/README.md) by learned branching",
-            f"{', '.join(learned)} of the time of SCIP's relpscost", f"its pscost {', '.join(pscost)}",
-        ],
-    ]  # fmt: skip
+    lines = []
+    for each in arena.headlines():
+        if each.front:
+            others = each.beside + (f". Published, {each.published}" if each.published else "")
+            lines.append([": ".join(arena.linked(each, "")), each.ours, others])
     return table(["", "ours", "others"], lines)
 
 

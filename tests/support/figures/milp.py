@@ -13,7 +13,8 @@ import numpy as np
 from .cells import ROOT, number, recorded, recorded_table, row, rows, table
 
 __all__ = [
-    "branching_environment", "credit_summary", "defaults", "families", "graph", "judged", "miplib", "miplib_seeds", "reading",
+    "branching_environment", "credit_summary", "defaults", "families", "graph", "judged", "miplib", "miplib_seeds", "of_defaults",
+    "reading",
     "reliability_judged", "revibranch", "summary", "unseen",
 ]  # fmt: skip
 
@@ -78,8 +79,10 @@ def summary() -> str:
         "independent-set": "independent set, 20 of 500 nodes",
         "facility-location": "facility location, 20 of 35 x 35, with the tableau",
     }  # fmt: skip
-    lines = [[label, *ratios(family)] for family, label in labels.items()]
-    return table(["", "total / relpscost", "`scip-pscost`, total / relpscost", "after the root / pscost"], lines)
+    lines = [[label, of_defaults(family), *ratios(family)] for family, label in labels.items()]
+    return table(
+        ["", "defaults: / `scip`", "total / relpscost", "`scip-pscost`, total / relpscost", "after the root / pscost"], lines
+    )
 
 
 def ratios(family: str) -> tuple[str, str, str]:
@@ -115,6 +118,12 @@ def defaults() -> str:
             nodes.append(number(line["nodes"], 0))
         lines.append([family.replace("-", " "), *cells, ", ".join(nodes)])
     return table(["", "`scip` seconds (after the root)", "`learned-branching`", "nodes"], lines)
+
+
+def of_defaults(family: str) -> str:
+    """Return the ratio of the shifted mean seconds of learned branching to SCIP's, both with SCIP's default settings."""
+    learned, scip = (float(line_of("defaults", family, solver)["seconds"]) for solver in ("learned-branching", "scip"))
+    return number(learned / scip, 2)
 
 
 def graph() -> str:

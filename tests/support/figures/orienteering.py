@@ -5,7 +5,7 @@ from __future__ import annotations
 from .cells import Row, interval, mean, number, percent, row, rows, table
 from .vrp import gap, rate
 
-__all__ = ["equal_time", "matched", "oplib", "policies", "policies_later", "standard", "summary"]
+__all__ = ["compared", "equal_time", "matched", "oplib", "policies", "policies_later", "standard", "summary"]
 
 
 _OPLIB_HEAD = ["", "files", "at least its run", "at least the published", "ours, mean %", "EA4OP's run, mean %", "ours, worst %"]
@@ -39,6 +39,12 @@ def oplib() -> str:
 def summary() -> str:
     """The last line of `oplib`, for the problem's page."""
     return table(_OPLIB_HEAD, [_oplib_line("OPLib", "-gen")])
+
+
+def compared() -> tuple[str, str, str]:
+    """Return the number of files, and the mean gaps of ours and of EA4OP's run to its published scores, in per cent."""
+    files, _, _, ours, theirs, _ = _oplib_line("", "-gen")[1:]
+    return files, ours, theirs
 
 
 def matched() -> str:

@@ -142,12 +142,12 @@ def summary() -> str:
     belgium, kinds = recorded("vrp", "gaps on Belgium"), recorded("vrp", "gaps by kind of rule")
     lines = []
     for label, limit, cells in (
-        ("11 instances of the X set", 10, [mean_gap("standard", solver, 10, "X") for solver in _PEERS]),
+        ("11 of 100 instances of the X set", 10, [mean_gap("standard", solver, 10, "X") for solver in _PEERS]),
         ("", 60, [mean_gap("standard", solver, 60, "X") for solver in _PEERS]),
         ("Leuven1, 3,000 clients", 300, [belgium[solver, "Leuven1"] for solver in _PEERS]),
         ("Antwerp1, 6,000", 300, [belgium[solver, "Antwerp1"] for solver in _PEERS]),
         (
-            "1,000 clients with time windows, mean of four (PyVRP ahead on one)", 60,
+            "1,000 clients with time windows, 4 of 60 (PyVRP ahead on one)", 60,
             [mean_gap("windows", solver, 60, "windows") for solver in _PEERS],
         ),
         (

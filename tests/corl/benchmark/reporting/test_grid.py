@@ -84,3 +84,18 @@ def test_gap_against_size():
     assert first.x.tolist() == pytest.approx([10, 20, 40]) and first.y.tolist() == pytest.approx([0.1, 0.2, 0.4])
     assert second.x.tolist() == pytest.approx([10, 20])
     assert size_curves(Grid.of(contest())) == []
+
+
+def test_limits_in_proportion_to_a_size_are_one_limit():
+    """Runs of 2.4 s per client are together, with their times per client; what is late is late in proportion."""
+    records = [
+        run("a", f"i{n}", time_limit=2.4 * n, runtime=late * 2.4 * n, trace=((1.2 * n, 110.0, None), (2.4 * n, 105.0, None)),
+            objective=105.0, facts={"size": n, "base_limit": 2.4, "limit_per": "clients"})
+        for n, late in ((100, 1.0), (200, 1.1))
+    ]  # fmt: skip
+    grid = Grid.of(records, [1.2], lambda record: True)
+    assert [str(limit) for limit in grid.limits] == ["1.2 s x clients", "2.4 s x clients"]
+    assert grid.gaps()[:, 0, :, 0] == pytest.approx(np.array([[0.1, 0.1], [0.05, 0.05]]))
+    assert (grid.numbers["runtime"][1, 0, :, 0] > grid.limits[1].allowed).tolist() == [False, True]
+    again = Grid.of(grid.records)
+    assert again.limits == grid.limits[1:] and again.traces.time.tolist() == pytest.approx([1.2, 2.4, 1.2, 2.4])

@@ -64,6 +64,23 @@ def test_all_forms_of_a_report_mark_them(store, tmp_path):
     assert "ublished" not in report_markdown(build(store)) + page(build(store)) + "".join(duel(store, "a", "b").lines())
 
 
+def test_results_that_cannot_be_shown_are_mentioned(store, tmp_path):
+    """If none is of the suite, or has a reference."""
+    file = tmp_path / "p.csv"
+    file.write_text("solver,instance,objective,source\nx,elsewhere,3,y\n")
+    published = read_published([file])
+    assert "Warning: No published result is shown: they are of other instances" in report_markdown(build(store, None, published))
+    assert any("No published result is shown" in line for line in duel(store, "a", "b", published=published).lines())
+
+
+def test_a_file_without_results_is_refused(tmp_path):
+    """Such as one with a header alone, or an empty list."""
+    for name, text in (("p.csv", "solver,instance\n"), ("p.csv", ""), ("p.json", "[]")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InputError, match=f"{name}: no results; accepted: a row for each, with columns of problem, solver"):
+            read_published([tmp_path / name])
+
+
 def test_json_files_have_the_same_rows(tmp_path):
     """A list of objects, in which missing keys are empty."""
     file = tmp_path / "p.json"
