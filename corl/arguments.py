@@ -16,6 +16,7 @@ from corl.errors import UsageError, shown
 __all__ = [
     "LARGEST",
     "choice",
+    "duration",
     "entries",
     "flag",
     "integer",
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 LARGEST = 1e12  # the default upper bound of a number; messages do not name it
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d*)?)\s*([a-z]*)")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
 
@@ -53,6 +56,16 @@ def number(of: str, value: Any, low: float = 0.0, high: float = LARGEST, infinit
         except OverflowError:
             pass
     raise refusal(of, value, f"a number from {low:g}" + (f" to {high:g}" if high < LARGEST else ""))
+
+
+def duration(of: str, value: Any) -> float:
+    """Return a duration in seconds: a number of them, or a text such as "90s", "30m" or "2h"."""
+    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is not None and match[2] in _UNITS:
+        value = float(match[1]) * _UNITS[match[2]]
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
+    raise refusal(of, value, "seconds above 0, or a text such as 90s, 30m or 2h")
 
 
 def integer(of: str, value: Any, low: int = 0, high: int = 10**9) -> int:

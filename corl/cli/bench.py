@@ -115,16 +115,16 @@ def _suite(args: argparse.Namespace, solvers: list[str] | None) -> Suite:
 
 
 def _bench(args: argparse.Namespace, solvers: list[str] | None) -> int:
+    from corl.arguments import duration
     from corl.benchmark.reporting.export import export
     from corl.benchmark.reporting.notes import disturbed
     from corl.benchmark.running.board import Board
     from corl.benchmark.running.budget import Pace, affordable
     from corl.benchmark.running.runner import missing, run_suite
     from corl.store import Store
-    from corl.tuning.arguments import seconds_of
 
     suite = _suite(args, solvers)
-    budget = None if args.budget is None else seconds_of("--budget", args.budget)
+    budget = None if args.budget is None else duration("--budget", args.budget)
     path = args.store or Path(suite.store)
     target = None
     if args.export is not None:

@@ -118,8 +118,7 @@ def _compiled() -> dict[str, str]:
 
     described = {}
     for problem in registry.working_problems():
-        solvers = {registry.solver(problem.name, short) for short in registry.solvers(problem.name)}
-        records = [record for solver in solvers for record in precompile.recorded(solver)]
+        records = precompile.records_of([problem.name])
         jobs = precompile.missing(records)
         seconds = sum(job.seconds for job in jobs)
         if records:

@@ -60,7 +60,7 @@ def more_help(args: argparse.Namespace) -> str:
 
 def execute(args: argparse.Namespace) -> int:
     from corl import options
-    from corl.tuning.arguments import seconds_of
+    from corl.arguments import duration
     from corl.tuning.page import write_page
     from corl.tuning.space import parse_ranges
     from corl.tuning.tuner import tune
@@ -70,7 +70,7 @@ def execute(args: argparse.Namespace) -> int:
     for path in (store, output, page):
         if not path.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {path.parent}")
-    budget = seconds_of("--budget", args.budget)
+    budget = duration("--budget", args.budget)
     state: Tuning | None = None
     done = 0
 

@@ -44,10 +44,11 @@ def execute(args: argparse.Namespace) -> int:
         from corl.compilation.companion_wheel import write_wheel
 
         file = write_wheel([problem.name for problem in problems], args.wheel)
+        if file is None:
+            return fail("the kernels of the wheel could not be compiled", 1)
         print(f"{file}, {file.stat().st_size / 1e6:.0f} MB, after {time.perf_counter() - begun:.0f} s")
         return 0
-    solvers = {registry.solver(problem.name, short) for problem in problems for short in registry.solvers(problem.name)}
-    records = [record for solver in solvers for record in precompile.recorded(solver)]
+    records = precompile.records_of(problem.name for problem in problems)
     precompile.compile_ahead(records, lambda count, seconds: _say(f"{count} kernels to compile, about {seconds:.0f} s"))
     if count := len(precompile.missing(records)):
         return fail(f"{count} kernels cannot be cached: the cache folder is not writable, or a kernel fails to compile", 1)

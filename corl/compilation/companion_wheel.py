@@ -21,10 +21,10 @@ from corl.version import DISTRIBUTION, __version__
 __all__ = ["write_wheel"]
 
 
-def write_wheel(problems: Sequence[str], folder: Path) -> Path:
+def write_wheel(problems: Sequence[str], folder: Path) -> Path | None:
     """Compile the kernels of the problems' solvers, and write a wheel with them to a folder; return its path.
 
-    Raises UsageError on other systems than Linux on x86-64, or if the compilation fails.
+    Returns None if the compilation fails. Raises UsageError on other systems than Linux on x86-64.
     """
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise UsageError(f"--wheel: {platform.platform()} is not accepted; accepted: Linux on x86-64")
@@ -34,7 +34,7 @@ def write_wheel(problems: Sequence[str], folder: Path) -> Path:
         environment = os.environ | companion.ENVIRONMENT | {"CORL_CACHE": f"{scratch}/cache"}
         command = [sys.executable, "-P", "-m", "corl.compilation.companion_wheel", str(package), *problems]
         if subprocess.run(command, env=environment).returncode:
-            raise UsageError("--wheel: the kernels could not be compiled")
+            return None
         return _packed(package, folder)
 
 
@@ -70,13 +70,11 @@ def _digest(content: bytes) -> str:
 
 def main() -> None:
     """Compile the kernels of some problems in this process, whose environment is companion.ENVIRONMENT, and store the package."""
-    from corl import registry
     from corl.compilation import cache, precompile
     from corl.compilation.announcing import announce
 
     package, problems = Path(sys.argv[1]), sys.argv[2:]
-    solvers = {registry.solver(problem, short) for problem in problems for short in registry.solvers(problem)}
-    records = [record for solver in solvers for record in precompile.recorded(solver)]
+    records = precompile.records_of(problems)
     precompile.compile_ahead(records, lambda count, seconds: announce(f"{count} kernels to compile, about {seconds:.0f} s"))
     sources = {}
     for job in precompile.listed(records):
@@ -89,4 +87,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

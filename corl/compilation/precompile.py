@@ -22,7 +22,10 @@ from corl.processes.child import Child, connect, end
 from corl.processes.processors import available
 from corl.solver import Solver
 
-__all__ = ["Job", "compile_ahead", "compile_for", "is_shared", "listed", "missing", "record_file", "recorded", "stored_size"]
+__all__ = [
+    "Job", "compile_ahead", "compile_for", "is_shared", "listed", "missing", "record_file",
+    "recorded", "records_of", "stored_size",
+]  # fmt: skip
 
 _SECONDS_PER_PROCESS = 4.0  # seconds of compilation that justify a further process; its start takes one or two
 
@@ -87,6 +90,14 @@ def recorded(solver: type[Solver], kind: str | None = None) -> list[dict[str, An
         return [entry for entry in found[solver.__name__] if kind is None or entry["kind"] == kind]
     except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def records_of(problems: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the records of all solvers of problems, given the problems' names."""
+    from corl import registry
+
+    solvers = {registry.solver(problem, short) for problem in problems for short in registry.solvers(problem)}
+    return [record for solver in solvers for record in recorded(solver)]
 
 
 def missing(records: Iterable[dict[str, Any]]) -> list[Job]:

@@ -117,3 +117,13 @@ def test_a_wheel_for_another_system_is_refused(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(companion_wheel.platform, "machine", lambda: "arm64")
     assert main(["warm-up", "knapsack", "--wheel", str(tmp_path)]) == 2
     assert "accepted: Linux on x86-64" in capsys.readouterr().err
+
+
+@linux
+def test_kernels_that_cannot_be_compiled(monkeypatch, tmp_path, capsys):
+    """Exit code 1, one line, and no wheel."""
+    failed = subprocess.CompletedProcess([], 1)
+    monkeypatch.setattr(companion_wheel.subprocess, "run", lambda *arguments, **keywords: failed)
+    assert main(["warm-up", "knapsack", "--wheel", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "corl: the kernels of the wheel could not be compiled\n"
+    assert not list(tmp_path.iterdir())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from statistics import fmean
 from typing import TypeAlias
 
 from corl.benchmark.running.plan import PlannedRun
@@ -29,14 +28,15 @@ class Pace:
     """The expected seconds of runs: the mean of ended runs of the same kind; before the first, the limit and an overhead."""
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
-        self._seconds: dict[Kind, list[float]] = {}
+        self._ended: dict[Kind, tuple[float, int]] = {}  # the sum of the seconds, and the number of runs
         for record in records:
             self.add(record)
 
     def add(self, record: Record) -> None:
         """Learn from a run that has ended; one without measured seconds is skipped."""
         if record.wall_seconds is not None:
-            self._seconds.setdefault(kind_of(record), []).append(record.wall_seconds)
+            seconds, count = self._ended.get(kind_of(record), (0.0, 0))
+            self._ended[kind_of(record)] = seconds + record.wall_seconds, count + 1
 
     def total(self, kinds: Mapping[Kind, int]) -> float | None:
         """Return the expected seconds of runs one after the other, given their number by kind.
@@ -45,8 +45,9 @@ class Pace:
         """
         seconds = 0.0
         for kind, count in kinds.items():
-            if kind in self._seconds:
-                seconds += count * fmean(self._seconds[kind])
+            if kind in self._ended:
+                total, number = self._ended[kind]
+                seconds += count * total / number
             elif kind[1] is not None:
                 seconds += count * (kind[1] + _OVERHEAD)
             else:

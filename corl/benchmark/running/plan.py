@@ -60,9 +60,9 @@ def planned_runs(suite: Suite) -> Iterator[PlannedRun]:
     """
     limits: list[tuple[float | None, int | None]] = [(seconds, None) for seconds in suite.time_limits]
     limits += [(None, count) for count in suite.iterations]
+    scales = [_scale(suite, source) for source in suite.sources]
     for seed in suite.seeds:
-        for source in suite.sources:
-            scale = _scale(suite, source)
+        for source, scale in zip(suite.sources, scales):
             for time_limit, iterations in limits:
                 for lineup in suite.lineups:
                     if time_limit is None or time_limit == suite.time_limits[-1] or not lineup.limit_free:

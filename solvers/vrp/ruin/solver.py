@@ -65,7 +65,8 @@ class RuinRecreate(Solver):
     )
     cold: float = option(
         0.025,
-        "Last temperature, in the same unit; twice this if there are only capacities and windows.",
+        "Last temperature, in the same unit. If there are only capacities and time windows, and up to 500 clients, it is twice "
+        "this.",
         above=0,
         scale="log",
     )

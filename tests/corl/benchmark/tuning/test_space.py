@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from corl import registry
+from corl.arguments import duration
 from corl.errors import UsageError
 from corl.options import Options, option
 from corl.record import Record
 from corl.splitting import split
 from corl.statistics import Resampling
-from corl.tuning.arguments import seconds_of
 from corl.tuning.costs import cost, references
 from corl.tuning.race import blocks
 from corl.tuning.space import parse_ranges, search_space
@@ -135,7 +135,7 @@ def test_the_ratio_of_means():
 
 def test_durations():
     """Seconds, or a number with its unit."""
-    assert [seconds_of("budget", given) for given in (90, "90", "90s", "1.5m", "2h", "1d")] == [90, 90, 90, 90, 7200, 86400]
+    assert [duration("budget", given) for given in (90, "90", "90s", "1.5m", "2h", "1d")] == [90, 90, 90, 90, 7200, 86400]
     for wrong in ("", "h", "2 weeks", -1, 0, math.inf, True, None):
         with pytest.raises(UsageError, match=r"budget: .* is not accepted; accepted: seconds above 0"):
-            seconds_of("budget", wrong)
+            duration("budget", wrong)
