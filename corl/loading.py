@@ -82,7 +82,8 @@ def generate(problem: str | Problem, kind: str = "", /, *, seed: int = 0, **para
     name = kind or next(iter(adapter.generators))
     if name not in adapter.generators:
         raise UsageError(unknown(f"{adapter.name} has no generator", name, adapter.generators))
-    return options.call(adapter.generators[name], {"seed": seed, **parameters})
+    with options.named(name):
+        return options.call(adapter.generators[name], {"seed": seed, **parameters})
 
 
 def name_of(instance: Any) -> str:

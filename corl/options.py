@@ -27,7 +27,7 @@ import numbers
 import types
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -36,7 +36,7 @@ from corl.errors import UsageError, unknown
 from corl.fields import Number
 
 __all__ = [
-    "OptionSpec", "Options", "Row", "arguments", "build", "call", "checked", "declarations", "defaults",
+    "OptionSpec", "Options", "Row", "arguments", "build", "call", "checked", "declarations", "defaults", "named",
     "option", "option_table", "parse_pairs", "values", "with_default",
 ]  # fmt: skip
 
@@ -174,6 +174,15 @@ def parse_pairs(pairs: list[str], argument: str = "--option") -> dict[str, str]:
     return result
 
 
+@contextlib.contextmanager
+def named(owner: str) -> Iterator[None]:
+    """Begin the message of each UsageError raised inside with the name of the options' owner, as users know it: a solver, a recipe."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{owner}: {error}") from error
+
+
 def build(cls: type[_T], options: Mapping[str, Any], others: Iterable[str] = ()) -> _T:
     """Return `cls(**options)`, with texts converted to the fields' types.
 
@@ -181,12 +190,12 @@ def build(cls: type[_T], options: Mapping[str, Any], others: Iterable[str] = ())
     `others`, the names of the caller's own arguments.
     """
     needed = [row.name for row in option_table(cls) if row.default == "required"]
-    return cls(**_arguments(cls.__name__, declarations(cls), needed, options, others))
+    return cls(**_arguments(declarations(cls), needed, options, others))
 
 
 def checked(cls: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return some options of a class as values of their types. Raises as `build`, but not for options that are missing."""
-    return _arguments(cls.__name__, declarations(cls), (), options)
+    return _arguments(declarations(cls), (), options)
 
 
 def call(function: Callable[..., _T], options: Mapping[str, Any]) -> _T:
@@ -201,7 +210,7 @@ def arguments(function: Callable[..., Any], options: Mapping[str, Any], needed: 
     hints = typing.get_type_hints(function)
     names = inspect.signature(function).parameters
     specs = {name: (hints.get(name, object), OptionSpec(range=Number(0)) if name == "seed" else None) for name in names}
-    return _arguments(getattr(function, "__name__", "function"), specs, needed, options)
+    return _arguments(specs, needed, options)
 
 
 def values(owner: Any) -> dict[str, Any]:
@@ -249,7 +258,6 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _arguments(
-    owner: str,
     specs: Mapping[str, tuple[Any, OptionSpec | None]],
     needed: Iterable[str],
     options: Mapping[str, Any],
@@ -258,11 +266,12 @@ def _arguments(
     """Return the options as values of their types. Raises UsageError for unknown names, wrong values and missing options."""
     for name in options:
         if name not in specs:
-            raise UsageError(unknown(f"{owner} has no option", name, specs, others))
+            raise UsageError(unknown("no option is called", name, specs, others))
     values = {name: _converted(name, *specs[name], value) for name, value in options.items()}
     for name in needed:
         if name not in values:
-            raise UsageError(f"{owner} needs the option {name!r}")
+            hint, spec = specs[name]
+            raise UsageError(f"option {name} is missing; accepted: {_accepted(hint, spec or OptionSpec())}")
     return values
 
 

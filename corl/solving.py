@@ -20,7 +20,7 @@ from corl.errors import InputError, SolverError, UsageError, described, hint, mi
 from corl.interruption import interruptible
 from corl.judging import judged
 from corl.loading import load, name_of
-from corl.options import build, values
+from corl.options import build, named, values
 from corl.preparation import prepare
 from corl.processes.processors import check_workers
 from corl.result import Result
@@ -217,7 +217,9 @@ def _solver(
     """Return the Solver, and its name for the Result: the chosen solver's for "auto", the class's name for an object."""
     if isinstance(solver, str):
         name = registry.choose(problem, solver, data, time_limit, iterations)
-        return build(registry.solver(problem, name), given_options, _arguments()), name
+        kind = registry.solver(problem, name)
+        with named(name):
+            return build(kind, given_options, _arguments()), name
     if given_options:
         name = next(iter(given_options))
         raise UsageError(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corl.cli.main import one_line
-from corl.errors import UsageError, unknown
+from corl.errors import Infeasible, UsageError, unknown
 
 if TYPE_CHECKING:
     from corl.benchmark.running.suite import Suite
@@ -72,7 +72,7 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace, names: list[str] | None) -> int:
-    """Run peers on their published instances; return the exit code, 1 if one of them does not count as held."""
+    """Run peers on their published instances; return the exit code: that of Infeasible if one of them does not count as held."""
     from corl.benchmark.peers.definition import read_peers
     from corl.benchmark.peers.verification import FILE, verify
 
@@ -84,7 +84,7 @@ def _verify(args: argparse.Namespace, names: list[str] | None) -> int:
             raise UsageError(unknown("--solvers: no peer is called", name, peers))
     found = verify({name: peers[name] for name in names or peers}, args.peers, lambda text: print(one_line(text), flush=True))
     print(f"stored in {args.peers / FILE}")
-    return int(any(found.values()))
+    return Infeasible.exit_code if any(found.values()) else 0
 
 
 def _with_peers(suite: Suite, folder: Path, solvers: list[str] | None) -> Suite:

@@ -82,10 +82,12 @@ def execute(args: argparse.Namespace) -> int:
     output = args.output or Path(f"{args.problem}-{recipe}.safetensors")
     _check_output(output)
     recipe_options = options.parse_pairs(args.option) | ({} if args.instances is None else {"instances": args.instances})
-    options.build(recipe_class(args.problem, recipe), recipe_options)  # raises for wrong options before anything else is done
+    kind = recipe_class(args.problem, recipe)
+    with options.named(recipe):
+        options.build(kind, recipe_options)  # raises for wrong options before anything else is done
     limit = args.time_limit
     if limit is None and args.steps is None:
-        limit = recipe_class(args.problem, recipe).usual_time
+        limit = kind.usual_time
     shown = args.progress or sys.stderr.isatty()
     before = interrupt_count()
     current: Training | None = None

@@ -102,7 +102,8 @@ def generated(field: Field, generators: Mapping[str, Callable[..., Any]], proble
     if not isinstance(parameters.value, dict):
         raise parameters.error("accepted: an object")
     try:
-        instance = options.call(generators[generator], parameters.value)
+        with options.named(generator):
+            instance = options.call(generators[generator], parameters.value)
     except UsageError as error:
         raise parameters.error(str(error)) from None
     return replace(instance, name=name, comment=comment or instance.comment)

@@ -65,11 +65,13 @@ def read_options(path: str | os.PathLike[str]) -> OptionFile:
     found: dict[str, Any] = {}
     for name, value in values.items():
         try:
-            found |= options.checked(cls, {name: tuple(value) if isinstance(value, list) else value})
+            with options.named(solver):
+                found |= options.checked(cls, {name: tuple(value) if isinstance(value, list) else value})
         except UsageError as error:
             raise own.error(name, str(error)) from error
     try:
-        options.build(cls, found)
+        with options.named(solver):
+            options.build(cls, found)
     except UsageError as error:
         raise own.error("", str(error)) from error
     return OptionFile(problem, solver, found)

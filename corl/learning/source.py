@@ -70,7 +70,7 @@ class Source:
 
     def _generated(self, first: int, count: int, size: int) -> list[Any]:
         """Return the generated instances of a size with the numbers `first`, ..., `first` + count - 1."""
-        from corl.options import call
+        from corl.options import call, named
 
         generators, option = self.problem.generators, self.problem.size_option
         sized = (name for name, make in generators.items() if option in inspect.signature(make).parameters)
@@ -78,7 +78,8 @@ class Source:
         if name not in generators:
             raise UsageError(unknown(f"{self.problem.name} has no generator", name, generators))
         seeds = [int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0]) for number in range(first, first + count)]
-        return [call(generators[name], {option: size, "seed": seed}) for seed in seeds]
+        with named(name):
+            return [call(generators[name], {option: size, "seed": seed}) for seed in seeds]
 
     def _read(self, path: Path) -> Any:
         return self.problem.read(path)

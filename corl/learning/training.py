@@ -133,7 +133,9 @@ def _recipe(recipe: str | Recipe, problem: str, asked: dict[str, Any]) -> tuple[
     """Return the recipe and its name."""
     if isinstance(recipe, str):
         own = [name for name, each in inspect.signature(train).parameters.items() if each.kind is each.KEYWORD_ONLY]
-        return options.build(recipe_class(problem, recipe), asked, own), recipe
+        kind = recipe_class(problem, recipe)
+        with options.named(recipe):
+            return options.build(kind, asked, own), recipe
     if not isinstance(recipe, Recipe):
         raise UsageError(f"recipe: {recipe!r} is not accepted; it takes a name (corl list recipes) or a Recipe")
     if asked:

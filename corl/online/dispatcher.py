@@ -257,7 +257,9 @@ def policy_class(problem: str, name: str) -> type[OnlinePolicy]:
 
 
 def _built(problem: str, name: str, policy_options: dict[str, Any]) -> OnlinePolicy:
-    return options.build(policy_class(problem, name), policy_options, ("problem", "seconds", "seed"))
+    kind = policy_class(problem, name)
+    with options.named(name):
+        return options.build(kind, policy_options, ("problem", "seconds", "seed"))
 
 
 def _instance_json(problem: Problem, instance: Any) -> Any:

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, Protocol, TypeVar
 
 from corl import registry
-from corl.errors import CorlError, UsageError
+from corl.errors import CorlError, UsageError, unknown
 from corl.result import Result
 from corl.serve.helper import Helper
 from corl.serve.limits import Limits
@@ -27,6 +27,7 @@ An instance is an object in the JSON form of its problem, or the text of a file 
 Read corl://problems for the problems and their solvers, corl://schemas/PROBLEM/instance for the JSON form, and
 corl://formats/PROBLEM for the text formats. Solutions are in the JSON form corl://schemas/PROBLEM/solution."""
 _JSON = "application/json"
+_CLOSED = {"additionalProperties": False}
 _Instance = dict[str, Any] | str
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -62,7 +63,6 @@ def agent_server(helper: Helper) -> Any:
     """Return the server, an `mcp.server.MCPServer`, whose tools run in the process of `helper`, one at a time."""
     try:
         import anyio
-        from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
     except ImportError as error:
         raise UsageError(f'corl mcp needs the package mcp: in a checkout pip install ".[mcp]" ({error})') from error
@@ -79,10 +79,44 @@ def agent_server(helper: Helper) -> Any:
                 helper.stop()
                 raise
 
-    server = MCPServer("corl", instructions=_INSTRUCTIONS, version=__version__)
+    server = _server_class()("corl", instructions=_INSTRUCTIONS, version=__version__)
     _add_tools(server.tool(), ask)
     _add_resources(server)
     return server
+
+
+def _server_class() -> Any:
+    """Return a subclass of MCPServer that refuses wrong arguments of a tool in one line; the package ignores unknown ones."""
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from pydantic import ValidationError
+
+    class Server(MCPServer):
+        async def list_tools(self) -> list[Any]:
+            """Return the tools; their schemas say that there are no other arguments."""
+            found = await super().list_tools()
+            return [tool.model_copy(update={"input_schema": tool.input_schema | _CLOSED}) for tool in found]
+
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            """Call a tool. Raises ToolError, which names a wrong, a missing or an unknown argument."""
+            schemas = {tool.name: tool.input_schema for tool in await super().list_tools()}
+            if name not in schemas:
+                raise ToolError(unknown("no tool is called", name, schemas))
+            accepted = schemas[name]["properties"]
+            for argument in arguments:
+                if argument not in accepted:
+                    raise ToolError(unknown(f"{name} has no argument", argument, accepted))
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as error:
+                if not isinstance(error.__cause__, ValidationError):
+                    raise
+                faults = error.__cause__.errors()
+                argument = faults[0]["loc"][0]
+                reasons = dict.fromkeys(fault["msg"] for fault in faults if fault["loc"][0] == argument)
+                raise ToolError(f"{name}: {argument}: {'; '.join(reasons)}") from error
+
+    return Server
 
 
 def _add_tools(tool: _Decorator, ask: Callable[..., Awaitable[dict[str, Any]]]) -> None:

@@ -40,7 +40,7 @@ def check(
     if (time_limit is None) == (iterations is None):
         raise UsageError("tuning needs the limit of a run; accepted: either a time_limit or iterations")
     if iterations is not None and not solver.iteration:
-        raise UsageError(f"iterations: {solver.__name__} has no iterations to count; accepted: a time_limit")
+        raise UsageError("iterations: this solver has no iterations to count; accepted: a time_limit")
     if arguments.choice("objective", objective, OBJECTIVES) == "anytime" and time_limit is None:
         raise UsageError("objective: 'anytime' depends on the clock; accepted: 'final', or a time_limit")
     return Settings(

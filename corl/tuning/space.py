@@ -65,7 +65,7 @@ def search_space(
     declared, ranges = options.declarations(cls), ranges or {}
     for name in (*tuned, *ranges, *fixed):
         if name not in declared:
-            raise UsageError(unknown(f"{cls.__name__} has no option", name, declared))
+            raise UsageError(unknown("no option is called", name, declared))
     for name in fixed:
         if name in tuned or name in ranges:
             raise UsageError(f"option {name} is given a value and a range; accepted: one of them")
@@ -81,7 +81,7 @@ def search_space(
         else:
             skipped.append(name)
     if not dimensions:
-        raise UsageError(f"{cls.__name__} has no option to search; accepted: a range, --range NAME=LOW:HIGH")
+        raise UsageError("no option declares a range to search; accepted: a range, --range NAME=LOW:HIGH")
     return dimensions, skipped
 
 

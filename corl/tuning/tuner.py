@@ -137,9 +137,11 @@ def tune(
         raise UsageError("solver: 'auto' has no options of its own; accepted: the name of a solver (corl list solvers)")
     cls = registry.solver(adapter.name, solver)
     settings = check(cls, budget, time_limit, iterations, objective, sampler, seed, jobs)
-    fixed = options.checked(cls, solver_options)
-    dimensions, skipped = search_space(cls, fixed=fixed, tuned=tuned, ranges=ranges)
-    found = read_folder(adapter, options.build(cls, fixed), Path(instances), None if reference is None else Path(reference))
+    with options.named(solver):
+        fixed = options.checked(cls, solver_options)
+        dimensions, skipped = search_space(cls, fixed=fixed, tuned=tuned, ranges=ranges)
+        method = options.build(cls, fixed)
+    found = read_folder(adapter, method, Path(instances), None if reference is None else Path(reference))
     path = Path(store or f"{adapter.name}-{solver}-tuning.db")
     state = Tuning(adapter.name, solver, settings, dimensions, skipped, found, path)
     suite = Suite(

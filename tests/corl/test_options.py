@@ -10,10 +10,13 @@ from typing import Literal
 import numpy as np
 import pytest
 
+import corl
 from corl import registry
 from corl.errors import UsageError
 from corl.learning.recipe import recipe_class, recipe_names
 from corl.options import Options, Row, build, call, declarations, option, option_table, parse_pairs, values
+
+SMALL = corl.generate("knapsack", size=3)
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,31 @@ def test_a_class_that_checks_nothing_by_itself_is_checked_by_build():
 
 def test_unknown_options_are_answered_by_the_names():
     """And by the nearest one."""
-    with pytest.raises(UsageError, match=r"Plain has no option 'shar' \(did you mean 'share'\?\); there are: count, share"):
+    with pytest.raises(UsageError, match=r"^no option is called 'shar' \(did you mean 'share'\?\); there are: count, share"):
         build(Plain, {"shar": 3})
+
+
+@pytest.mark.parametrize(
+    ("owner", "call"),
+    [
+        ("greedy", lambda: corl.solve(SMALL, solver="greedy", speed=1)),
+        ("dp", lambda: corl.solve(SMALL, speed=1)),  # the solver that auto chooses
+        ("policy-gradient", lambda: corl.train("knapsack", recipe="policy-gradient", speed=1)),
+        ("weakly-correlated", lambda: corl.generate("knapsack", "weakly-correlated", speed=1)),
+        ("thompson", lambda: corl.dispatcher("thompson", corl.generate("bandits"), speed=1)),
+        ("greedy", lambda: corl.tune("knapsack", "greedy", instances=".", budget=1, time_limit=1, speed=1)),
+    ],
+)
+def test_messages_name_the_solver_and_no_class(owner, call):
+    """By the name that a user gives, in one line: a solver, a recipe, a generator, an online policy."""
+    with pytest.raises(UsageError, match=rf"^{owner}: no option is called 'speed'.*; there are: .+$"):
+        call()
+
+
+def test_a_wrong_value_is_named_with_the_solver():
+    """In one line with the value and what is accepted."""
+    with pytest.raises(UsageError, match=r"^policy: option width is 0; accepted: an integer from 1$"):
+        corl.solve(SMALL, solver="policy", width=0)
 
 
 def test_numpy_scalars_are_numbers():
@@ -162,7 +188,7 @@ def test_functions_take_them_too():
     assert call(make, {"size": "5", "seed": 2}) == (5, 2)
     with pytest.raises(UsageError, match="size, seed"):
         call(make, {"length": "5"})
-    with pytest.raises(UsageError, match="make needs the option 'size'"):
+    with pytest.raises(UsageError, match="^option size is missing; accepted: an integer$"):
         call(make, {})
     with pytest.raises(UsageError, match="option seed is -1; accepted: an integer from 0"):
         call(make, {"size": 5, "seed": "-1"})
@@ -187,7 +213,7 @@ def test_a_required_option_is_asked_for():
 
     Needy.__annotations__["level"] = Literal[1, 2]
     assert option_table(Needy) == [Row("level", "1 | 2", "required", "1, 2", "")] and build(Needy, {"level": "2"}).level == 2
-    with pytest.raises(UsageError, match="level"):
+    with pytest.raises(UsageError, match="^option level is missing; accepted: 1, 2$"):
         build(Needy, {})
 
 

@@ -144,7 +144,8 @@ def _reader(problem: Problem, path: Path) -> Callable[[], Any]:
 def _generator(table: Table, problem: Problem, kind: str, call: dict[str, Any]) -> Callable[[], Any]:
     def load() -> Any:
         try:
-            return options.call(problem.generators[kind], call)
+            with options.named(kind):
+                return options.call(problem.generators[kind], call)
         except UsageError as error:
             raise table.error("parameters", str(error)) from error
 

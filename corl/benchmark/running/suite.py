@@ -293,7 +293,8 @@ def _lineup(problem: Problem, label: str, name: str, given: Mapping[str, Any], c
             raise UsageError("auto has no options of its own; name a solver")
         return Lineup(label, name, given, cores)
     solver = registry.solver(problem.name, name)
-    options.build(solver, given)
+    with options.named(name):
+        options.build(solver, given)
     return Lineup(label, name, given, cores, getattr(solver, "limit_free", False))
 
 

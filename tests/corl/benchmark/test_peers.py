@@ -152,6 +152,8 @@ def test_a_peer_is_held_after_three_figures(peers, tmp_path, capsys):
     folder = peers("good", more=2 * figure.format(39.8) + figure.format(39))
     assert "changed since" in held(read_peers(folder), folder)["good"]
     assert "2 of 3 reproduced" in verify(read_peers(folder), folder)["good"]
+    assert main(["bench", "--peers", str(folder), "--verify"]) == 4  # the verdict is no error
+    assert "good: not held against its published figure (2 of 3 reproduced" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,29 @@ def test_an_agent_solves_and_checks(server):
         ("check", {"instance": KNAPSACK | {"capacities": [-1]}, "solution": []}, "capacities[0]: -1 is not accepted"),
         ("explain", {"instance": SQUARE, "solution": [1]}, "is not visited"),
         ("info", {"instance": SQUARE, "problem": "tps"}, "did you mean 'tsp'?"),
+        ("solve", {"instance": SQUARE, "time_limt": 1}, "solve has no argument 'time_limt' (did you mean 'time_limit'?); there are: i"),
+        ("info", {"instance": SQUARE, "solver": "dp"}, "info has no argument 'solver'; there are: instance, problem"),
+        ("check", {"instance": SQUARE}, "check: solution: Field required"),
+        ("solve", {"instance": SQUARE, "seed": "one"}, "solve: seed: Input should be a valid integer"),
+        ("improve", {}, "no tool is called 'improve'; there are: solve, check, info, explain"),
     ],
 )
 def test_faults_are_one_line(server, tool, given, message):
     """As for every client."""
     found = called(server, tool, **given)
     assert isinstance(found, str) and message in found and "\n" not in found
+
+
+def test_schemas_of_tools_accept_no_other_arguments(server):
+    """So that a client can check a call before it is made."""
+
+    async def listed() -> list[Any]:
+        async with Client(server) as client:
+            return (await client.list_tools()).tools
+
+    tools = anyio.run(listed)
+    assert [tool.name for tool in tools] == ["solve", "check", "info", "explain"]
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
 
 
 def test_a_cancelled_call_ends_its_task():
