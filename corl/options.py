@@ -176,7 +176,7 @@ def parse_pairs(pairs: list[str], argument: str = "--option") -> dict[str, str]:
 
 @contextlib.contextmanager
 def named(owner: str) -> Iterator[None]:
-    """Begin the message of each UsageError raised inside with the name of the options' owner, as users know it: a solver, a recipe."""
+    """Begin the message of each UsageError raised inside with a name that users know: of a solver, a recipe, a generator."""
     try:
         yield
     except UsageError as error:

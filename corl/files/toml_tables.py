@@ -18,6 +18,7 @@ __all__ = ["Table", "read_toml"]
 _MOST_SEEDS = 10_000  # if seeds are given by their number
 _TEXT = Worded(String("."), "a text")
 _TEXTS = Worded(Either(String(), Array(String(), 1)), "a text or a list of texts")
+_NUMBERS = Worded(Either(Number(above=0), Array(Number(above=0), 1)), "a number above 0, or a list of these")
 _SEEDS = Worded(
     Either(Integer(1, _MOST_SEEDS), Array(Integer(0, math.inf), 1)),
     f"their number, up to {_MOST_SEEDS}, or a list of integers from 0 up",
@@ -77,6 +78,11 @@ class Table:
     def number(self, key: str, default: float) -> float:
         """Return a number, which must be above 0."""
         return float(self.take(key, Number(above=0), default))
+
+    def numbers(self, key: str) -> list[float]:
+        """Return a list of numbers above 0; the value may also be one number."""
+        value = self.take(key, _NUMBERS, [])
+        return [float(each) for each in (value if isinstance(value, list) else [value])]
 
     def integer(self, key: str, default: int | None) -> int | None:
         """Return an integer, which must be at least 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,22 +49,25 @@ def read_references(path: Path, status: str = "best known", source: str = "") ->
 
 
 def stated_reference(
-    path: Path, pattern: re.Pattern[str], scale: float, status: str = "best known", source: str = ""
+    path: Path, forms: Sequence[tuple[re.Pattern[str], float]], status: str = "best known", source: str = ""
 ) -> Reference | None:
-    """Return the value that a file states, times `scale`; None if there is no such file. `source`: default, the file's name.
+    """Return the value that a file states; None if there is no such file. `source`: default, the file's name.
+
+    The first of the forms (pattern, scale) whose pattern occurs in the file determines the value: its first group times scale.
 
     Raises:
-        InputError: The file has no text that fits the pattern, or it is no number.
+        InputError: The file has no text that fits a pattern, or it is no number.
     """
     if not path.is_file():
         return None
     with reading(path):
         text = Text.read(path)
-    found = pattern.search(text.content)
-    if found is None:
-        raise text.error(f"no text fits {quoted(pattern.pattern)}; accepted: a file that states the value")
-    value = float(f"{scale * text.number(found[1], 'value', None):.12g}")  # without the rounding error of the product
-    return Reference(value, status, source or path.name)
+    for pattern, scale in forms:
+        if (found := pattern.search(text.content)) is not None:
+            value = float(f"{scale * text.number(found[1], 'value', None):.12g}")  # without the rounding error of the product
+            return Reference(value, status, source or path.name)
+    patterns = " or ".join(quoted(pattern.pattern) for pattern, _ in forms)
+    raise text.error(f"no text fits {patterns}; accepted: a file that states the value")
 
 
 def read_array(path: Path, key: str | None) -> np.ndarray[Any, Any]:

@@ -193,22 +193,32 @@ def _beside(reference: Table, status: str, source: str) -> Callable[[Path | None
     """Return the function path of an instance -> Reference in the file beside it, or None if the table has no key `beside`.
 
     The file has the instance's name with the ending `beside`; the first group of the regular expression `pattern` (default: the
-    number after "Cost", as in VRPLIB's .sol files) is the value, which is multiplied by `scale`.
+    number after "Cost", as in VRPLIB's .sol files) is the value, which is multiplied by `scale`. Lists of patterns and scales
+    are for files that state values in several units: the first pattern that fits counts, with its scale.
     """
-    ending, text, scale = reference.text("beside"), reference.text("pattern", _COST), reference.number("scale", 1.0)
+    ending = reference.text("beside")
     if ending and not ending.startswith("."):
         raise reference.error("beside", f"{ending!r} is not accepted; accepted: the ending of a file's name, such as .sol")
+    patterns = [_pattern(reference, text) for text in reference.texts("pattern") or [_COST]]
+    scales = reference.numbers("scale") or [1.0] * len(patterns)
+    if len(scales) != len(patterns):
+        raise reference.error("scale", f"{len(scales)} are given; accepted: one for each pattern, {len(patterns)}")
+    forms = list(zip(patterns, scales))
+
+    def find(path: Path | None) -> Reference | None:
+        return None if not ending or path is None else stated_reference(path.with_suffix(ending), forms, status, source)
+
+    return find
+
+
+def _pattern(reference: Table, text: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(text)
     except re.error as error:
         raise reference.error("pattern", f"{text!r} is not a regular expression: {error}") from error
     if pattern.groups != 1:
         raise reference.error("pattern", f"{text!r} is not accepted; accepted: a regular expression with one group, the value")
-
-    def find(path: Path | None) -> Reference | None:
-        return None if not ending or path is None else stated_reference(path.with_suffix(ending), pattern, scale, status, source)
-
-    return find
+    return pattern
 
 
 def _filter(table: Table, problem: Problem) -> Callable[[SuiteInstance], bool]:

@@ -14,6 +14,7 @@ where = { dimension = [100, 2000] }     # ranges, or values, of the facts that `
 limit = 10                              # only the first 10 instances
 reference = { file = "reference.csv" }  # or lines NAME : VALUE, an array (.npz), bounds in JSON; or values = { NAME = VALUE }
 # reference = { beside = ".sol", scale = 0.1 }  # the cost that the file beside each instance states, times `scale`
+# reference = { beside = ".sol", pattern = ["Cost (\\d+)$", "Miles (\\d+)"], scale = [1, 1.6] }  # the first pattern that fits
 
 [[instances]]
 generate = "uniform"

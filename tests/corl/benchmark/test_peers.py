@@ -15,7 +15,7 @@ import pytest
 
 import corl
 from corl.benchmark.peers.definition import Published, read_peers
-from corl.benchmark.peers.verification import held, verify
+from corl.benchmark.peers.verification import held
 from corl.benchmark.running.suite import read_suite
 from corl.cli.main import main
 from corl.errors import InputError, SolverError, UsageError
@@ -151,7 +151,6 @@ def test_a_peer_is_held_after_three_figures(peers, tmp_path, capsys):
     assert entry["date"] and entry["machine"]["cores"] and [check["objective"] for check in entry["checks"]] == [40, 40, 40]
     folder = peers("good", more=2 * figure.format(39.8) + figure.format(39))
     assert "changed since" in held(read_peers(folder), folder)["good"]
-    assert "2 of 3 reproduced" in verify(read_peers(folder), folder)["good"]
     assert main(["bench", "--peers", str(folder), "--verify"]) == 4  # the verdict is no error
     assert "good: not held against its published figure (2 of 3 reproduced" in capsys.readouterr().out
 

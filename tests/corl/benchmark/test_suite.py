@@ -92,11 +92,16 @@ def test_the_value_that_a_file_beside_states(toy, suite):
     scores = 'beside = ".sol", pattern = "(?:SCORE : |Cost )([0-9]+)", status = "proven", source = "them", values = { a = 5 }'
     given, read = values(scores)["set/a"], values(scores)["set/b"]
     assert given.value == 5.0 and (read.value, read.status, read.source) == (64.0, "proven", "them")
+    units = values('beside = ".sol", pattern = ["SCORE : ([0-9]+)", "Cost ([0-9]+)"], scale = [0.5, 10]')
+    assert (units["set/a"].value, units["set/b"].value) == (275910.0, 32.0)
     for wrong, words in (
         ('beside = "sol"', "the ending of a file's name"),
         ('beside = ".sol", pattern = "Cost"', "a regular expression with one group"),
         ('beside = ".sol", pattern = "("', "is not a regular expression"), ('beside = ".sol", pattern = "(Hut)"', "no text fits"),
         ('beside = ".sol", pattern = "(Cost|SCORE)"', "value: 'Cost' is not accepted; accepted: a number"),
+        ('beside = ".sol", pattern = ["(Hut)", "(Hat)"]', "no text fits '(Hut)' or '(Hat)'"),
+        ('beside = ".sol", scale = [1, 2]', "scale: 2 are given; accepted: one for each pattern, 1"),
+        ('beside = ".sol", scale = [0]', "scale: [0] is not accepted; accepted: a number above 0, or a list of these"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=re.escape(words)):
             values(wrong)

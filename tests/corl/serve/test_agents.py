@@ -81,7 +81,11 @@ def test_an_agent_solves_and_checks(server):
         ("check", {"instance": KNAPSACK | {"capacities": [-1]}, "solution": []}, "capacities[0]: -1 is not accepted"),
         ("explain", {"instance": SQUARE, "solution": [1]}, "is not visited"),
         ("info", {"instance": SQUARE, "problem": "tps"}, "did you mean 'tsp'?"),
-        ("solve", {"instance": SQUARE, "time_limt": 1}, "solve has no argument 'time_limt' (did you mean 'time_limit'?); there are: i"),
+        (
+            "solve",
+            {"instance": SQUARE, "time_limt": 1},
+            "solve has no argument 'time_limt' (did you mean 'time_limit'?); there are: i",
+        ),
         ("info", {"instance": SQUARE, "solver": "dp"}, "info has no argument 'solver'; there are: instance, problem"),
         ("check", {"instance": SQUARE}, "check: solution: Field required"),
         ("solve", {"instance": SQUARE, "seed": "one"}, "solve: seed: Input should be a valid integer"),
