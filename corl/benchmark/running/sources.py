@@ -192,13 +192,15 @@ def _references(table: Table, folder: Path, skipped: bool) -> Callable[[SuiteIns
 def _beside(reference: Table, status: str, source: str) -> Callable[[Path | None], Reference | None]:
     """Return the function path of an instance -> Reference in the file beside it, or None if the table has no key `beside`.
 
-    The file has the instance's name with the ending `beside`; the first group of the regular expression `pattern` (default: the
-    number after "Cost", as in VRPLIB's .sol files) is the value, which is multiplied by `scale`. Lists of patterns and scales
-    are for files that state values in several units: the first pattern that fits counts, with its scale.
+    The file has the instance's name with the ending `beside`, or is the path `beside`, relative to the instance's folder and with "*"
+    for this name. The first group of the regular expression `pattern` (default: the number after "Cost", as in VRPLIB's .sol files)
+    is the value, which is multiplied by `scale`. Lists of patterns and scales are for files that state values in several units: the
+    first pattern that fits counts, with its scale.
     """
     ending = reference.text("beside")
-    if ending and not ending.startswith("."):
-        raise reference.error("beside", f"{ending!r} is not accepted; accepted: the ending of a file's name, such as .sol")
+    if ending and not ending.startswith(".") and ending.count("*") != 1:
+        accepted = "the ending of a file's name, such as .sol, or a path with * for the instance's name"
+        raise reference.error("beside", f"{ending!r} is not accepted; accepted: {accepted}")
     patterns = [_pattern(reference, text) for text in reference.texts("pattern") or [_COST]]
     scales = reference.numbers("scale") or [1.0] * len(patterns)
     if len(scales) != len(patterns):
@@ -206,7 +208,10 @@ def _beside(reference: Table, status: str, source: str) -> Callable[[Path | None
     forms = list(zip(patterns, scales))
 
     def find(path: Path | None) -> Reference | None:
-        return None if not ending or path is None else stated_reference(path.with_suffix(ending), forms, status, source)
+        if not ending or path is None:
+            return None
+        file = path.parent / ending.replace("*", path.stem) if "*" in ending else path.with_suffix(ending)
+        return stated_reference(file, forms, status, source)
 
     return find
 

@@ -94,8 +94,12 @@ def test_the_value_that_a_file_beside_states(toy, suite):
     assert given.value == 5.0 and (read.value, read.status, read.source) == (64.0, "proven", "them")
     units = values('beside = ".sol", pattern = ["SCORE : ([0-9]+)", "Cost ([0-9]+)"], scale = [0.5, 10]')
     assert (units["set/a"].value, units["set/b"].value) == (275910.0, 32.0)
+    (folder / "solutions").mkdir()
+    (folder / "solutions" / "b-best.sol").write_text("Cost 7")
+    away = values('beside = "solutions/*-best.sol"')
+    assert (away["set/a"], away["set/b"].value, away["set/b"].source) == (None, 7.0, "b-best.sol")
     for wrong, words in (
-        ('beside = "sol"', "the ending of a file's name"),
+        ('beside = "sol"', "the ending of a file's name"), ('beside = "*/*.sol"', "a path with * for the instance's name"),
         ('beside = ".sol", pattern = "Cost"', "a regular expression with one group"),
         ('beside = ".sol", pattern = "("', "is not a regular expression"), ('beside = ".sol", pattern = "(Hut)"', "no text fits"),
         ('beside = ".sol", pattern = "(Cost|SCORE)"', "value: 'Cost' is not accepted; accepted: a number"),
