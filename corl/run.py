@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import math
 import os
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from corl.adapter import Problem
+from corl.blocking import call_interruptible
 from corl.deprecation import renamed_members
 from corl.errors import Infeasible, SolverError
 from corl.judging import judged
@@ -27,8 +27,6 @@ _CHUNK = 0.03  # seconds of work that one grant of iterations (`budget`) is size
 _GROWTH = 4  # a grant is at most this many times the previous one, so that one wrong timing cannot overshoot the limit
 _LARGEST = 2**31 - 1  # the most units of a grant, so that kernels may use an int32
 _REPORT_SHARE = 0.02  # share of the time that intermediate reports may take
-_ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
-_PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is abandoned
 
 
 @dataclass(frozen=True)
@@ -377,47 +375,8 @@ class Run:
                 self.callback_error = error
                 raise
 
-    # ---------------------------------------------------------------- engines in C++
     def call_interruptible(
         self, function: Callable[[], _T], stop: Callable[[], object], poll: Callable[[], object] = lambda: None
     ) -> _T:
-        """Run a blocking call in a helper thread while this thread watches the deadline and Ctrl-C.
-
-        Args:
-            function: The blocking call.
-            stop: Asks the engine to end, by a thread-safe function of the engine. When the run must end, it is called every 0.1 s
-                until `function` returns, because engines forget a request that comes before they have begun.
-            poll: Called in this thread about every 10 ms and once at the end, to report from. If it raises, the call is stopped
-                in the same way and the exception is raised.
-
-        Returns:
-            The value that `function` returns; what it raises is raised.
-        """
-        outcome: dict[str, Any] = {}
-
-        def work() -> None:
-            try:
-                outcome["value"] = function()
-            except BaseException as error:
-                outcome["error"] = error
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        ask_at, busy = 0.0, True
-        try:
-            while busy:
-                thread.join(0.01)
-                busy = thread.is_alive()  # read before `poll`, so that the last `poll` sees all of the call's results
-                poll()
-                if busy and self.should_stop and self.elapsed >= ask_at:
-                    stop()
-                    ask_at = self.elapsed + _ASK_EVERY
-        except Exception:  # of `poll`, raised without waiting for the engine beyond _PATIENCE
-            given_up = self.elapsed + _PATIENCE
-            while thread.is_alive() and self.elapsed < given_up:
-                stop()
-                thread.join(_ASK_EVERY)
-            raise
-        if "error" in outcome:
-            raise outcome["error"]
-        return outcome["value"]  # type: ignore[no-any-return]
+        """Run a blocking call of an engine, and have it stopped when this run ends; see `corl.blocking.call_interruptible`."""
+        return call_interruptible(self, function, stop, poll)

@@ -9,7 +9,8 @@ from corl.problems.vrp.feasibility_structure import unservable_cluster
 from corl.problems.vrp.fixed_beginnings import infeasible_beginning
 from corl.problems.vrp.fleet_limits import Requests, fleet_too_small
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.single_client import LIMITS, NO_RULES, VehicleTravel, servable_nodes
+from corl.problems.vrp.single_client import LIMITS, servable_nodes
+from corl.problems.vrp.vehicle_travel import NO_RULES, VehicleTravel
 from corl.tolerance import keeps
 
 __all__ = ["blocking_limits", "unservable"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.single_client import NO_RULES
+from corl.problems.vrp.vehicle_travel import NO_RULES
 from corl.tolerance import keeps
 
 __all__ = ["unservable_cluster"]

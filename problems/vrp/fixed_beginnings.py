@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 from corl.errors import Infeasible
 from corl.problems.vrp.evaluation_rules import check_loads
 from corl.problems.vrp.instance import VrpInstance
-from corl.problems.vrp.single_client import (
-    LIMITS,
-    NO_RULES,
-    VehicleTravel,
-    after_driving,
-    after_service,
-    is_back_in_time,
-    latest_return,
-    operating_hours,
-)
+from corl.problems.vrp.single_client import LIMITS, after_driving, after_service, is_back_in_time, latest_return, operating_hours
+from corl.problems.vrp.vehicle_travel import NO_RULES, VehicleTravel
 from corl.tolerance import keeps
 
 __all__ = ["infeasible_beginning"]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.rules import SideConstraints
-from corl.problems.vrp.single_client import NO_RULES, VehicleTravel, latest_return, operating_hours
+from corl.problems.vrp.single_client import latest_return, operating_hours
+from corl.problems.vrp.vehicle_travel import NO_RULES, VehicleTravel
 from corl.tolerance import LIMIT, keeps
 
 __all__ = ["Requests", "fleet_too_small"]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.routes import Route
 from corl.problems.vrp.rules import SideConstraints
-from corl.problems.vrp.single_client import VehicleTravel, operating_hours
+from corl.problems.vrp.single_client import operating_hours
+from corl.problems.vrp.vehicle_travel import VehicleTravel
 from corl.solvers.integers import integer_factor, integer_loads
 
 __all__ = ["UNSUPPORTED", "Translation", "servable_clients", "translate", "usable_types"]

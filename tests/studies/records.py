@@ -85,8 +85,8 @@ def open_instances(archive: Path, bounds: Path | None = None) -> list[Open]:
         for each in entries:
             lower, upper = float(each["lower_bound"]), float(each["upper_bound"])
             if lower < upper and (path := files.get(each["instance"])) is not None:
-                size = math.prod(int(part) for part in each["size"].split("x"))
-                found.append(Open(each["instance"], each["family"], "jobshop", path, lower, upper, size))
+                count = _operations(path) or math.prod(int(part) for part in each["size"].split("x"))
+                found.append(Open(each["instance"], each["family"], "jobshop", path, lower, upper, count))
     return found + ([] if bounds is None else list(_flow_shops(archive, bounds)))
 
 
@@ -101,6 +101,13 @@ def _files(root: Path, folders: Iterable[str]) -> dict[str, Path]:
             stem = f"dpp{stem}"
         found[stem] = path
     return found
+
+
+def _operations(path: Path) -> int:
+    """Return the number of operations that the lines of a flexible job shop begin with; 0 for other and for zipped texts."""
+    if path.suffix == ".zip" or "fjsp" not in path.parts:
+        return 0
+    return sum(int(line.split()[0]) for line in path.read_text().splitlines()[1:] if line.strip())
 
 
 def _flow_shops(archive: Path, bounds: Path) -> Iterator[Open]:

@@ -13,7 +13,7 @@ from records import Open, Outcome, expected_yield, made_runs, next_run, open_ins
 from corl.files.certificates import check_certificate
 
 SHOP = "3 3\n0 3 1 2 2 2\n0 2 2 1 1 4\n1 4 2 3 0 1\n"
-FLEXIBLE = "2 2 1.5\n2 1 1 3 2 1 5 2 2\n1 2 1 4 2 4\n"
+FLEXIBLE = "2 2 1.5\n2 1 1 3 2 1 5 2 2\n1 2 1 4 2 4\n"  # three operations
 
 
 def entry(name: str, family: str, size: str, lower: int, upper: int) -> dict[str, object]:
@@ -47,8 +47,9 @@ def archive(tmp_path):
 
 def test_what_is_open(archive, tmp_path):
     """Instances whose bounds differ, under the names of the bounds, and flow shops from a file of bounds."""
-    found = {each.name: (each.problem, each.upper) for each in open_instances(archive, tmp_path / "bounds.csv")}
-    assert found == {"shop1": ("jobshop", 30.0), "dpp05a": ("jobshop", 6.0), "ta001": ("flowshop", 100.0)}
+    opened = open_instances(archive, tmp_path / "bounds.csv")
+    found = {each.name: (each.problem, each.upper, each.operations) for each in opened}
+    assert found == {"shop1": ("jobshop", 30.0, 9), "dpp05a": ("jobshop", 6.0, 3), "ta001": ("flowshop", 100.0, 6)}
 
 
 def test_every_improvement_is_kept_and_a_further_call_continues(archive, tmp_path, capsys):

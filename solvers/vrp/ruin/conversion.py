@@ -16,9 +16,10 @@ from corl.problems.vrp.instance import VrpInstance
 from corl.problems.vrp.metric import metric_of
 from corl.rng import random_state
 from corl.routing.metric import EUCLIDEAN, EXPLICIT, ROUNDED, TENTHS, Metric
-from corl.solvers.vrp.ruin.constraint_tables import constraint_tables, new_segments, reload_nodes
+from corl.solvers.vrp.ruin.constraint_tables import new_segments
 from corl.solvers.vrp.ruin.costs import nearest_by_cost
 from corl.solvers.vrp.ruin.segments import refresh_all
+from corl.solvers.vrp.ruin.side_constraints import constraint_tables, reload_nodes
 from corl.solvers.vrp.ruin.state import OTHER, Plan, RoutingData, Work
 from corl.tolerance import LIMIT
 

@@ -9,7 +9,7 @@ import pytest
 
 import corl
 from corl.errors import Infeasible
-from corl.problems.vrp import single_client
+from corl.problems.vrp import vehicle_travel
 from corl.problems.vrp.evaluation import Route, objective, schedule
 from corl.problems.vrp.feasibility import unservable
 from corl.problems.vrp.instance import VrpInstance
@@ -134,9 +134,9 @@ _TINY = {"problem": "vrp", "matrix": [[0, 1], [1, 0]], "depots": [{"id": 0}], "c
 def test_shortest_ways_in_large_instances_are_cut_short(kind, proven, monkeypatch):
     """After few steps a proof is found where it is cheap, and none where a way over many stops is (rounded legs of 0.4 are 0)."""
     asked = []
-    monkeypatch.setattr(single_client, "_MAX_DISTANCE_COUNT", (400 * 20, 400 * 20))
-    row = single_client.VehicleTravel.row
-    monkeypatch.setattr(single_client.VehicleTravel, "row", lambda *given: asked.append(given) or row(*given))
+    monkeypatch.setattr(vehicle_travel, "_MAX_DISTANCE_COUNT", (400 * 20, 400 * 20))
+    row = vehicle_travel.VehicleTravel.row
+    monkeypatch.setattr(vehicle_travel.VehicleTravel, "row", lambda *given: asked.append(given) or row(*given))
     for closes in proven:
         if kind == "EUC_2D":
             assert unservable(large(kind, closes)) == ""
@@ -152,14 +152,14 @@ def test_shortest_ways_that_are_cut_short_are_never_longer(monkeypatch):
         given = {"matrix": draw.random((30, 30))} if kind == "EXPLICIT" else {"points": draw.random((30, 2)) * 5}
         made = VrpInstance("s", kind, np.zeros(30), corl.problem("vrp").adapt(_TINY).vehicles, **given)
         whole = [
-            single_client.VehicleTravel(made, 0).from_node(0, False, True),
-            single_client.VehicleTravel(made, 0).back(False, True),
+            vehicle_travel.VehicleTravel(made, 0).from_node(0, False, True),
+            vehicle_travel.VehicleTravel(made, 0).back(False, True),
         ]
         for steps in (0, 1, 5, 20):
-            monkeypatch.setattr(single_client, "_MAX_DISTANCE_COUNT", (30 * steps, 30 * steps))
+            monkeypatch.setattr(vehicle_travel, "_MAX_DISTANCE_COUNT", (30 * steps, 30 * steps))
             short = [
-                single_client.VehicleTravel(made, 0).from_node(0, False, True),
-                single_client.VehicleTravel(made, 0).back(False, True),
+                vehicle_travel.VehicleTravel(made, 0).from_node(0, False, True),
+                vehicle_travel.VehicleTravel(made, 0).back(False, True),
             ]
             assert all((a <= b).all() for a, b in zip(short, whole))
         monkeypatch.undo()
