@@ -1,6 +1,6 @@
 """vrp-cli: `python vrp_cli_vrp.py INSTANCE.vrp SOLUTION.sol SECONDS`, in an environment with the package vrp-cli.
 
-It takes capacities, and time windows with distances in tenths, as seconds of a day. The limit is of the wall clock; it has no seed.
+It takes capacities, and time windows with distances in tenths, as seconds. The limit is of the wall clock; there is no seed.
 """
 
 from __future__ import annotations
