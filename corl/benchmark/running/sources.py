@@ -194,8 +194,8 @@ def _beside(reference: Table, status: str, source: str) -> Callable[[Path | None
 
     The file has the instance's name with the ending `beside`, or is the path `beside`, which is relative to the instance's folder
     and has "*" for this name. The first group of the regular expression `pattern` (default: the number after "Cost", as in .sol
-    files of VRPLIB) is the value, which is multiplied by `scale`. Lists of patterns and scales are for files with values in several
-    units: the first pattern that fits counts, with its scale.
+    files of VRPLIB) is the value, which is multiplied by `scale`. With lists of patterns and scales, for values in several units,
+    the first pattern that fits counts, with its scale.
     """
     ending = reference.text("beside")
     if ending and not ending.startswith(".") and ending.count("*") != 1:
