@@ -13,8 +13,9 @@ from corl.benchmark.peers.definition import read_peers
 PEERS = read_peers(Path(__file__).with_name("peers"))
 SMALL = {
     "ails2": ("vrp", "x", 30), "ea4op": ("orienteering", None, 20), "filo2": ("vrp", "x", 30), "hgs": ("vrp", "x", 30),
-    "job-shop-lib": ("jobshop", None, 5), "lkh": ("tsp", "uniform", 30), "minimalloc": ("memory-static", None, 10),
-    "pyjobshop": ("jobshop", None, 5), "vroom": ("vrp", "x", 30),
+    "ga-eax": ("tsp", "uniform", 100), "job-shop-lib": ("jobshop", None, 5), "linkern": ("tsp", "uniform", 30),
+    "lkh": ("tsp", "uniform", 30), "minimalloc": ("memory-static", None, 10), "pyjobshop": ("jobshop", None, 5),
+    "vroom": ("vrp", "x", 30), "vrp-cli": ("vrp", "x", 30),
 }  # fmt: skip
 """Peer -> problem, generator (None: the problem's first) and size; HGS-VRPTW takes explicit matrices only."""
 
