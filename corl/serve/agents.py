@@ -112,9 +112,9 @@ def _server_class() -> Any:
                 if not isinstance(error.__cause__, ValidationError):
                     raise
                 faults = error.__cause__.errors()
-                argument = faults[0]["loc"][0]
-                reasons = dict.fromkeys(fault["msg"] for fault in faults if fault["loc"][0] == argument)
-                raise ToolError(f"{name}: {argument}: {'; '.join(reasons)}") from error
+                wrong = faults[0]["loc"][0]
+                reasons = dict.fromkeys(fault["msg"] for fault in faults if fault["loc"][0] == wrong)
+                raise ToolError(f"{name}: {wrong}: {'; '.join(reasons)}") from error
 
     return Server
 
