@@ -266,7 +266,7 @@ def _arguments(
     """Return the options as values of their types. Raises UsageError for unknown names, wrong values and missing options."""
     for name in options:
         if name not in specs:
-            raise UsageError(unknown("no option is called", name, specs, others))
+            raise UsageError(unknown("no option", name, specs, others))
     values = {name: _converted(name, *specs[name], value) for name, value in options.items()}
     for name in needed:
         if name not in values:

@@ -65,7 +65,7 @@ def search_space(
     declared, ranges = options.declarations(cls), ranges or {}
     for name in (*tuned, *ranges, *fixed):
         if name not in declared:
-            raise UsageError(unknown("no option is called", name, declared))
+            raise UsageError(unknown("no option", name, declared))
     for name in fixed:
         if name in tuned or name in ranges:
             raise UsageError(f"option {name} is given a value and a range; accepted: one of them")

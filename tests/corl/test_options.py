@@ -134,7 +134,7 @@ def test_a_class_that_checks_nothing_by_itself_is_checked_by_build():
 
 def test_unknown_options_are_answered_by_the_names():
     """And by the nearest one."""
-    with pytest.raises(UsageError, match=r"^no option is called 'shar' \(did you mean 'share'\?\); there are: count, share"):
+    with pytest.raises(UsageError, match=r"^no option 'shar' \(did you mean 'share'\?\); there are: count, share"):
         build(Plain, {"shar": 3})
 
 
@@ -151,7 +151,7 @@ def test_unknown_options_are_answered_by_the_names():
 )
 def test_messages_name_the_solver_and_no_class(owner, call):
     """By the name that a user gives, in one line: a solver, a recipe, a generator, an online policy."""
-    with pytest.raises(UsageError, match=rf"^{owner}: no option is called 'speed'.*; there are: .+$"):
+    with pytest.raises(UsageError, match=rf"^{owner}: no option 'speed'.*; there are: .+$"):
         call()
 
 

@@ -116,7 +116,7 @@ def test_a_function_of_the_users(tmp_path, capsys):
         (["no_such.py:make"], 3, "there is no such file"),
         (["resnet50", "--batch", "0"], 2, "accepted: 1 to"),
         (["resnet50", "--dtype", "int8"], 2, "dtype"),
-        (["resnet50", "--option", "speed=1"], 2, "no option is called 'speed'"),
+        (["resnet50", "--option", "speed=1"], 2, "no option 'speed'"),
         (["resnet50", "--problem", "knapsack"], 2, "cannot be traced"),
     ],
 )

@@ -57,7 +57,7 @@ def test_a_suite_reads_it(mine, inline, suite, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (GOOD.replace("power = 4", "powr = 4"), "options.powr: tunable: no option is called 'powr' (did you mean 'power'?)"),
+        (GOOD.replace("power = 4", "powr = 4"), "options.powr: tunable: no option 'powr' (did you mean 'power'?)"),
         (GOOD.replace("4", "1000"), "options.power: tunable: option power is 1000.0; accepted: a number from 0.01 to 100"),
         (GOOD.replace("4", '"x"'), "mine.toml: options.power: tunable: option power is 'x'; accepted: a number"),
         (GOOD.replace("toy", "tou"), "mine.toml: problem: 'tou' is not known; accepted: "),
