@@ -21,7 +21,7 @@ _LABELS = {
     "filo2": "FILO2",
     "ails2": "AILS-II",
 }
-_GENETIC_CLIENTS = 400  # the greatest number of clients for which `auto` takes `genetic`
+_GENETIC_CLIENTS = 350  # the greatest number of clients for which `auto` takes `genetic`
 _TABLES = Path(__file__).parents[2] / "studies" / "routing_strength.toml"
 
 
@@ -69,7 +69,7 @@ def x() -> str:
 def beside_hgs(limit: int) -> tuple[str, str, int, int]:
     """Return the mean gaps of ours and of HGS-CVRP on files of X, on how many of these HGS-CVRP is ahead, and their number.
 
-    Ours is what `auto` takes: `genetic` to 400 clients, otherwise `ruin-recreate`.
+    Ours is what `auto` takes: `genetic` to 350 clients, otherwise `ruin-recreate`.
     """
     found = rows("vrp/strength", table="x", limit=limit)
     gaps = {(row["instance"], row["solver"]): row["gap_percent"] for row in found}
