@@ -55,6 +55,8 @@ def select_routes(
     stored = np.flatnonzero(pool.tag)
     if len(stored) > max_routes:
         stored = stored[np.argsort(-pool.last_iteration[stored], kind="stable")[:max_routes]]
+    if not len(stored):
+        return None
     optional = np.flatnonzero(np.isfinite(data.prize) & (groups_of(data) < 0))  # a column each for not serving it
     cost = np.concatenate([pool.cost[stored], data.prize[optional]])
     row, rows = _rows(data)

@@ -120,6 +120,7 @@ def test_the_choice_is_optimal(make, feature, seconds):
     for kind in np.flatnonzero(counts >= 0):
         assert np.count_nonzero(pool.kind[places] == kind) <= counts[kind]
     assert select_routes(data, pool, counts, optimum, 10_000, seconds) is None
+    assert select_routes(data, pool, counts, optimum * 2.0 + 1.0, 10_000, 1e-6) is None  # too little time for a single column
 
 
 def test_nothing_is_printed(make, monkeypatch, capfd):
