@@ -10,9 +10,9 @@ import numpy as np
 from .cells import ROOT, bold, figure, interval, mean, number, recorded, row, rows, table
 
 __all__ = [
-    "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes", "floor_resolving",
-    "floor_resolving_ratios", "hard", "hard_whole", "published", "records", "resources", "rules", "setups", "slim",
-    "slim_authors", "standard", "stays", "summary", "tardiness_ratio",
+    "arena_flexible", "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes",
+    "floor_resolving", "floor_resolving_ratios", "hard", "hard_whole", "published", "records", "resources", "rules",
+    "setups", "slim", "slim_authors", "standard", "stays", "summary", "tardiness_ratio",
 ]  # fmt: skip
 
 _SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
@@ -49,6 +49,24 @@ def hard_whole() -> str:
         lines.append([f"{limit} s", *gaps, together, *(suite_gap("hard-whole", "tabu", limit, group) for group in others)])
     short = [name.replace(" to dmu", "-") for name in demirkol]
     return table(["", *short, "all dmu", *others.values()], lines)
+
+
+def arena_flexible() -> str:
+    """Gaps on a sample of the flexible sets after 60 seconds."""
+    groups = (
+        "Behnke",
+        "Hurink edata",
+        "Hurink rdata",
+        "Hurink vdata",
+        "Brandimarte",
+        "Dauzère and Paulli",
+        "Barnes",
+        "Fattahi, Kacem",
+    )
+    found = [row("jobshop/arena-flexible", group=group, time_limit=60) for group in (*groups, "all")]
+    gaps = [number(each["mean_gap_percent"], 2) for each in found]
+    reached = [f"{each['reached']} of {each['runs']}" for each in found]
+    return table(["", *groups, "all"], [["mean gap, %", *gaps], ["best known reached", *reached]])
 
 
 def published() -> str:
