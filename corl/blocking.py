@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from corl.run import Run
 
 __all__ = ["call_interruptible"]
 
@@ -13,18 +16,8 @@ _ASK_EVERY = 0.1  # seconds between two requests to an engine to stop
 _PATIENCE = 5.0  # seconds in which an engine that is asked to stop may do so before it is abandoned
 
 
-class _Ending(Protocol):
-    """What is needed of a `corl.run.Run`."""
-
-    @property
-    def elapsed(self) -> float: ...
-
-    @property
-    def should_stop(self) -> bool: ...
-
-
 def call_interruptible(
-    run: _Ending, function: Callable[[], _T], stop: Callable[[], object], poll: Callable[[], object] = lambda: None
+    run: Run, function: Callable[[], _T], stop: Callable[[], object], poll: Callable[[], object] = lambda: None
 ) -> _T:
     """Run a blocking call in a helper thread while this thread watches the deadline and Ctrl-C.
 

@@ -3,10 +3,10 @@
 Candidates are the defaults and others in which a few options have random values. Each solves a stratified sample of the suite's
 instances (corl.benchmark.running.sampling) with two seeds. "chosen apart": the best options of each instance, and the best for
 all instances together, are chosen by the runs with one seed and compared by those with the other, both ways; this
-underestimates the gain, because one run is a noisy choice. "chosen by luck, too": chosen and compared by the same runs; this
+underestimates the gain, because one run is a noisy choice. "chosen on the same runs": chosen and compared by the same runs; this
 overestimates it. Costs are gaps to the best known values. Runs are in a store of `corl bench`; the same command continues.
 
-Prints a row of option_headroom.csv: the ratio of mean gaps, 0.95 for a gain of 5 %, with its 95 % interval over instances.
+Prints a CSV row with the ratios of mean gaps, 0.95 for a gain of 5 %, and their 95 % intervals over instances.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import csv
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ from corl.tuning.space import search_space
 __all__ = ["candidates", "headroom", "main"]
 
 _CHANGED = 3  # options that a candidate changes, at most
-_FIELDS = ("suite", "solver", "seconds", "instances", "candidates", "best_single", "chosen_apart", "by_luck_too")
+_FIELDS = ("suite", "solver", "seconds", "instances", "candidates", "best_single", "chosen_apart", "chosen_on_the_same_runs")
 
 
 def candidates(cls: type, count: int, seed: int = 0) -> list[Candidate]:
@@ -57,7 +58,7 @@ def headroom(costs: NDArray[np.float64]) -> tuple[Estimate, Estimate, int]:
         costs: float64 [candidates, instances, 2 seeds].
 
     Returns:
-        The ratio chosen apart, that chosen by luck, too, and the candidate with the least mean cost of all runs.
+        The ratio chosen apart, that chosen on the same runs, and the candidate with the least mean cost of all runs.
     """
     everywhere = Resampling(np.ones(costs.shape[1:], bool))
     rows = np.arange(costs.shape[1])
@@ -89,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> None:
     given = parser.parse_args(words)
     suite = read_suite(given.suite)
     cls = registry.solver(suite.problem.name, given.solver)
-    accepted = [source for source in stratified(suite.sources) if not cls().accepts(source.load())][: given.instances]
+    accepted = list(islice((each for each in stratified(suite.sources) if not cls().accepts(each.load())), given.instances))
     found = candidates(cls, given.candidates)
     block = Block(tuple(accepted), (0, 1))
     suite = replace(
@@ -101,11 +102,11 @@ def main(words: Sequence[str] | None = None) -> None:
         runs = Runs(suite, store, 1, np.inf, "option_headroom.py", told)
         runs.measure(found, block)
         costs = runs.costs(found, block.pairs, "final").reshape(len(found), 2, len(accepted)).transpose(0, 2, 1)
-    apart, lucky, best = headroom(costs)
+    apart, same, best = headroom(costs)
     single = ", ".join(f"{name}={value}" for name, value in found[best].options.items()) or DEFAULT
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(_FIELDS)
-    row = (given.suite, given.solver, f"{given.seconds:g}", len(accepted), len(found), single, _text(apart), _text(lucky))
+    row = (given.suite, given.solver, f"{given.seconds:g}", len(accepted), len(found), single, _text(apart), _text(same))
     writer.writerow(row)
 
 

@@ -24,16 +24,16 @@ def test_what_both_seeds_agree_on_is_a_gain():
     """Each of two candidates is the best on half of the instances: half of the single one's gaps remain, however it is chosen."""
     costs = np.full((2, 8, 2), 0.1)
     costs[0, 4:] = costs[1, :4] = 0.3
-    apart, lucky, best = headroom(costs)
-    assert (apart.value, lucky.value, best) == (pytest.approx(0.5), pytest.approx(0.5), 0)
+    apart, same, best = headroom(costs)
+    assert (apart.value, same.value, best) == (pytest.approx(0.5), pytest.approx(0.5), 0)
 
 
-def test_luck_is_no_gain():
+def test_noise_is_no_gain():
     """If the better candidate of a run is the worse one with the other seed, only the flattering figure shows a gain."""
     costs = np.full((2, 8, 2), 0.2)
     costs[0, ::2, 0] = costs[1, 1::2, 0] = costs[1, ::2, 1] = costs[0, 1::2, 1] = 0.1
-    apart, lucky, _ = headroom(costs)
-    assert apart.value == pytest.approx(0.2 / 0.15) and lucky.value == pytest.approx(0.1 / 0.15)
+    apart, same, _ = headroom(costs)
+    assert apart.value == pytest.approx(0.2 / 0.15) and same.value == pytest.approx(0.1 / 0.15)
 
 
 @pytest.mark.long

@@ -17,9 +17,7 @@ def main() -> None:
     instance = tsplib.read(file, ("EUC_2D", "CEIL_2D", "ATT"))
     tsplib.rewrite(instance, "given.tsp")
     subprocess.run([program, "1", "run", population, _CHILDREN, "given.tsp"], stdout=subprocess.DEVNULL, check=True)
-    _, tour = (
-        Path("run_BestSol").read_text().split("\n")[:2]
-    )  # written where it runs, with the number of cities and the length first
+    _, tour = Path("run_BestSol").read_text().split("\n")[:2]  # the number of cities and the length, then the tour
     tsplib.write(instance, [int(word) - 1 for word in tour.split()], solution)
 
 

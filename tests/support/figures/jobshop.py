@@ -54,15 +54,8 @@ def hard_whole() -> str:
 def arena_flexible() -> str:
     """Gaps on a sample of the flexible sets after 60 seconds."""
     groups = (
-        "Behnke",
-        "Hurink edata",
-        "Hurink rdata",
-        "Hurink vdata",
-        "Brandimarte",
-        "Dauzère and Paulli",
-        "Barnes",
-        "Fattahi, Kacem",
-    )
+        "Behnke", "Hurink edata", "Hurink rdata", "Hurink vdata", "Brandimarte", "Dauzère and Paulli", "Barnes", "Fattahi, Kacem",
+    )  # fmt: skip
     found = [row("jobshop/arena-flexible", group=group, time_limit=60) for group in (*groups, "all")]
     gaps = [number(each["mean_gap_percent"], 2) for each in found]
     reached = [f"{each['reached']} of {each['runs']}" for each in found]

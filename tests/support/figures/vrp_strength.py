@@ -8,6 +8,8 @@ import tomllib
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 
+from corl.solvers.vrp.auto import suits_genetic
+
 from .cells import Row, mean, number, rows, table
 
 __all__ = ["beside_hgs", "large", "large_means", "ortec", "pdptw", "set_means", "sets", "windows", "windows_means", "x"]
@@ -21,8 +23,6 @@ _LABELS = {
     "filo2": "FILO2",
     "ails2": "AILS-II",
 }
-# `auto` takes `genetic` up to so many clients, if there are so many seconds per client (corl.solvers.vrp.auto).
-_GENETIC_CLIENTS, _GENETIC_SECONDS = 350, 0.036
 _TABLES = Path(__file__).parents[2] / "studies" / "routing_strength.toml"
 
 
@@ -75,8 +75,7 @@ def beside_hgs(limit: int) -> tuple[str, str, int, int]:
     found = rows("vrp/strength", table="x", limit=limit)
     gaps = {(row["instance"], row["solver"]): row["gap_percent"] for row in found}
     theirs = {instance: gap for (instance, solver), gap in gaps.items() if solver == "hgs"}
-    most = min(_GENETIC_CLIENTS, limit / _GENETIC_SECONDS)
-    ours = {each: gaps[each, "genetic" if _clients(each) <= most else "ruin-recreate"] for each in theirs}
+    ours = {each: gaps[each, "genetic" if suits_genetic(_clients(each), limit) else "ruin-recreate"] for each in theirs}
     ahead = sum(float(theirs[each]) < float(ours[each]) for each in theirs)
     return number(mean(ours.values()), 2), number(mean(theirs.values()), 2), ahead, len(theirs)
 
