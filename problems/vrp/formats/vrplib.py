@@ -53,6 +53,8 @@ _KEYWORD_IN_HEAD = re.compile(
 _TYPE = re.compile(r"^\s*TYPE\s*:?\s*(\w+)", re.IGNORECASE | re.MULTILINE)
 _UNROUNDED = re.compile(r"(CMT|tai|Golden_?|Li_?)\d+", re.IGNORECASE)
 """Names in those sets of CVRPLIB whose published costs are not rounded, although their files do not say so."""
+_UNROUNDED_TYPES = ("MDVRP", "MDVRPTW", "SDVRPTW", "HVRP", "HFVRP", "FSMVRP")
+"""Values of TYPE whose sets (Cordeau's and Vidal's depots, Cordeau and Laporte's sites, the fleets of X) have unrounded costs."""
 
 
 def recognises(head: str) -> bool:
@@ -73,7 +75,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     timed = "TIME_WINDOW_SECTION" in sections
     given_name = header["NAME"].value if "NAME" in header else ""
     rounding = one_of(text, header, "ROUNDING", tuple(ROUNDINGS), {}, required=False) or ("EXACT" if has_shipments else "")
-    kind, scale = rounded(kind, rounding, timed, given_name or name)
+    kind, scale = rounded(kind, rounding, timed, given_name or name, _type_word(header))
     points = matrix = display = None
     ids = np.arange(1, n + 1)
     if kind == "EXPLICIT":
@@ -128,16 +130,18 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
         raise text.error(error.reason, line=_section_line(error, header, sections), field=error.field) from None
 
 
-def rounded(kind: str, rounding: str, timed: bool, name: str) -> tuple[str, int]:
+def rounded(kind: str, rounding: str, timed: bool, name: str, problem_type: str = "") -> tuple[str, int]:
     """Return the edge weight type that `kind` means, and the instance's scale.
 
-    Without `rounding`, EUC_2D has the meaning of published results: whole tenths with time windows (DIMACS 2022), unrounded
-    distances for four sets of CVRPLIB, otherwise the nearest integer.
+    Without `rounding`, EUC_2D has the meaning of published results: unrounded distances for several depots, sites and fleets
+    (by `problem_type`, the value of TYPE) and for four sets of CVRPLIB, whole tenths with time windows (DIMACS 2022), otherwise
+    the nearest integer.
     """
     if kind != "EUC_2D":
         return kind, 1
     if not rounding:
-        rounding = "DIMACS" if timed else "EXACT" if _UNROUNDED.match(name) else "NINT"
+        unrounded = problem_type in _UNROUNDED_TYPES or (not timed and _UNROUNDED.match(name))
+        rounding = "EXACT" if unrounded else "DIMACS" if timed else "NINT"
     return ROUNDINGS[rounding], 10 if rounding == "DIMACS" else 1
 
 
@@ -174,11 +178,16 @@ def _check_type(text: Text, header: dict[str, Entry]) -> None:
     """Raise InputError for an unsupported TYPE. Only the first word of TYPE counts; TYPE may be missing."""
     if "TYPE" not in header:
         return
-    entry = header["TYPE"]
-    word = (entry.value.split() or [""])[0].upper()
+    word = _type_word(header)
     if word not in _TYPES:
         reason = _REFUSED_TYPES.get(word, f"{quoted(word)} is not known")
-        raise text.error(f"{reason}; accepted: {', '.join(_TYPES)}", line=entry.line, field="TYPE")
+        raise text.error(f"{reason}; accepted: {', '.join(_TYPES)}", line=header["TYPE"].line, field="TYPE")
+
+
+def _type_word(header: dict[str, Entry]) -> str:
+    """Return the first word of TYPE in capitals, empty without one."""
+    words = header["TYPE"].value.split() if "TYPE" in header else []
+    return words[0].upper() if words else ""
 
 
 def _matrix(text: Text, header: dict[str, Entry], sections: dict[str, Text], n: int) -> NDArray[np.float64]:

@@ -123,7 +123,7 @@ def test_a_depot_that_is_not_first(tmp_path):
 
 def test_several_depots_and_vehicles(tmp_path):
     """Vehicles that are alike are one type; tenths with windows; depots by id; demands may be unsorted."""
-    instance = read(tmp_path, DEPOTS)
+    instance = read(tmp_path, DEPOTS.replace("EUC_2D", "EUC_2D\nROUNDING : DIMACS"))
     assert instance.ids.tolist() == [8, 4, 9, 5, 6] and instance.depots == 2
     assert instance.vehicles.count.tolist() == [2, 1] and instance.vehicles.start.tolist() == [0, 1]
     assert instance.latest[2] == 55 and instance.vehicles.max_duration.tolist() == [500, 500]
@@ -261,6 +261,14 @@ def test_faults_elsewhere(tmp_path, content, old, new, line, field):
 def test_what_euc_2d_means(tmp_path, name, rounding, kind):
     """The nearest integer, unless ROUNDING or the set's convention says otherwise."""
     content = SMALL.replace("NAME : small", f"NAME : {name}" + (f"\nROUNDING : {rounding}" if rounding else ""))
+    assert read(tmp_path, content).edge_weight_type == kind
+
+
+@pytest.mark.parametrize(("word", "kind"), [("HFVRP", "EXACT_2D"), ("mdvrptw", "EXACT_2D"), ("VRPTW", "TENTHS_2D")])
+def test_what_euc_2d_means_for_a_type(tmp_path, word, kind):
+    """Published costs of several depots and of fleets are of unrounded distances, also with time windows."""
+    windows = "TIME_WINDOW_SECTION\n1 0 100\n2 0 100\n3 0 100\n4 0 100\nDEPOT_SECTION"
+    content = SMALL.replace("CVRP", word).replace("DEPOT_SECTION", "DEPOT_SECTION" if word == "HFVRP" else windows)
     assert read(tmp_path, content).edge_weight_type == kind
 
 
