@@ -3,7 +3,7 @@
     python tests/studies/jobshop_workers.py run ROWS.csv --workers 1 --seed 0
     python tests/studies/jobshop_workers.py summary ROWS.csv
 
-Seconds are wall clock; the workers' cores should be idle otherwise. ROWS.csv has the makespan every five seconds, and is continued.
+Seconds are wall clock, on idle cores. ROWS.csv has the makespan every five seconds, and is continued.
 """
 
 from __future__ import annotations
