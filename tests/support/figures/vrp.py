@@ -6,7 +6,7 @@ from .cells import bold, bold_least, figure, interval, number, recorded, recorde
 
 __all__ = [
     "equal_time", "gap", "information", "mean_gap", "policies", "policies_later", "policies_paired", "prizes", "rate", "regret",
-    "rules_costs", "rules_kinds", "rules_others", "standard", "structure", "summary",
+    "rules_kinds", "rules_others", "standard", "structure", "summary",
 ]  # fmt: skip
 
 _PEERS = {"ruin-recreate": "`ruin-recreate`", "pyvrp": "PyVRP"}
@@ -44,11 +44,6 @@ def prizes() -> str:
 def rules_kinds() -> str:
     """Gaps with backhauls, several trips and groups."""
     return recorded_table("vrp", "gaps with backhauls, trips and groups")
-
-
-def rules_costs() -> str:
-    """Costs with vehicles and depots that differ."""
-    return recorded_table("vrp", "costs with vehicles that differ")
 
 
 def rules_others() -> str:
