@@ -84,14 +84,14 @@ class SchedulingModel(SchedulingData):
         """Return a copy of the model for the decisions that remain at the time `now`. Raises UsageError.
 
         Operations that start before `now` in the plan are fixed to the plan's machines and times. With `machine_change` or
-        `start_change`, the objective of the copy includes what changes of the plan cost; the solvers cp-sat and annealing support
-        these costs.
+        `start_change`, the objective of the copy includes what changes of the plan cost; the solvers cp-sat, annealing and
+        dispatch support these costs.
 
         Args:
             plan: A plan of this model; jobs may have been added to the model since.
             now: The current time.
             down: Broken machine -> the time until which it is broken; None: for ever. An operation that is running on a broken
-                machine must start again from scratch.
+                machine starts again from scratch, or continues later if its job is resumable.
             frozen_until: Operations that start before this time in the plan are fixed, too; None: before `now`.
             rush: Rush orders, jobs that arrive now: job -> operations, as in `add_job`. They are due as soon as they can end, and
                 need an objective with due dates.
