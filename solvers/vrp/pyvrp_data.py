@@ -24,6 +24,8 @@ UNSUPPORTED = (
 """Side constraints that PyVRP does not support."""
 
 _MAX_SCALED = 2.0**17  # greatest scaled distance: with longer ones, PyVRP's penalties, at most 100,000, are too small
+_MAX_LEG_COST = 2.0**13  # of a scaled leg, beside a unit of load: dearer ones outweigh the penalty of a few units too much
+_MAX_LOAD = 2.0**34  # greatest load in smaller units: its product with a penalty is far below 2**62
 _FORBIDDEN_LEG = 2**40  # length of a forbidden leg
 _UNLIMITED = 2**62  # stands for an infinite value
 _NO_RULES = SideConstraints()
@@ -211,18 +213,16 @@ def _to_integers(instance: VrpInstance, rules: SideConstraints, distances: _Floa
         rules.of("amounts", np.zeros((0, q))), rules.of("aboard", np.zeros((vehicles.types, q))),
     ]  # fmt: skip
     capacity = rules.of("capacities", np.repeat(vehicles.capacity[:, None], q, axis=1))
+    longest = float(distances[np.isfinite(distances)].max(initial=0.0))
+    factor = integer_factor(longest, _MAX_SCALED, times)
+    cost_factor = 1.0 if all((rate == np.floor(rate)).all() for rate in rates) else 1000.0
     scaled = [integer_loads(np.concatenate(loads)[:, k], capacity[:, k], _MAX_SCALED) for k in range(q)]
+    integers = np.column_stack([each for each, _ in scaled])
+    dearest = longest * factor * float(vehicles.unit_cost.max()) * cost_factor
+    units = max(1, int(min(dearest / _MAX_LEG_COST, _MAX_LOAD / max(1, integers.max(initial=0)))))
+    limits = np.column_stack([each for _, each in scaled]) * units
     ends = np.cumsum([len(each) for each in loads])[:-1]
-    delivery, pickup, amount, initial_load = np.split(np.column_stack([each for each, _ in scaled]), ends)
-    return _Integers(
-        integer_factor(float(max(part[np.isfinite(part)].max(initial=0.0) for part in times[:1])), _MAX_SCALED, times),
-        1.0 if all((rate == np.floor(rate)).all() for rate in rates) else 1000.0,
-        delivery,
-        pickup,
-        amount,
-        initial_load,
-        np.column_stack([each for _, each in scaled]),
-    )
+    return _Integers(factor, cost_factor, *np.split(integers * units, ends), capacity=limits)
 
 
 def _coordinates(instance: VrpInstance) -> _Floats:

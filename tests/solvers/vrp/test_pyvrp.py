@@ -130,3 +130,12 @@ def test_release_times_of_shipments_are_refused():
     assert PyVrp().accepts(_given([{}, {}], [{}], shipments=shipment)) == ""
     late = _given([{"release": 3}, {}], [{}], shipments=shipment)
     assert PyVrp().accepts(late) == "it takes no release times of shipments"
+
+
+def test_dear_distances():
+    """Where a unit of distance costs 1,000, loads in smaller units keep the penalties large enough for a feasible solution."""
+    pytest.importorskip("pyvrp")
+    made = x(size=60, seed=1)
+    fewest = int(np.ceil(made.demand.sum() / made.vehicles.capacity[0])) + 1
+    vehicles = replace(made.vehicles, unit_cost=np.array([1000.0]), count=np.array([fewest]))
+    assert solve(replace(made, edge_weight_type="EXACT_2D", vehicles=vehicles), 300).solution is not None

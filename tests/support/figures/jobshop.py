@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import Any
 
@@ -11,8 +12,8 @@ from .cells import ROOT, bold, figure, interval, mean, number, recorded, row, ro
 
 __all__ = [
     "arena_flexible", "arrivals", "flexible_public", "flexible_tardiness", "floor", "floor_ratio", "floor_regimes",
-    "floor_resolving", "floor_resolving_ratios", "hard", "hard_whole", "published", "records", "resources", "rules",
-    "setups", "slim", "slim_authors", "standard", "stays", "summary", "tardiness_ratio",
+    "floor_resolving", "floor_resolving_ratios", "further", "hard", "hard_whole", "published", "records", "resources", "rules",
+    "setups", "slim", "slim_authors", "standard", "stays", "summary", "tardiness_ratio", "workers",
 ]  # fmt: skip
 
 _SOLVERS = {"tabu": "`tabu`", "cp-sat": "CP-SAT", "cp-sat with 8 threads": "CP-SAT with 8 threads"}
@@ -60,6 +61,31 @@ def arena_flexible() -> str:
     gaps = [number(each["mean_gap_percent"], 2) for each in found]
     reached = [f"{each['reached']} of {each['runs']}" for each in found]
     return table(["", *groups, "all"], [["mean gap, %", *gaps], ["best known reached", *reached]])
+
+
+def further() -> str:
+    """Gaps on Taillard's smallest instances, 100 x 100 and re-entrant shops."""
+    groups = ("ta01-10, 15 x 15", "tai, 100 x 100", "bel00-09, re-entrant")
+    lines = []
+    for limit in (10, 60):
+        found = [row("jobshop/further", group=group, time_limit=limit) for group in groups]
+        lines.append([f"{limit} s", *(number(each["mean_gap_percent"], 2) for each in found)])
+    return table(["mean gap, %", *groups], lines)
+
+
+def workers() -> str:
+    """Mean gaps of one and of two workers over time; the references are those of the instances' folder."""
+    with (ROOT / "instances/jobshop/reference.csv").open(encoding="utf-8", newline="") as file:
+        best = {line["name"]: float(line["value"]) for line in csv.DictReader(file)}
+    found, steps = rows("jobshop/workers"), range(10, 61, 10)
+    lines = []
+    for count, label in (("1", "one worker"), ("2", "two workers")):
+        gaps: dict[int, list[float]] = {step: [] for step in steps}
+        for each in found:
+            if each["workers"] == count and int(each["seconds"]) in gaps:
+                gaps[int(each["seconds"])].append(100 * (float(each["value"]) / best[each["instance"]] - 1))
+        lines.append([label, *(number(mean(gap), 2) if gap else "" for gap in gaps.values())])
+    return table(["mean gap, %", *(f"{step} s" for step in steps)], lines)
 
 
 def published() -> str:

@@ -12,7 +12,20 @@ from corl.solvers.vrp.auto import suits_genetic
 
 from .cells import Row, mean, number, rows, table
 
-__all__ = ["beside_hgs", "large", "large_means", "ortec", "pdptw", "set_means", "sets", "windows", "windows_means", "x"]
+__all__ = [
+    "beside_hgs",
+    "large",
+    "large_means",
+    "ortec",
+    "pdptw",
+    "set_means",
+    "sets",
+    "windows",
+    "windows_means",
+    "x",
+    "x_long",
+    "x_long_mean",
+]
 
 _LABELS = {
     "ruin-recreate": "`ruin-recreate`",
@@ -65,6 +78,21 @@ def x() -> str:
         ours, theirs, _, count = beside_hgs(limit)
         lines.append(f"| mean of the {count}, {limit} s, ours by `auto` | | {ours} | {theirs} | |")
     return "\n".join([_gaps("x"), *lines])
+
+
+def x_long() -> str:
+    """Gaps on files of X with 2.4 seconds a client, of what `auto` takes."""
+    found = rows("vrp/strength", table="x-long")
+    lines = [
+        [row["instance"], number(2.4 * _clients(str(row["instance"])), 0), _LABELS[row["solver"]], number(row["gap_percent"], 2)]
+        for row in found
+    ]
+    return table(["", "seconds", "`auto` takes", "gap in %"], [*lines, ["mean", "", "", x_long_mean()]])
+
+
+def x_long_mean() -> str:
+    """Return the mean gap on the files of X with 2.4 seconds a client."""
+    return number(mean(row["gap_percent"] for row in rows("vrp/strength", table="x-long")), 2)
 
 
 def beside_hgs(limit: int) -> tuple[str, str, int, int]:
