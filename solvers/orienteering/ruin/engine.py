@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["solve"]
 
-_FEW, _MANY = 4, 8  # numbers of coolings
+_FEW, _MANY = 4, 16  # numbers of coolings
 _SMALL = 400  # greatest number of nodes for which there are many coolings
 _ITERATIONS_PER_NODE = 1200  # the least number of iterations per node for many coolings
 _SECONDS_PER_NODE = 7e-3  # the least time limit per node for many coolings: about as many iterations

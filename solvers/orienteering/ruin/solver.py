@@ -44,7 +44,7 @@ class RuinRecreate(Solver):
     cold: float = option(0.02, "Last temperature, in mean scores.", above=0, scale="log")
     coolings: int = option(
         0,
-        "Number of annealing runs, of equal time; 0: 4, or 8 for up to 400 nodes if there is time. The last one begins with the "
+        "Number of annealing runs, of equal time; 0: 4, or 16 for up to 400 nodes if there is time. The last one begins with the "
         "best path so far, the others with the direct way.",
         low=0,
     )
