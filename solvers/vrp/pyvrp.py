@@ -23,7 +23,7 @@ _MAX_NODES_IN_PROCESS = 1000  # with at most so many nodes, PyVRP checks its lim
 class PyVrp(Solver):
     """PyVRP with its own default parameters. It starts from `warm_start`, if one is given.
 
-    PyVRP computes with integers. Values that are not integers are scaled, so that the longest distance becomes at most 2**17, and
+    PyVRP computes with integers. Values that are not integers are scaled, so that the longest distance becomes at most 2**20, and
     rounded so that solutions remain feasible; the reported cost is the true one. If PyVRP finds no solution of an instance with
     few possible routes, these are enumerated.
     """

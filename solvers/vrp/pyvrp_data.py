@@ -23,8 +23,8 @@ UNSUPPORTED = (
 )  # fmt: skip
 """Side constraints that PyVRP does not support."""
 
-_MAX_SCALED = 2.0**17  # greatest scaled distance: with longer ones, PyVRP's penalties, at most 100,000, are too small
-_MAX_LEG_COST = 2.0**13  # of a scaled leg, beside a unit of load: dearer ones outweigh the penalty of a few units too much
+_MAX_SCALED = 2.0**20  # greatest scaled distance
+_MAX_LEG_COST = 2.0**15  # of a scaled leg, beside a unit of load: dearer ones outweigh PyVRP's penalties, at most 100,000
 _MAX_LOAD = 2.0**34  # greatest load in smaller units: its product with a penalty is far below 2**62
 _FORBIDDEN_LEG = 2**40  # length of a forbidden leg
 _UNLIMITED = 2**62  # stands for an infinite value
@@ -197,7 +197,8 @@ def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Tran
 def _to_integers(instance: VrpInstance, rules: SideConstraints, distances: _Floats) -> _Integers:
     """Return the scaling and the integer loads of an instance.
 
-    Costs per unit that are not integers are multiplied by 1,000 and rounded.
+    Costs per unit that are not integers are multiplied by 1,000 and rounded. Where a leg may cost much beside the greatest penalty of a
+    unit of load too much, loads are in smaller units.
     """
     vehicles, n, q = instance.vehicles, instance.n, rules.dimensions
     times = [distances, vehicles.max_distance, vehicles.max_duration]

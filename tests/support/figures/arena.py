@@ -68,13 +68,17 @@ def _routes() -> list[Headline]:
     large = {name: number(gap, 2) for name, gap in vrp_strength.large_means().items()}
     windows = vrp_strength.windows_means()
     cells = recorded("vrp", "published")
-    oplib = orienteering.compared()
+    files, reached, _ = orienteering.matched()
+    long = vrp_strength.x_long_mean()
     return [
         Headline(
             "vehicle routing", "vrp", "11 of 100 instances of the X set, 60 s, one seed",
             f"{vrp.mean_gap('standard', 'ruin-recreate', 60, 'X')} % above the best known",
             f"PyVRP {vrp.mean_gap('standard', 'pyvrp', 60, 'X')} %",
-            f"all 100, 2.4 s per client, ten seeds: HGS-CVRP {cells['HGS-CVRP', 'X, 100']} %, "
+        ),
+        Headline(
+            "vehicle routing", "vrp", f"{long[1]} of 100 of the X set, 2.4 processor seconds per client, one seed", f"{long[0]} %", "",
+            f"all 100, the same time, ten seeds: HGS-CVRP {cells['HGS-CVRP', 'X, 100']} %, "
             f"PyVRP {cells['PyVRP 0.14.0', 'X, 100']} %",
         ),
         Headline(
@@ -92,8 +96,8 @@ def _routes() -> list[Headline]:
             f"PyVRP {cells['PyVRP 0.14.0', 'Gehring and Homberger, 60']} %",
         ),
         Headline(
-            "orienteering", "orienteering", f"{oplib[0]} of 344 files of OPLib, the time of EA4OP's run, one seed",
-            f"{oplib[1]} % gap to EA4OP's published scores", f"EA4OP {oplib[2]} %", front=False,
+            "orienteering", "orienteering", f"{files} of 344 files of OPLib, the time of EA4OP's run, one seed",
+            f"at least EA4OP's score on {reached} files", f"EA4OP, ahead on {files - reached}", front=False,
         ),
     ]  # fmt: skip
 

@@ -13,7 +13,8 @@ def readme() -> str:
     lines = []
     for each in arena.headlines():
         if each.front:
-            others = each.beside + (f". Published, {each.published}" if each.published else "")
+            published = f"Published, {each.published}" if each.published else ""
+            others = ". ".join(part for part in (each.beside, published) if part)
             lines.append([": ".join(arena.linked(each, "")), each.ours, others])
     return table(["", "ours", "others"], lines)
 
@@ -27,6 +28,7 @@ def choosing() -> str:
     minute, ten = tsp.large_gap("huge", "portgen-100000"), tsp.large_gap("huge-long", "portgen-1000000")
     below = sorted(bandits.fluid_gaps(), key=float)
     page = "../../problems/{}/README.md".format
+    files, reached, nodes = orienteering.matched()
     lines = [
         [
             f"[TSP]({page('tsp')})", "`ils`: any size",
@@ -47,7 +49,7 @@ def choosing() -> str:
         ],
         [
             f"[orienteering]({page('orienteering')})", "`ruin-recreate`",
-            orienteering.matched(), "none",
+            f"at least as good as EA4OP's own run on {reached} of {files} files, {nodes} nodes", "none",
         ],
         [
             f"[knapsack]({page('knapsack')})", "`greedy`", "`dp` is done in milliseconds", "`dp`; several capacities `cp-sat`",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .cells import Row, interval, mean, number, percent, row, rows, table
 from .vrp import gap, rate
 
-__all__ = ["compared", "equal_time", "matched", "oplib", "policies", "policies_later", "standard", "summary"]
+__all__ = ["equal_time", "matched", "oplib", "policies", "policies_later", "standard", "summary"]
 
 
 _OPLIB_HEAD = ["", "files", "at least its run", "at least the published", "ours, mean %", "EA4OP's run, mean %", "ours, worst %"]
@@ -41,17 +41,11 @@ def summary() -> str:
     return table(_OPLIB_HEAD, [_oplib_line("OPLib", "-gen")])
 
 
-def compared() -> tuple[str, str, str]:
-    """Return the number of files, and the mean gaps of ours and of EA4OP's run to its published scores, in per cent."""
-    files, _, _, ours, theirs, _ = _oplib_line("", "-gen")[1:]
-    return files, ours, theirs
-
-
-def matched() -> str:
-    """On how many files ours is at least as good as EA4OP's own run, and their numbers of nodes."""
+def matched() -> tuple[int, int, str]:
+    """Return the number of files, on how many of them ours is at least as good as EA4OP's own run, and their numbers of nodes."""
     files, reached = _oplib_line("", "-gen")[1:3]
     nodes = sorted(int(each["nodes"]) for each in _runs("EA4OP", "-gen"))
-    return f"at least as good as EA4OP's own run on {reached} of {files} files, {nodes[0]} to {nodes[-1]} nodes"
+    return int(files), int(reached), f"{nodes[0]} to {number(nodes[-1], 0)}"
 
 
 def standard() -> str:
