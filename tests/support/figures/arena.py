@@ -77,7 +77,8 @@ def _routes() -> list[Headline]:
             f"PyVRP {vrp.mean_gap('standard', 'pyvrp', 60, 'X')} %",
         ),
         Headline(
-            "vehicle routing", "vrp", f"{long[1]} of 100 of the X set, 2.4 processor seconds per client, one seed", f"{long[0]} %", "",
+            "vehicle routing", "vrp", f"{long[1]} of 100 of the X set, 2.4 processor seconds per client, one seed",
+            f"{long[0]} %", "",
             f"all 100, the same time, ten seeds: HGS-CVRP {cells['HGS-CVRP', 'X, 100']} %, "
             f"PyVRP {cells['PyVRP 0.14.0', 'X, 100']} %",
         ),
