@@ -197,8 +197,8 @@ def translate(instance: VrpInstance, kinds: list[int], nodes: list[int]) -> Tran
 def _to_integers(instance: VrpInstance, rules: SideConstraints, distances: _Floats) -> _Integers:
     """Return the scaling and the integer loads of an instance.
 
-    Costs per unit that are not integers are multiplied by 1,000 and rounded. Where a leg may cost much beside the greatest penalty
-    of a unit of load too much, loads are in smaller units.
+    Costs per unit that are not integers are multiplied by 1,000 and rounded. Loads are in smaller units where a leg may cost much
+    beside the greatest penalty of a unit of load too much.
     """
     vehicles, n, q = instance.vehicles, instance.n, rules.dimensions
     times = [distances, vehicles.max_distance, vehicles.max_duration]
