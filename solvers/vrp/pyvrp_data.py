@@ -222,8 +222,8 @@ def _to_integers(instance: VrpInstance, rules: SideConstraints, distances: _Floa
     dearest = longest * factor * float(vehicles.unit_cost.max()) * cost_factor
     units = max(1, int(min(dearest / _MAX_LEG_COST, _MAX_LOAD / max(1, integers.max(initial=0)))))
     limits = np.column_stack([each for _, each in scaled]) * units
-    ends = np.cumsum([len(each) for each in loads])[:-1]
-    return _Integers(factor, cost_factor, *np.split(integers * units, ends), capacity=limits)
+    delivery, pickup, amount, initial_load = np.split(integers * units, np.cumsum([len(each) for each in loads])[:-1])
+    return _Integers(factor, cost_factor, delivery, pickup, amount, initial_load, limits)
 
 
 def _coordinates(instance: VrpInstance) -> _Floats:
