@@ -61,9 +61,9 @@ def test_a_gtsp_is_refused_by_name(data):
 
 
 def test_several_depots(data):
-    """Four depots, ten vehicles each, longest durations: all in tenths."""
+    """Four depots, ten vehicles each, longest durations; MDVRPTW has unrounded distances, so nothing is in tenths."""
     instance = Vrp().read(data / "vrp" / "variants" / "PR11A.vrp")
-    assert (instance.n, instance.depots, instance.scale) == (364, 4, 10)
+    assert (instance.n, instance.depots, instance.scale) == (364, 4, 1)
     assert instance.vehicles.count.tolist() == [10, 10, 10, 10]
     assert instance.vehicles.start.tolist() == [0, 1, 2, 3]
-    assert set(instance.vehicles.max_duration.tolist()) == {4500.0}
+    assert set(instance.vehicles.max_duration.tolist()) == {450.0}
