@@ -125,7 +125,13 @@ def execute(args: argparse.Namespace) -> int:
             on_progress=follow,
             **recipe_options,
         )
-    print(f"{args.problem}  {recipe}  {_state(training)} ({training.limit})")
+    _print_end(training, f"{args.problem}  {recipe}", output)
+    return 130 if training.limit == "interrupted" or interrupt_count() > before else 0
+
+
+def _print_end(training: Training, title: str, output: Path) -> None:
+    """Print how the training ended, and what it wrote."""
+    print(f"{title}  {_state(training)} ({training.limit})")
     for note in training.notes:
         print(f"  result     {note}")
     if training.network is not None and output.exists():
@@ -134,7 +140,6 @@ def execute(args: argparse.Namespace) -> int:
         print(f"  warning    {warning}")
     if training.limit == "interrupted":
         print(f"  snapshot   {one_line(snapshots.path_of(output))}; continue with --resume")
-    return 130 if training.limit == "interrupted" or interrupt_count() > before else 0
 
 
 def _check_output(output: Path) -> None:

@@ -76,15 +76,7 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
     given_name = header["NAME"].value if "NAME" in header else ""
     rounding = one_of(text, header, "ROUNDING", tuple(ROUNDINGS), {}, required=False) or ("EXACT" if has_shipments else "")
     kind, scale = rounded(kind, rounding, timed, given_name or name, _type_word(header))
-    points = matrix = display = None
-    ids = np.arange(1, n + 1)
-    if kind == "EXPLICIT":
-        matrix = _matrix(text, header, sections, n)
-        if "NODE_COORD_SECTION" in sections:
-            ids, display = coordinates(sections, "NODE_COORD_SECTION", n, 2)
-    else:
-        section(text, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
-        ids, points = coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES.get(kind, 2))
+    ids, points, matrix, display = _places(text, header, sections, kind, n)
     ids = np.arange(1, n + 1) if has_shipments else ids  # files with shipments refer to nodes by line numbers
     first_node = Text(f"{ids[0]} -1", text.file, text.last_line)  # the depot of PyVRP's site-dependent files, which name none
     names_depots = "DEPOT_SECTION" in sections or "VEHICLES_ALLOWED_CLIENTS_SECTION" not in sections
@@ -128,6 +120,29 @@ def read_text(text: Text, name: str = "") -> VrpInstance:
         )
     except InputError as error:
         raise text.error(error.reason, line=_section_line(error, header, sections), field=error.field) from None
+
+
+def _places(
+    text: Text, header: dict[str, Entry], sections: dict[str, Text], kind: str, n: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None, NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return the nodes' ids, and `points`, `matrix` and `display` of the instance in the order of the file. Raises InputError.
+
+    Args:
+        text: The whole text.
+        header: The lines with a keyword and a value.
+        sections: The sections by keyword.
+        kind: The edge weight type.
+        n: The number of nodes.
+    """
+    if kind != "EXPLICIT":
+        section(text, sections, "NODE_COORD_SECTION", f"EDGE_WEIGHT_TYPE {kind}")
+        ids, points = coordinates(sections, "NODE_COORD_SECTION", n, COORDINATE_TYPES.get(kind, 2))
+        return ids, points, None, None
+    matrix = _matrix(text, header, sections, n)
+    if "NODE_COORD_SECTION" not in sections:
+        return np.arange(1, n + 1), None, matrix, None
+    ids, display = coordinates(sections, "NODE_COORD_SECTION", n, 2)
+    return ids, None, matrix, display
 
 
 def rounded(kind: str, rounding: str, timed: bool, name: str, problem_type: str = "") -> tuple[str, int]:
