@@ -10,9 +10,14 @@ if TYPE_CHECKING:
 
 __all__ = ["choose"]
 
+_FASTER = ("milp-independent-set",)
+"""Policies whose ratio to the time of SCIP with its default settings is below 0.85, and its interval below 1."""
+
 
 def choose(instance: MilpInstance, time_limit: float | None, iterations: int | None) -> str:
-    """learned-branching if the program matches those that a shipped policy was trained on; scip for all others"""
+    """learned-branching for programs like the independent sets that a shipped policy was trained on; scip for all others"""
+    from corl.solvers.milp.branching.signature import family_of
     from corl.solvers.milp.branching.solver import LearnedBranching
 
-    return "scip" if find_spec("torch") is None or LearnedBranching().accepts(instance) else "learned-branching"
+    suits = find_spec("torch") is not None and family_of(instance) in _FASTER and not LearnedBranching().accepts(instance)
+    return "learned-branching" if suits else "scip"

@@ -32,11 +32,11 @@ from corl.problems.milp.generators import GENERATORS
 from corl.problems.milp.instance import MilpInstance
 from corl.problems.milp.problem import Milp
 
-__all__ = ["SPLIT", "main", "measured", "program", "tables"]
+__all__ = ["LIMIT", "SPLIT", "main", "measured", "program", "tables"]
 
 SPLIT = tomllib.loads(Path(__file__).with_name("milp_defaults.toml").read_text())
 _SOLVE = Path(__file__).with_name("milp_one_solve.py")
-_LIMIT = 600.0  # seconds of wall-clock time for one solve
+LIMIT = 600.0  # seconds of wall-clock time for one solve
 _WORTH = 0.85  # `auto` takes a solver whose ratio is below this number and whose interval is below 1
 
 
@@ -58,7 +58,7 @@ def measured(solver: str, instance: MilpInstance, seed: int, time_limit: float |
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{instance.name}.mps"
         Milp().write(instance, path)
-        limit = str(_LIMIT if time_limit is None else time_limit)
+        limit = str(LIMIT if time_limit is None else time_limit)
         words = [sys.executable, "-P", str(_SOLVE), str(path), solver, str(seed), limit]
         found: dict[str, Any] = json.loads(subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout)
         return found
@@ -118,13 +118,13 @@ def main(words: Sequence[str] | None = None) -> None:
     run.add_argument("--solvers", default="scip,learned-branching", help="NAME[:KEY=VALUE...],...; policy=FILE is an option")
     run.add_argument("--programs", type=int, default=None, help="only the first ones of the part")
     run.add_argument("--seeds", type=int, default=None, help="SCIP's seeds, if not those of the part")
-    run.add_argument("--time-limit", type=float, default=_LIMIT, help=f"wall-clock seconds of a solve; default {_LIMIT:g}")
+    run.add_argument("--time-limit", type=float, default=LIMIT, help=f"wall-clock seconds of a solve; default {LIMIT:g}")
     run.add_argument("--core", type=int, default=None, help="the only core to use")
     run.add_argument("--output", type=Path, required=True, help="CSV file; what is in it is not done again")
     tabled = commands.add_parser("table", help="ratios to scip, of files of run")
     tabled.set_defaults(call=_table)
     tabled.add_argument("files", nargs="+", type=Path)
-    tabled.add_argument("--time-limit", type=float, default=_LIMIT, help="of these runs")
+    tabled.add_argument("--time-limit", type=float, default=LIMIT, help="of these runs")
     given = parser.parse_args(words)
     given.call(given)
 

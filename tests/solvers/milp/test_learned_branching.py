@@ -272,8 +272,8 @@ def test_signatures_tell_families_apart():
         assert matches(signature(make(9, size)), *limits) == (name == other), (name, other, size)
 
 
-def test_auto_knows_the_trained_families():
-    """At their usual and twice the number of columns, fresh seeds: the policy of their own name, and learned-branching."""
+def test_programs_of_the_trained_families_are_recognised():
+    """At their usual and twice the number of columns, fresh seeds: the policy of their own name. `auto` takes the faster one."""
     from corl.problems.milp.generators import GENERATORS
     from corl.solvers.milp.auto import choose
 
@@ -287,18 +287,15 @@ def test_auto_knows_the_trained_families():
     for name, make in GENERATORS.items():
         for options in ({}, larger[name]):
             instance = make(seed=77, **options)
-            expected = f"milp-{name}" if name in trained else ""
-            assert family_of(instance) == expected, (name, options)
-            assert choose(instance, 10.0, None) == ("learned-branching" if expected else "scip")
+            assert family_of(instance) == (f"milp-{name}" if name in trained else ""), (name, options)
+            assert choose(instance, 10.0, None) == ("learned-branching" if name == "independent-set" else "scip")
 
 
-def test_auto_leaves_other_programs_to_scip(data):
+def test_other_programs_belong_to_no_family(data):
     """Those of MIPLIB 3 among the shared data."""
-    from corl.solvers.milp.auto import choose
-
     files = sorted((data / "milp" / "miplib3").glob("*.mps.gz"))
     assert len(files) >= 25
-    assert [path.name for path in files if choose(Milp().read(path), 10.0, None) != "scip"] == []
+    assert [path.name for path in files if family_of(Milp().read(path))] == []
 
 
 def test_bad_options():

@@ -147,7 +147,7 @@ def _others() -> list[Headline]:
     gaps = sorted(bandits.fluid_gaps(), key=float)
     return [
         Headline(
-            "auctions, set cover, independent set", "milp", "three programs of each, one seed, SCIP's default settings",
+            "auctions, set cover, independent set", "milp", "20 programs of each, three seeds, SCIP's default settings",
             f"learned branching: {', '.join(with_defaults)} of SCIP's time", "SCIP 1",
         ),
         Headline(

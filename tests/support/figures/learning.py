@@ -75,6 +75,10 @@ def programs() -> str:
         for time, key in (("whole solve", "total"), ("after the root", "after")):
             numbers = (float(found[key + end]) for end in ("", "_low", "_high"))
             lines.append(_ratio(family.replace("-", " "), time, "`learned-branching`", "SCIP's pscost", *numbers))
+        if milp.of_defaults(family):
+            found = milp.line_of_defaults(family)
+            numbers = (float(found["seconds" + end]) for end in ("", "_low", "_high"))
+            lines.append(_ratio(family.replace("-", " "), "SCIP's defaults", "`learned-branching`", "`scip`", *numbers))
     return table(_HEADS, lines)
 
 

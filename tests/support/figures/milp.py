@@ -13,8 +13,8 @@ import numpy as np
 from .cells import ROOT, number, recorded, recorded_table, row, rows, table
 
 __all__ = [
-    "branching_environment", "credit_summary", "defaults", "families", "graph", "judged", "miplib", "miplib_seeds", "of_defaults",
-    "reading",
+    "branching_environment", "credit_summary", "defaults", "families", "graph", "judged", "line_of_defaults", "miplib",
+    "miplib_seeds", "of_defaults", "reading",
     "reliability_judged", "revibranch", "summary", "unseen",
 ]  # fmt: skip
 
@@ -106,24 +106,31 @@ def judged() -> str:
     return table(["", "", "total / relpscost", "the root alone", "after the root / pscost", "nodes"], lines)
 
 
+@cache
+def _as_used() -> dict[str, dict[str, Any]]:
+    """The lines of `milp_defaults.py table` of learned branching, by family: ratios to SCIP with its default settings."""
+    study = _study("milp_defaults")
+    lines = study.tables(rows("milp/defaults"), study.LIMIT)
+    return {line["family"]: line for line in lines if line["solver"] == "learned-branching"}
+
+
 def defaults() -> str:
-    """Seconds and nodes with SCIP's default settings."""
+    """Ratios to SCIP with its default settings, and its mean seconds."""
     lines = []
-    for family in _FAMILIES:
-        cells, nodes = [], []
-        for solver in ("scip", "learned-branching"):
-            line = line_of("defaults", family, solver)
-            after = line["after_root"]
-            cells.append(f"{number(line['seconds'], 1)} ({number(after, 1 if after >= 0.95 else 2)})")
-            nodes.append(number(line["nodes"], 0))
-        lines.append([family.replace("-", " "), *cells, ", ".join(nodes)])
-    return table(["", "`scip` seconds (after the root)", "`learned-branching`", "nodes"], lines)
+    for family, line in _as_used().items():
+        ratios = [_with_interval(line, key) for key in ("seconds", "nodes", "iterations")]
+        lines.append([family.replace("-", " "), number(line["par10_base"], 1), *ratios, number(line["worst_ratio"], 2)])
+    return table(["", "`scip`, mean seconds", "seconds / `scip`", "nodes", "LP iterations", "worst program"], lines)
 
 
 def of_defaults(family: str) -> str:
-    """Return the ratio of the shifted mean seconds of learned branching to SCIP's, both with SCIP's default settings."""
-    learned, scip = (float(line_of("defaults", family, solver)["seconds"]) for solver in ("learned-branching", "scip"))
-    return number(learned / scip, 2)
+    """Return the ratio of the time of learned branching to SCIP's, both with SCIP's default settings; empty: not measured."""
+    return number(_as_used()[family]["seconds"], 2) if family in _as_used() else ""
+
+
+def line_of_defaults(family: str) -> dict[str, Any]:
+    """Return the line of a family in the table of learned branching beside SCIP with its default settings."""
+    return _as_used()[family]
 
 
 def graph() -> str:
